@@ -1,0 +1,1 @@
+//! Properties: how they are read, merged and resolved.

@@ -1,0 +1,1 @@
+//! Jobs as procedures: journals, commits, then acts.

@@ -1,0 +1,1 @@
+//! The expression language: templates, parser, values, functions, evaluation.

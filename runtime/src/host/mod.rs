@@ -1,0 +1,1 @@
+//! Time, processes, files, network and randomness, real or simulated.

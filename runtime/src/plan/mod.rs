@@ -1,0 +1,1 @@
+//! The plan: all that a run needs, versioned and checksummed.

@@ -1,0 +1,1 @@
+//! The durable executor of procedures.

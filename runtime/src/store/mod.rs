@@ -1,0 +1,1 @@
+//! Where procedures and jobs are kept: SQLite for real, memory for tests.

@@ -1,0 +1,1 @@
+//! Calendar arithmetic of coordinators: instants, frequencies, cron, dataset instances.

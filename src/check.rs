@@ -1,0 +1,1 @@
+//! The one door: sources and settings in, report out.

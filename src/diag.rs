@@ -1,0 +1,267 @@
+//! Findings and fixes, as plain data.
+//!
+//! A [`Kind`] is what is the same every time, a [`Diagnostic`] what differs. Nothing here prints, sorts or knows
+//! settings: `check` gives each finding its file and its level, `render` draws it.
+
+use crate::source::Span;
+
+/// How much a finding matters. Ordered: an error is greater than a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Worth knowing.
+    Info,
+    /// Wrong or surprising in some runs.
+    Warning,
+    /// The server refuses it, or it certainly fails.
+    Error,
+}
+
+impl Level {
+    /// The word used in settings and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Info => "info",
+            Level::Warning => "warning",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// The part of the catalogue a kind belongs to; settings address it by [`Group::name`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Group {
+    /// Well-formedness and schemas.
+    Syntax,
+    /// Names and references.
+    Names,
+    /// Structure of the graph.
+    Graph,
+    /// Expressions.
+    Expressions,
+    /// Parameters and configuration.
+    Parameters,
+    /// What actions ask for.
+    Actions,
+    /// When a coordinator acts.
+    Time,
+    /// On which data it acts.
+    Data,
+    /// Bundles.
+    Bundle,
+    /// Secrets, impersonation, injection.
+    Security,
+    /// What other engines lack; off unless `[migration]` is set.
+    Migration,
+    /// Readability.
+    Style,
+}
+
+impl Group {
+    /// The word used in settings and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Syntax => "syntax",
+            Group::Names => "names",
+            Group::Graph => "graph",
+            Group::Expressions => "expressions",
+            Group::Parameters => "parameters",
+            Group::Actions => "actions",
+            Group::Time => "time",
+            Group::Data => "data",
+            Group::Bundle => "bundle",
+            Group::Security => "security",
+            Group::Migration => "migration",
+            Group::Style => "style",
+        }
+    }
+}
+
+/// What is the same for every finding of one sort. One `static` each, beside the check that reports it.
+#[derive(Debug)]
+pub struct Kind {
+    /// Completes "allow …" and names the fault: `unresolved-transition`.
+    pub name: &'static str,
+    /// Part of the catalogue.
+    pub group: Group,
+    /// One line, lower case, for lists.
+    pub summary: &'static str,
+    /// Level unless settings say otherwise.
+    pub level: Level,
+    /// Version of ankus that first had it.
+    pub since: &'static str,
+    /// Error codes of Oozie for the same fault, the likeliest first.
+    pub oozie: &'static [&'static str],
+    /// Whether some finding of this kind can carry a fix, and how sure it is.
+    pub fix: Option<Safety>,
+    /// The manual page, `docs/rules/<name>.md`.
+    pub page: &'static str,
+}
+
+/// Whether a fix may be applied unasked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Safety {
+    /// No reading of the definition could mean something else afterwards.
+    Safe,
+    /// A guess at what was meant; needs `--unsafe-fixes`.
+    Guess,
+}
+
+/// A replacement of a span by text, in the file of the finding unless `file` says otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// Another file than the finding's, as a path of the snapshot.
+    pub file: Option<String>,
+    /// What is replaced; empty to insert.
+    pub span: Span,
+    /// What comes in its place, as it is written in the file (escaped where XML asks for it).
+    pub text: String,
+}
+
+/// A way to mend what was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// An imperative sentence without a full stop: "Rename to `load`".
+    pub title: String,
+    /// Whether it may be applied unasked.
+    pub safety: Safety,
+    /// In source order, not overlapping.
+    pub edits: Vec<Edit>,
+}
+
+impl Fix {
+    /// A replacement that cannot change the meaning.
+    pub fn safe(title: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
+        Fix {
+            title: title.into(),
+            safety: Safety::Safe,
+            edits: vec![Edit { file: None, span, text: text.into() }],
+        }
+    }
+
+    /// A replacement that is likely what was meant.
+    pub fn guess(title: impl Into<String>, span: Span, text: impl Into<String>) -> Fix {
+        Fix { safety: Safety::Guess, ..Fix::safe(title, span, text) }
+    }
+
+    /// The same fix with one more replacement.
+    pub fn and(mut self, span: Span, text: impl Into<String>) -> Fix {
+        self.edits.push(Edit { file: None, span, text: text.into() });
+        self.edits.sort_by_key(|edit| edit.span);
+        self
+    }
+}
+
+/// The other place involved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// Another file than the finding's, as a path of the snapshot.
+    pub file: Option<String>,
+    /// Where.
+    pub span: Span,
+    /// What is there: "first defined here".
+    pub message: String,
+}
+
+/// An execution that ends in a fault of the graph (`reference/fork-join.md`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Witness {
+    /// `double`, `orphan`, `cut-off`, `race` or `hang`.
+    pub fault: &'static str,
+    /// The node where it ends in its fault.
+    pub node: String,
+    /// How many actions must fail for it.
+    pub failures: u32,
+    /// The nodes in the order they are left.
+    pub run: Vec<Move>,
+}
+
+/// One step of a [`Witness`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The node that is left.
+    pub node: String,
+    /// The exit taken: `start`, `ok`, `error`, `case`, `default`, `path` or `join`.
+    pub exit: &'static str,
+    /// The node that is entered.
+    pub to: String,
+    /// The execution path of the token: `/b/`.
+    pub path: String,
+}
+
+/// One finding.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// What is the same every time.
+    pub kind: &'static Kind,
+    /// Another file than the one that is checked, as a path of the snapshot.
+    pub file: Option<String>,
+    /// As narrow as the fault.
+    pub span: Span,
+    /// One line, lower case, no full stop, the user's names in backticks.
+    pub message: String,
+    /// Other places involved.
+    pub notes: Vec<Note>,
+    /// What to do.
+    pub help: Option<String>,
+    /// Ways to mend it, the best first.
+    pub fixes: Vec<Fix>,
+    /// The execution that shows it.
+    pub witness: Option<Box<Witness>>,
+}
+
+impl Diagnostic {
+    /// A finding with a message and nothing else yet.
+    pub fn new(kind: &'static Kind, span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            kind,
+            file: None,
+            span,
+            message: message.into(),
+            notes: Vec::new(),
+            help: None,
+            fixes: Vec::new(),
+            witness: None,
+        }
+    }
+
+    /// Says what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Points at another place in the same file.
+    pub fn note(mut self, span: Span, message: impl Into<String>) -> Diagnostic {
+        self.notes.push(Note { file: None, span, message: message.into() });
+        self
+    }
+
+    /// Points at a place in another file.
+    pub fn note_in(
+        mut self,
+        file: impl Into<String>,
+        span: Span,
+        message: impl Into<String>,
+    ) -> Diagnostic {
+        self.notes.push(Note { file: Some(file.into()), span, message: message.into() });
+        self
+    }
+
+    /// Offers a way to mend it.
+    pub fn fix(mut self, fix: Fix) -> Diagnostic {
+        self.fixes.push(fix);
+        self
+    }
+
+    /// Moves the finding to another file than the one that is checked.
+    pub fn in_file(mut self, file: impl Into<String>) -> Diagnostic {
+        self.file = Some(file.into());
+        self
+    }
+
+    /// Adds the execution that shows it.
+    pub fn witness(mut self, witness: Witness) -> Diagnostic {
+        self.witness = Some(Box::new(witness));
+        self
+    }
+}

@@ -1,0 +1,1 @@
+//! What a definition can become: a plan, a picture, another engine's language.

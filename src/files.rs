@@ -1,0 +1,1 @@
+//! A snapshot of the files a check may see.

@@ -1,0 +1,1 @@
+//! Typed workflow, coordinator and bundle; lowering from syntax.

@@ -1,0 +1,36 @@
+//! The toolkit for Apache Oozie applications.
+//!
+//! Text becomes a tree ([`syntax`]), a tree becomes a typed definition ([`ir`]), passes find facts in it
+//! ([`passes`]), rules have opinions about the facts ([`lint`]), and [`mod@reference`] says what the server would
+//! answer. [`check`] is the one door to all of that. What a checked definition can become is in [`emit`].
+//!
+//! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values go out.
+//! [`cli`] is the outside world. `ARCHITECTURE.md` has the map and the rules of the house.
+
+pub mod source;
+
+pub mod diag;
+
+pub mod settings;
+
+pub mod files;
+
+pub mod syntax;
+
+pub mod schema;
+
+pub mod ir;
+
+pub mod passes;
+
+pub mod lint;
+
+pub mod reference;
+
+pub mod check;
+
+pub mod emit;
+
+pub mod render;
+
+pub mod cli;

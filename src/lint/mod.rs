@@ -1,0 +1,3 @@
+//! Rules: opinions over facts, one file each.
+
+pub mod rules;

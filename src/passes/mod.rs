@@ -1,0 +1,1 @@
+//! Facts about the IR. The order of the passes is the list here.

@@ -1,0 +1,1 @@
+//! What the target server would answer, and nothing else.

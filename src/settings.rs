@@ -1,0 +1,1 @@
+//! Settings: `ankus.toml` as data.

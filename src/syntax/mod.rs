@@ -1,0 +1,3 @@
+//! Text to trees. Never fails: what is broken becomes a finding and a tree of the rest.
+
+pub mod xml;

@@ -1,0 +1,1 @@
+//! A tolerant XML tree with spans.
