@@ -1,1 +1,804 @@
 //! A tolerant XML tree with spans.
+//!
+//! In: the text of a file, broken or not. Out: a [`Tree`] of whatever can be made of it, and a finding for each place
+//! that is not well-formed. Every name, attribute value and run of text has a [`Span`]; text is decoded on request,
+//! with a map back to the bytes it was written as ([`Decoded`]).
+//!
+//! The event stream is quick-xml's. Left alone it loses the rest of a document after one unclosed quote, so every tag
+//! is looked at again: a raw `<` that could begin markup inside a tag means that the tag was never closed, and reading
+//! starts anew there. Wrong end tags close what they can; an element whose end tag is missing gives back the children
+//! that, by indentation or by name, were its siblings. Where nothing was found here, roxmltree has the last word, so
+//! that nothing ill-formed passes. Entities of a DOCTYPE are never expanded, and nothing outside the text is read.
+//!
+//! What a server makes of the same bytes is not decided here: that is `reference`.
+
+use std::borrow::Cow;
+
+use crate::diag::{Diagnostic, Group, Kind, Level, Safety};
+use crate::source::Span;
+
+pub use decode::Decoded;
+use decode::{Place, decode};
+use parse::{Parser, judged};
+
+mod decode;
+mod parse;
+
+/// How deep elements may nest; Oozie's own languages need less than twenty levels.
+pub const DEPTH_LIMIT: usize = 1_000;
+
+/// Findings of one file after which no more are listed; the tree is built all the same.
+const FINDING_LIMIT: usize = 1_000;
+
+/// How many nodes may be handed back to an outer element in all, so that no input takes quadratic time.
+const MOVE_LIMIT: usize = 1_000_000;
+
+/// What this module reports.
+pub static KINDS: &[&Kind] = &[&NOT_WELL_FORMED, &DOCTYPE_FORBIDDEN, &NESTED_TOO_DEEP];
+
+/// Broken XML.
+pub static NOT_WELL_FORMED: Kind = Kind {
+    name: "xml-not-well-formed",
+    group: Group::Syntax,
+    summary: "the text is not well-formed XML",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/xml-not-well-formed.md"),
+};
+
+/// A document type declaration, which servers refuse.
+pub static DOCTYPE_FORBIDDEN: Kind = Kind {
+    name: "doctype-forbidden",
+    group: Group::Syntax,
+    summary: "a DOCTYPE, which servers refuse",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0700", "E0702"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/doctype-forbidden.md"),
+};
+
+/// Elements within elements past any use.
+pub static NESTED_TOO_DEEP: Kind = Kind {
+    name: "nested-too-deep",
+    group: Group::Syntax,
+    summary: "elements nest deeper than any definition needs",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/nested-too-deep.md"),
+};
+
+/// A node of one [`Tree`]. Ids follow the order of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    const NONE: NodeId = NodeId(u32::MAX);
+
+    /// Position in the tree's list of nodes.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    fn some(self) -> Option<NodeId> {
+        (self != NodeId::NONE).then_some(self)
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// An element.
+    Element,
+    /// A run of character data, references included.
+    Text,
+    /// A CDATA section.
+    CData,
+    /// A comment.
+    Comment,
+    /// A processing instruction.
+    Instruction,
+}
+
+#[derive(Debug)]
+struct Node {
+    kind: NodeKind,
+    /// Whether an end tag (or `/>`) was there.
+    closed: bool,
+    /// Written `<a/>`.
+    empty: bool,
+    /// Index into `Tree::namespaces`; 0 is no namespace.
+    namespace: u16,
+    attribute_count: u16,
+    first_attribute: u32,
+    span: Span,
+    /// Element: the qualified name. Else: the content without delimiters.
+    inner: Span,
+    /// Element: where the start tag ends.
+    open_end: u32,
+    /// Element: where the end tag begins (the end of the element if it has none).
+    close_start: u32,
+    parent: NodeId,
+    first_child: NodeId,
+    last_child: NodeId,
+    next_sibling: NodeId,
+}
+
+/// An attribute as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attribute {
+    /// The qualified name.
+    pub name_span: Span,
+    /// The value without its quotes; empty behind the name where there is none.
+    pub value_span: Span,
+    /// Whether a value was there and its quotes matched.
+    pub quoted: bool,
+}
+
+/// A document type declaration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doctype {
+    /// All of it, `<!DOCTYPE` to `>`.
+    pub span: Span,
+    /// Whether it names an external subset (`SYSTEM` or `PUBLIC`).
+    pub external: bool,
+}
+
+/// A parsed text. Nodes borrow from it.
+#[derive(Debug)]
+pub struct Tree<'a> {
+    text: &'a str,
+    nodes: Vec<Node>,
+    attributes: Vec<Attribute>,
+    namespaces: Vec<Cow<'a, str>>,
+    root: NodeId,
+    first: NodeId,
+    doctype: Option<Doctype>,
+    declaration: Option<Span>,
+    well_formed: bool,
+    truncated: bool,
+}
+
+impl<'a> Tree<'a> {
+    /// Parses anything. Findings come in source order.
+    ///
+    /// ```
+    /// use ankus::syntax::xml::Tree;
+    ///
+    /// let (tree, findings) = Tree::parse("<a>\n  <ok to=\"end/>\n  <error to=\"kill\"/>\n</a>");
+    /// let root = tree.root().unwrap();
+    /// let targets: Vec<_> = root.elements().map(|e| e.attribute("to").unwrap().value().text).collect();
+    /// assert_eq!(targets, ["end", "kill"]);
+    /// assert_eq!(findings.len(), 1);
+    /// ```
+    pub fn parse(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
+        let mut parser = Parser::new(text);
+        parser.run();
+        let Parser { mut tree, mut findings, .. } = parser;
+
+        let doctype_only =
+            findings.iter().all(|finding| std::ptr::eq(finding.kind, &DOCTYPE_FORBIDDEN));
+        tree.well_formed = doctype_only && !tree.truncated;
+        if tree.well_formed {
+            let options = roxmltree::ParsingOptions {
+                allow_dtd: tree.doctype.is_some(),
+                ..Default::default()
+            };
+            if let Err(error) = roxmltree::Document::parse_with_options(text, options) {
+                tree.well_formed = false;
+                findings.push(judged(text, &error));
+            }
+        }
+        findings.sort_by_key(|finding| finding.span);
+        (tree, findings)
+    }
+
+    /// The text that was parsed.
+    pub fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// Whether it is well-formed XML with namespaces.
+    pub fn is_well_formed(&self) -> bool {
+        self.well_formed
+    }
+
+    /// Whether reading stopped at [`DEPTH_LIMIT`].
+    pub fn is_truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// The document element.
+    pub fn root(&self) -> Option<Element<'_, 'a>> {
+        self.root.some().map(|id| Element { tree: self, id })
+    }
+
+    /// The document type declaration.
+    pub fn doctype(&self) -> Option<Doctype> {
+        self.doctype
+    }
+
+    /// The `<?xml …?>` declaration.
+    pub fn declaration(&self) -> Option<Span> {
+        self.declaration
+    }
+
+    /// How many nodes there are.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there is no node at all.
+    pub fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    /// Every node in the order of the text, comments outside the root included.
+    pub fn nodes(&self) -> impl Iterator<Item = Child<'_, 'a>> {
+        (0..self.nodes.len()).map(|index| Child { tree: self, id: NodeId(index as u32) })
+    }
+
+    /// The nodes beside the root, and the root itself, in order.
+    pub fn top(&self) -> Children<'_, 'a> {
+        Children { tree: self, next: self.first }
+    }
+
+    /// The element with this id, if the node is one.
+    pub fn element(&self, id: NodeId) -> Option<Element<'_, 'a>> {
+        let node = self.nodes.get(id.index())?;
+        (node.kind == NodeKind::Element).then_some(Element { tree: self, id })
+    }
+
+    /// The innermost element whose span holds `offset`.
+    pub fn element_at(&self, offset: u32) -> Option<Element<'_, 'a>> {
+        let mut found = self.root().filter(|root| root.span().touches(offset))?;
+        while let Some(child) =
+            found.elements().find(|child| child.span().start < offset && offset < child.span().end)
+        {
+            found = child;
+        }
+        Some(found)
+    }
+
+    fn slice(&self, span: Span) -> &'a str {
+        &self.text[span.range()]
+    }
+
+    fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+}
+
+/// A child of an element, of any kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Child<'t, 'a> {
+    tree: &'t Tree<'a>,
+    id: NodeId,
+}
+
+impl<'t, 'a> Child<'t, 'a> {
+    /// Its id.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// What it is.
+    pub fn kind(self) -> NodeKind {
+        self.tree.node(self.id).kind
+    }
+
+    /// All of it, delimiters included.
+    pub fn span(self) -> Span {
+        self.tree.node(self.id).span
+    }
+
+    /// What stands between the delimiters (a comment's words, CDATA as it is, text as written).
+    pub fn raw(self) -> &'a str {
+        self.tree.slice(self.raw_span())
+    }
+
+    /// Where [`Child::raw`] stands; for an element its name.
+    pub fn raw_span(self) -> Span {
+        self.tree.node(self.id).inner
+    }
+
+    /// The element that holds it.
+    pub fn parent(self) -> Option<Element<'t, 'a>> {
+        self.tree.node(self.id).parent.some().map(|id| Element { tree: self.tree, id })
+    }
+
+    /// As an element, if it is one.
+    pub fn element(self) -> Option<Element<'t, 'a>> {
+        self.tree.element(self.id)
+    }
+
+    /// Whether it is character data of blanks only, however written.
+    pub fn is_blank(self) -> bool {
+        match self.kind() {
+            NodeKind::Text => {
+                let raw = self.raw();
+                let blank = |text: &str| {
+                    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+                };
+                blank(raw)
+                    || (raw.contains('&')
+                        && blank(&decode(raw, self.raw_span().start, Place::Text).text))
+            }
+            NodeKind::CData => {
+                self.raw().bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Iterates over siblings.
+#[derive(Clone, Debug)]
+pub struct Children<'t, 'a> {
+    tree: &'t Tree<'a>,
+    next: NodeId,
+}
+
+impl<'t, 'a> Iterator for Children<'t, 'a> {
+    type Item = Child<'t, 'a>;
+
+    fn next(&mut self) -> Option<Child<'t, 'a>> {
+        let id = self.next.some()?;
+        self.next = self.tree.node(id).next_sibling;
+        Some(Child { tree: self.tree, id })
+    }
+}
+
+/// An element of a tree.
+#[derive(Clone, Copy, Debug)]
+pub struct Element<'t, 'a> {
+    tree: &'t Tree<'a>,
+    id: NodeId,
+}
+
+impl PartialEq for Element<'_, '_> {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.tree, other.tree) && self.id == other.id
+    }
+}
+
+impl<'t, 'a> Element<'t, 'a> {
+    fn node(self) -> &'t Node {
+        &self.tree.nodes[self.id.index()]
+    }
+
+    /// The tree it belongs to.
+    pub fn tree(self) -> &'t Tree<'a> {
+        self.tree
+    }
+
+    /// Its id.
+    pub fn id(self) -> NodeId {
+        self.id
+    }
+
+    /// The name without its prefix.
+    pub fn name(self) -> &'a str {
+        let name = self.qualified_name();
+        name.split_once(':').map_or(name, |(_, local)| local)
+    }
+
+    /// The name as written.
+    pub fn qualified_name(self) -> &'a str {
+        self.tree.slice(self.node().inner)
+    }
+
+    /// The prefix, without the colon.
+    pub fn prefix(self) -> Option<&'a str> {
+        self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
+    }
+
+    /// The namespace name; empty where there is none.
+    pub fn namespace(self) -> &'t str {
+        &self.tree.namespaces[usize::from(self.node().namespace)]
+    }
+
+    /// Where the name stands in the start tag.
+    pub fn name_span(self) -> Span {
+        self.node().inner
+    }
+
+    /// All of it, from `<` to the end of its end tag.
+    pub fn span(self) -> Span {
+        self.node().span
+    }
+
+    /// The start tag, `<` to `>`.
+    pub fn start_tag(self) -> Span {
+        Span { start: self.node().span.start, end: self.node().open_end }
+    }
+
+    /// The end tag; empty where there is none.
+    pub fn end_tag(self) -> Span {
+        Span { start: self.node().close_start, end: self.node().span.end }
+    }
+
+    /// Between the tags; empty behind the start tag for `<a/>`.
+    pub fn content(self) -> Span {
+        let node = self.node();
+        Span { start: node.open_end, end: node.close_start.max(node.open_end) }
+    }
+
+    /// Whether it is written `<a/>`.
+    pub fn is_empty_tag(self) -> bool {
+        self.node().empty
+    }
+
+    /// Whether it has its end (a tag of its own, or `/>`).
+    pub fn is_closed(self) -> bool {
+        self.node().closed
+    }
+
+    /// The element that holds it.
+    pub fn parent(self) -> Option<Element<'t, 'a>> {
+        self.node().parent.some().map(|id| Element { tree: self.tree, id })
+    }
+
+    /// All nodes directly below.
+    pub fn children(self) -> Children<'t, 'a> {
+        Children { tree: self.tree, next: self.node().first_child }
+    }
+
+    /// The elements directly below.
+    pub fn elements(self) -> impl Iterator<Item = Element<'t, 'a>> + Clone {
+        self.children().filter_map(Child::element)
+    }
+
+    /// The first element of this local name directly below.
+    pub fn child(self, name: &str) -> Option<Element<'t, 'a>> {
+        self.elements().find(|element| element.name() == name)
+    }
+
+    /// The attributes in the order they are written, namespace declarations included.
+    pub fn attributes(self) -> impl Iterator<Item = AttributeRef<'t, 'a>> + Clone {
+        let node = self.node();
+        let first = node.first_attribute as usize;
+        let tree = self.tree;
+        tree.attributes[first..first + usize::from(node.attribute_count)]
+            .iter()
+            .map(move |attribute| AttributeRef { tree, attribute: *attribute })
+    }
+
+    /// The attribute of this name without a prefix.
+    pub fn attribute(self, name: &str) -> Option<AttributeRef<'t, 'a>> {
+        self.attributes().find(|attribute| attribute.qualified_name() == name)
+    }
+
+    /// The namespace name a prefix stands for here (`""` asks for the default namespace).
+    pub fn resolve_prefix(self, prefix: &str) -> Option<Cow<'a, str>> {
+        if prefix == "xml" {
+            return Some(Cow::Borrowed(XML_NAMESPACE));
+        }
+        let mut at = Some(self);
+        while let Some(element) = at {
+            let found = element.attributes().find(|attribute| attribute.declares() == Some(prefix));
+            if let Some(attribute) = found {
+                return Some(attribute.value().text);
+            }
+            at = element.parent();
+        }
+        None
+    }
+
+    /// Its own character data, CDATA included, elements and comments left out.
+    pub fn text(self) -> Decoded<'a> {
+        let mut parts = self
+            .children()
+            .filter(|child| matches!(child.kind(), NodeKind::Text | NodeKind::CData));
+        let Some(first) = parts.next() else {
+            return Decoded::empty(self.node().open_end);
+        };
+        let mut decoded = first.decoded();
+        for part in parts {
+            decoded.append(part.decoded());
+        }
+        decoded
+    }
+
+    /// Every element below and itself, in order; without recursion.
+    pub fn descendants(self) -> Descendants<'t, 'a> {
+        Descendants { tree: self.tree, top: self.id, next: self.id }
+    }
+}
+
+/// Iterates over an element and all elements below it, in the order of the tree.
+#[derive(Clone, Debug)]
+pub struct Descendants<'t, 'a> {
+    tree: &'t Tree<'a>,
+    top: NodeId,
+    next: NodeId,
+}
+
+impl<'t, 'a> Iterator for Descendants<'t, 'a> {
+    type Item = Element<'t, 'a>;
+
+    fn next(&mut self) -> Option<Element<'t, 'a>> {
+        loop {
+            let id = self.next.some()?;
+            let node = self.tree.node(id);
+            self.next = if node.first_child != NodeId::NONE {
+                node.first_child
+            } else {
+                let mut up = id;
+                loop {
+                    if up == self.top {
+                        break NodeId::NONE;
+                    }
+                    let node = self.tree.node(up);
+                    if node.next_sibling != NodeId::NONE {
+                        break node.next_sibling;
+                    }
+                    up = node.parent;
+                }
+            };
+            if node.kind == NodeKind::Element {
+                return Some(Element { tree: self.tree, id });
+            }
+        }
+    }
+}
+
+impl<'a> Child<'_, 'a> {
+    /// Character data decoded; anything else as it is.
+    pub fn decoded(self) -> Decoded<'a> {
+        let place = if self.kind() == NodeKind::Text { Place::Text } else { Place::CData };
+        decode(self.raw(), self.raw_span().start, place)
+    }
+}
+
+/// An attribute in its tree.
+#[derive(Clone, Copy, Debug)]
+pub struct AttributeRef<'t, 'a> {
+    tree: &'t Tree<'a>,
+    attribute: Attribute,
+}
+
+impl<'t, 'a> AttributeRef<'t, 'a> {
+    /// The name as written.
+    pub fn qualified_name(self) -> &'a str {
+        self.tree.slice(self.attribute.name_span)
+    }
+
+    /// The name without its prefix.
+    pub fn name(self) -> &'a str {
+        let name = self.qualified_name();
+        name.split_once(':').map_or(name, |(_, local)| local)
+    }
+
+    /// The prefix, without the colon.
+    pub fn prefix(self) -> Option<&'a str> {
+        self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
+    }
+
+    /// The prefix that this attribute declares, if it is a namespace declaration; `""` for the default namespace.
+    pub fn declares(self) -> Option<&'a str> {
+        match self.qualified_name() {
+            "xmlns" => Some(""),
+            name => name.strip_prefix("xmlns:"),
+        }
+    }
+
+    /// Where the name stands.
+    pub fn name_span(self) -> Span {
+        self.attribute.name_span
+    }
+
+    /// Where the value stands, without its quotes.
+    pub fn value_span(self) -> Span {
+        self.attribute.value_span
+    }
+
+    /// Name, equals sign and value with its quotes.
+    pub fn span(self) -> Span {
+        let closing = u32::from(self.attribute.quoted);
+        Span { start: self.attribute.name_span.start, end: self.attribute.value_span.end + closing }
+    }
+
+    /// Whether a value was there and its quotes matched.
+    pub fn is_quoted(self) -> bool {
+        self.attribute.quoted
+    }
+
+    /// The value as written.
+    pub fn raw(self) -> &'a str {
+        self.tree.slice(self.attribute.value_span)
+    }
+
+    /// The value, decoded and normalized as XML asks (each blank becomes a space).
+    pub fn value(self) -> Decoded<'a> {
+        decode(self.raw(), self.attribute.value_span.start, Place::Attribute)
+    }
+}
+
+const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tree as an outline: names with attribute values, text in quotes.
+    fn outline(text: &str) -> String {
+        fn walk(element: Element<'_, '_>, out: &mut String) {
+            out.push_str(element.name());
+            for attribute in element.attributes() {
+                out.push_str(&format!(" {}={}", attribute.name(), attribute.value().text));
+            }
+            out.push('(');
+            for child in element.children() {
+                match child.element() {
+                    Some(element) => walk(element, out),
+                    None if child.is_blank() || child.kind() == NodeKind::Comment => {}
+                    None => out.push_str(&format!("'{}'", child.decoded().text)),
+                }
+            }
+            out.push(')');
+        }
+        let (tree, _) = Tree::parse(text);
+        let mut out = String::new();
+        if let Some(root) = tree.root() {
+            walk(root, &mut out);
+        }
+        out
+    }
+
+    #[track_caller]
+    fn check_broken(text: &str, expected: &str, messages: &[&str]) {
+        let (_, findings) = Tree::parse(text);
+        assert_eq!(outline(text), expected);
+        let found: Vec<_> = findings.iter().map(|finding| finding.message.as_str()).collect();
+        assert_eq!(found, messages);
+    }
+
+    #[test]
+    fn an_open_quote_hides_nothing() {
+        check_broken(
+            "<w>\n <ok to=\"end/>\n <error to=\"k\"/>\n</w>",
+            "w(ok to=end()error to=k())",
+            &["the value of `to` has no closing quote"],
+        );
+        check_broken(
+            "<w>\n <action name=\"a>\n  <fs/>\n </action>\n <end name=\"e\"/>\n</w>",
+            "w(action name=a(fs())end name=e())",
+            &["the value of `name` has no closing quote"],
+        );
+        check_broken(
+            "<w>\n <a n=\"x\"\"/>\n <b/>\n</w>",
+            "w(a n=x()b())",
+            &["this belongs to no attribute"],
+        );
+    }
+
+    #[test]
+    fn an_unclosed_tag_ends_where_the_next_begins() {
+        check_broken(
+            "<w>\n <a n=\"1\"\n <b/>\n </a>\n</w>",
+            "w(a n=1(b()))",
+            &["the tag `<a` is never closed with `>`"],
+        );
+        check_broken("<w><a/></w\n", "w(a())", &["the end tag `</w` is never closed with `>`"]);
+    }
+
+    #[test]
+    fn siblings_come_back_from_an_unclosed_element() {
+        check_broken(
+            "<w>\n <a>\n  <x/>\n <b/>\n <c/>\n</w>",
+            "w(a(x())b()c())",
+            &["`a` is never closed"],
+        );
+        check_broken("<w><a><x/><a><x/></a></w>", "w(a(x())a(x()))", &["`a` is never closed"]);
+        check_broken("<w>\n <x/>\n </a>\n <b/>\n</w>", "w(x()b())", &["`</a>` closes nothing"]);
+        check_broken(
+            "<w><a/></w>\n<b/>",
+            "w(a()b())",
+            &["an element behind the end of the root element"],
+        );
+    }
+
+    #[test]
+    fn raw_operators_are_found_and_kept() {
+        check_broken(
+            "<w><a>${x && y}</a></w>",
+            "w(a('${x && y}'))",
+            &["a bare `&&` begins no reference"],
+        );
+        check_broken(
+            "<w><a>${x<y}</a><b/></w>",
+            "w(a('${x<y}')b())",
+            &["a bare `<` begins no element"],
+        );
+        check_broken(
+            "<w><a t=\"${x < y}\"/></w>",
+            "w(a t=${x < y}())",
+            &["`<` may not stand in an attribute value"],
+        );
+    }
+
+    #[test]
+    fn text_maps_back_through_references_and_cdata() {
+        let text = "<a>x &lt; y<![CDATA[ && ]]>\r\nz</a>";
+        let (tree, findings) = Tree::parse(text);
+        assert!(findings.is_empty(), "{findings:?}");
+        let decoded = tree.root().expect("a root").text();
+        assert_eq!(decoded.text, "x < y && \nz");
+        let source = |range| &text[decoded.source(range).range()];
+        assert_eq!(source(2..3), "&lt;");
+        assert_eq!(source(4..5), "y");
+        assert_eq!(source(6..8), "&&");
+        assert_eq!(source(9..10), "\r\n");
+        assert_eq!(source(10..11), "z");
+        let trimmed = decoded.trimmed();
+        assert_eq!(&text[trimmed.source(2..3).range()], "&lt;");
+    }
+
+    #[test]
+    fn namespaces_follow_their_scope() {
+        let text = "<w xmlns='u:w' xmlns:s='u:s'><s:i/><b xmlns='u:b'><c/></b><d/></w>";
+        let (tree, _) = Tree::parse(text);
+        let names: Vec<_> =
+            tree.root().expect("a root").descendants().map(|e| (e.name(), e.namespace())).collect();
+        assert_eq!(names, [("w", "u:w"), ("i", "u:s"), ("b", "u:b"), ("c", "u:b"), ("d", "u:w")]);
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let text = "<a>".repeat(20_000);
+        let (tree, findings) = Tree::parse(&text);
+        assert!(tree.is_truncated());
+        assert_eq!(findings.iter().map(|f| f.kind.name).collect::<Vec<_>>(), ["nested-too-deep"]);
+    }
+
+    #[test]
+    fn nothing_at_all_is_one_finding() {
+        for text in ["", " \n", "\u{feff}", "hello", "\u{89}PNG"] {
+            let (tree, findings) = Tree::parse(text);
+            assert!(tree.root().is_none());
+            assert_eq!(findings.len(), 1, "{text:?}: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn what_only_the_strict_parser_sees_is_reported() {
+        let (tree, findings) = Tree::parse("<a>]]></a>");
+        assert!(!tree.is_well_formed());
+        assert_eq!(findings.len(), 1);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_gives_a_tree_with_spans_in_bounds(text in "([<>/a-c \"'=&;\n!?\\[\\]-]|<!--|-->|<!\\[CDATA\\[|\\]\\]>|é|\u{feff}){0,60}") {
+            let (tree, findings) = Tree::parse(&text);
+            for finding in &findings {
+                proptest::prop_assert!(text.get(finding.span.range()).is_some(), "{finding:?}");
+            }
+            for node in tree.nodes() {
+                proptest::prop_assert!(text.get(node.span().range()).is_some());
+                let _ = node.decoded();
+                if let Some(element) = node.element() {
+                    for attribute in element.attributes() {
+                        proptest::prop_assert!(text.get(attribute.span().range()).is_some());
+                        let _ = attribute.value();
+                    }
+                    let _ = element.text();
+                }
+            }
+            if let Some(root) = tree.root() {
+                proptest::prop_assert!(root.descendants().count() <= tree.len());
+            }
+        }
+
+        #[test]
+        fn well_formed_is_what_the_strict_parser_says(text in "(<[abc]( x=\"[1&]?\")?/?>|</[abc]>|t|&lt;|<!-- c -->){0,12}") {
+            let (tree, _) = Tree::parse(&text);
+            proptest::prop_assert_eq!(tree.is_well_formed(), roxmltree::Document::parse(&text).is_ok());
+        }
+    }
+}

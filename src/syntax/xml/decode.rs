@@ -1,0 +1,215 @@
+//! Character data as an application sees it, with a map back to what is written.
+
+use std::borrow::Cow;
+
+use crate::source::Span;
+
+/// Decoded text with a map back to the bytes it was written as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decoded<'a> {
+    /// The text as an application sees it.
+    pub text: Cow<'a, str>,
+    /// Runs in order; together they cover `text`.
+    runs: Vec<Run>,
+    /// Where the text begins in the source, and where it ends.
+    source: Span,
+}
+
+/// A run of decoded text: either byte for byte what is written, or one replacement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    decoded: u32,
+    source: Span,
+    verbatim: bool,
+}
+
+impl<'a> Decoded<'a> {
+    pub(super) fn empty(at: u32) -> Decoded<'a> {
+        Decoded { text: Cow::Borrowed(""), runs: Vec::new(), source: Span { start: at, end: at } }
+    }
+
+    fn verbatim(text: &'a str, start: u32) -> Decoded<'a> {
+        let source = Span { start, end: start + text.len() as u32 };
+        Decoded { text: Cow::Borrowed(text), runs: Vec::new(), source }
+    }
+
+    /// Where all of it stands in the source, delimiters of CDATA between its parts included.
+    pub fn span(&self) -> Span {
+        self.source
+    }
+
+    /// The source of a range of bytes of the decoded text.
+    pub fn source(&self, range: std::ops::Range<usize>) -> Span {
+        let start = self.source_start(range.start);
+        if range.end <= range.start {
+            return Span { start, end: start };
+        }
+        Span { start, end: self.source_end(range.end).max(start) }
+    }
+
+    fn source_start(&self, offset: usize) -> u32 {
+        let offset = (offset.min(self.text.len())) as u32;
+        match self.run_at(offset) {
+            None => (self.source.start + offset).min(self.source.end),
+            Some(run) if run.verbatim => {
+                (run.source.start + (offset - run.decoded)).min(run.source.end)
+            }
+            Some(run) => run.source.start,
+        }
+    }
+
+    fn source_end(&self, offset: usize) -> u32 {
+        let offset = (offset.min(self.text.len())) as u32;
+        match self.run_at(offset.saturating_sub(1)) {
+            None => (self.source.start + offset).min(self.source.end),
+            Some(run) if run.verbatim => {
+                (run.source.start + (offset - run.decoded)).min(run.source.end)
+            }
+            Some(run) => run.source.end,
+        }
+    }
+
+    fn run_at(&self, offset: u32) -> Option<Run> {
+        let behind = self.runs.partition_point(|run| run.decoded <= offset);
+        behind.checked_sub(1).map(|index| self.runs[index])
+    }
+
+    /// The same text without blanks at both ends (XML's four), the map kept.
+    pub fn trimmed(self) -> Decoded<'a> {
+        let blank = [' ', '\t', '\r', '\n'];
+        let start = self.text.len() - self.text.trim_start_matches(blank).len();
+        let end = start + self.text.trim_matches(blank).len();
+        if start == 0 && end == self.text.len() {
+            return self;
+        }
+        let source = self.source(start..end);
+        let text = match &self.text {
+            Cow::Borrowed(text) => Cow::Borrowed(&text[start..end]),
+            Cow::Owned(text) => Cow::Owned(text[start..end].to_owned()),
+        };
+        let shift = start as u32;
+        let mut runs = Vec::new();
+        for (index, run) in self.runs.iter().enumerate() {
+            let until =
+                self.runs.get(index + 1).map_or(self.text.len() as u32, |next| next.decoded);
+            if until <= shift || run.decoded as usize >= end {
+                continue;
+            }
+            let cut = shift.saturating_sub(run.decoded);
+            let start = if run.verbatim { run.source.start + cut } else { run.source.start };
+            let source = Span { start, end: run.source.end };
+            runs.push(Run {
+                decoded: run.decoded.saturating_sub(shift),
+                source,
+                verbatim: run.verbatim,
+            });
+        }
+        Decoded { text, runs, source }
+    }
+
+    pub(super) fn append(&mut self, other: Decoded<'a>) {
+        if other.text.is_empty() {
+            return;
+        }
+        if self.text.is_empty() {
+            *self = other;
+            return;
+        }
+        for part in [&*self, &other].map(|part| part.runs.is_empty()).into_iter().enumerate() {
+            if let (0, true) = part {
+                self.runs.push(Run { decoded: 0, source: self.source, verbatim: true });
+            }
+        }
+        let shift = self.text.len() as u32;
+        if other.runs.is_empty() {
+            self.runs.push(Run { decoded: shift, source: other.source, verbatim: true });
+        } else {
+            self.runs
+                .extend(other.runs.iter().map(|run| Run { decoded: run.decoded + shift, ..*run }));
+        }
+        self.text.to_mut().push_str(&other.text);
+        self.source = self.source.to(other.source);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Text,
+    CData,
+    Attribute,
+}
+
+/// Decodes references and line ends. What cannot be decoded stays as it is written.
+pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
+    let special = |byte: &u8| match byte {
+        b'&' => place != Place::CData,
+        b'\r' => true,
+        b'\n' | b'\t' => place == Place::Attribute,
+        _ => false,
+    };
+    let bytes = raw.as_bytes();
+    let Some(mut at) = bytes.iter().position(special) else {
+        return Decoded::verbatim(raw, start);
+    };
+
+    let mut text = String::with_capacity(raw.len());
+    let mut runs = Vec::new();
+    let mut verbatim_from = 0;
+    loop {
+        // `at` is a special byte or the end; what lies before it is verbatim.
+        if verbatim_from < at {
+            let source = Span { start: start + verbatim_from as u32, end: start + at as u32 };
+            runs.push(Run { decoded: text.len() as u32, source, verbatim: true });
+            text.push_str(&raw[verbatim_from..at]);
+        }
+        if at == bytes.len() {
+            break;
+        }
+        let (replacement, length) = match bytes[at] {
+            b'&' => match reference(&raw[at..]) {
+                Some((character, length)) => (character, length),
+                None => ('&', 1),
+            },
+            b'\r' => {
+                let length = if bytes.get(at + 1) == Some(&b'\n') { 2 } else { 1 };
+                (if place == Place::Attribute { ' ' } else { '\n' }, length)
+            }
+            _ => (' ', 1),
+        };
+        let source = Span { start: start + at as u32, end: start + (at + length) as u32 };
+        runs.push(Run { decoded: text.len() as u32, source, verbatim: false });
+        text.push(replacement);
+        verbatim_from = at + length;
+        at = bytes[verbatim_from..]
+            .iter()
+            .position(special)
+            .map_or(bytes.len(), |next| verbatim_from + next);
+    }
+    let source = Span { start, end: start + raw.len() as u32 };
+    Decoded { text: Cow::Owned(text), runs, source }
+}
+
+/// The character that a reference at the start of `text` stands for, and its length as written.
+pub(super) fn reference(text: &str) -> Option<(char, usize)> {
+    let end = text.as_bytes().iter().take(12).position(|byte| *byte == b';')?;
+    let name = &text[1..end];
+    let character = match name {
+        "amp" => '&',
+        "lt" => '<',
+        "gt" => '>',
+        "quot" => '"',
+        "apos" => '\'',
+        _ => {
+            let number = name.strip_prefix('#')?;
+            let code = match number.strip_prefix('x') {
+                Some(hex) if hex.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
+                    u32::from_str_radix(hex, 16)
+                }
+                None if number.bytes().all(|byte| byte.is_ascii_digit()) => number.parse(),
+                _ => return None,
+            };
+            char::from_u32(code.ok()?).filter(|character| *character != '\0')?
+        }
+    };
+    Some((character, end + 1))
+}

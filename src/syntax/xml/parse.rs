@@ -1,0 +1,851 @@
+//! From events to a tree, and back on the track after each thing that is broken.
+
+use std::borrow::Cow;
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+use super::decode::{Place, decode, reference};
+use super::{
+    Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, MOVE_LIMIT, NESTED_TOO_DEEP,
+    NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree,
+};
+use crate::diag::{Diagnostic, Fix};
+use crate::source::Span;
+
+/// A namespace declaration in force: the prefix and the index of its name.
+struct Binding<'a> {
+    depth: usize,
+    prefix: &'a str,
+    namespace: u16,
+}
+
+pub(super) struct Parser<'a> {
+    text: &'a str,
+    pub(super) tree: Tree<'a>,
+    pub(super) findings: Vec<Diagnostic>,
+    /// Open elements, the root first.
+    open: Vec<NodeId>,
+    bindings: Vec<Binding<'a>>,
+    last_top: NodeId,
+    moves: usize,
+    extra_root: bool,
+}
+
+/// What a start tag turned out to be.
+struct Tag {
+    name: Span,
+    attributes: Vec<Attribute>,
+    empty: bool,
+    end: usize,
+}
+
+impl<'a> Parser<'a> {
+    pub(super) fn new(text: &'a str) -> Parser<'a> {
+        let tree = Tree {
+            text,
+            nodes: Vec::with_capacity(text.len() / 24),
+            attributes: Vec::with_capacity(text.len() / 96),
+            namespaces: vec![Cow::Borrowed("")],
+            root: NodeId::NONE,
+            first: NodeId::NONE,
+            doctype: None,
+            declaration: None,
+            well_formed: false,
+            truncated: false,
+        };
+        Parser {
+            text,
+            tree,
+            findings: Vec::new(),
+            open: Vec::new(),
+            bindings: Vec::new(),
+            last_top: NodeId::NONE,
+            moves: 0,
+            extra_root: false,
+        }
+    }
+
+    fn report(&mut self, finding: Diagnostic) {
+        if self.findings.len() < FINDING_LIMIT {
+            self.findings.push(finding);
+        }
+    }
+
+    fn broken(&mut self, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message));
+    }
+
+    /// Reads all of the text, starting anew wherever the event stream lost its way.
+    pub(super) fn run(&mut self) {
+        let mut from = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
+        while let Some(again) = self.read(from) {
+            from = again;
+        }
+        let end = self.text.len();
+        while let Some(id) = self.open.pop() {
+            self.close_unclosed(id, end);
+        }
+        // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
+        for index in 0..self.tree.nodes.len() {
+            let node = &self.tree.nodes[index];
+            let raw = &self.text[node.inner.range()];
+            if node.kind == NodeKind::Text && raw.contains('&') {
+                self.references(node.inner.start as usize, raw);
+            }
+        }
+        if self.tree.root == NodeId::NONE && !self.tree.truncated {
+            let blank = self.text.trim_matches(['\u{feff}', ' ', '\t', '\r', '\n']).is_empty();
+            let message =
+                if blank { "the file is empty" } else { "there is no element: this is not XML" };
+            if blank || self.findings.is_empty() {
+                let first_line = self.text.lines().next().map_or(0, str::len);
+                self.broken(Span::new(0, first_line), message);
+            }
+        }
+    }
+
+    /// Reads from `from`; where reading must start anew, says where.
+    fn read(&mut self, from: usize) -> Option<usize> {
+        let rest = &self.text[from..];
+        // The event stream drops a byte-order mark without counting it.
+        let base = if rest.starts_with('\u{feff}') { from + 3 } else { from };
+        let mut reader = Reader::from_str(&self.text[base..]);
+        let config = reader.config_mut();
+        config.allow_dangling_amp = true;
+        config.allow_unmatched_ends = true;
+        config.check_end_names = false;
+        config.trim_markup_names_in_closing_tags = false;
+
+        loop {
+            let start = base + reader.buffer_position() as usize;
+            let event = reader.read_event();
+            let end = base + reader.buffer_position() as usize;
+            match event {
+                Ok(Event::Eof) => return None,
+                Ok(Event::Start(_) | Event::Empty(_)) => {
+                    if let Some(again) = self.start_tag(start, end) {
+                        return Some(again);
+                    }
+                    if self.tree.truncated {
+                        return None;
+                    }
+                }
+                Ok(Event::End(_)) => {
+                    if let Some(again) = self.end_tag(start, end) {
+                        return Some(again);
+                    }
+                }
+                Ok(Event::Text(_) | Event::GeneralRef(_)) => self.character_data(start, end),
+                Ok(Event::CData(_)) => {
+                    if self.open.is_empty() {
+                        self.broken(Span::new(start, end), "text outside the root element");
+                    }
+                    self.leaf(NodeKind::CData, start, end, 9, 3);
+                }
+                Ok(Event::Comment(_)) => self.leaf(NodeKind::Comment, start, end, 4, 3),
+                Ok(Event::PI(_)) => self.leaf(NodeKind::Instruction, start, end, 2, 2),
+                Ok(Event::Decl(_)) => self.declaration(start, end),
+                Ok(Event::DocType(_)) => self.doctype(start, end),
+                Err(_) => return self.recover(start),
+            }
+        }
+    }
+
+    /// The event stream gave up at `start`: something that begins there never ends.
+    fn recover(&mut self, start: usize) -> Option<usize> {
+        let rest = &self.text[start..];
+        let Some(markup) = rest.find('<') else {
+            self.character_data(start, self.text.len());
+            return None;
+        };
+        let start = start + markup;
+        let rest = &self.text[start..];
+        let line_end = rest.find(['\r', '\n']).map_or(self.text.len(), |length| start + length);
+        let unclosed = [
+            ("<!--", "this comment is never closed"),
+            ("<![CDATA[", "this CDATA section is never closed"),
+        ];
+        if let Some((opening, message)) =
+            unclosed.iter().find(|(opening, _)| rest.starts_with(opening))
+        {
+            self.broken(Span::new(start, start + opening.len()), *message);
+            // The first line is what was meant to be inside; the rest is worth reading.
+            return (line_end < self.text.len()).then_some(line_end);
+        }
+        if rest.starts_with("<?") || rest.starts_with("<!") {
+            self.broken(Span::new(start, start + 2), "this declaration is never closed");
+            return (line_end < self.text.len()).then_some(line_end);
+        }
+        if rest.starts_with("</") {
+            return self
+                .end_tag(start, self.text.len())
+                .or(Some(self.text.len()).filter(|end| *end < self.text.len()));
+        }
+        self.start_tag(start, self.text.len())
+    }
+
+    /// Takes `text[start..end]`, a start tag as far as the event stream could tell. Answers where to read on, when
+    /// that is not `end`.
+    fn start_tag(&mut self, start: usize, end: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let name_end = start
+            + 1
+            + bytes[start + 1..end].iter().take_while(|byte| is_name_byte(**byte)).count();
+        let delimiter = bytes.get(name_end).filter(|_| name_end < end);
+        let named = is_name_start(bytes.get(start + 1).copied().unwrap_or(b' '))
+            && delimiter.is_none_or(|byte| {
+                matches!(
+                    byte,
+                    b' ' | b'\t' | b'\r' | b'\n' | b'/' | b'>' | b'<' | b'"' | b'\'' | b'='
+                )
+            });
+        if !named {
+            let finding = Diagnostic::new(
+                &NOT_WELL_FORMED,
+                Span::new(start, start + 1),
+                "a bare `<` begins no element",
+            )
+            .help("write `&lt;`, or in an expression `lt`")
+            .fix(Fix::guess("Write `&lt;`", Span::new(start, start + 1), "&lt;"));
+            self.report(finding);
+            self.text_node(start, start + 1);
+            return Some(start + 1);
+        }
+
+        let tag = self.tag(start, name_end, end);
+        let again =
+            (tag.end != end || self.text.as_bytes().get(end - 1) != Some(&b'>')).then_some(tag.end);
+        if self.open.len() >= DEPTH_LIMIT {
+            let message =
+                format!("elements nest more than {DEPTH_LIMIT} deep; the rest is not read");
+            self.report(Diagnostic::new(&NESTED_TOO_DEEP, tag.name, message));
+            self.tree.truncated = true;
+            return None;
+        }
+        self.element(start, tag);
+        again.filter(|at| *at < self.text.len())
+    }
+
+    /// Scans name and attributes of the tag at `start`; it ends before `limit` where a raw `<` shows that it should.
+    fn tag(&mut self, start: usize, name_end: usize, limit: usize) -> Tag {
+        let bytes = self.text.as_bytes();
+        let name = Span::new(start + 1, name_end);
+        // The first `<` inside that could begin markup: the tag before it was never closed.
+        let mut stop = limit;
+        let mut at = name_end;
+        while let Some(found) = memchr(b'<', &bytes[at..limit]) {
+            let less = at + found;
+            if bytes
+                .get(less + 1)
+                .is_some_and(|next| is_name_start(*next) || matches!(next, b'/' | b'!' | b'?'))
+            {
+                stop = less;
+                break;
+            }
+            at = less + 1;
+        }
+        let cut = stop != limit || bytes[limit - 1] != b'>';
+        let content_end = if cut {
+            stop
+        } else if limit - 2 >= name_end && bytes[limit - 2] == b'/' {
+            limit - 2
+        } else {
+            limit - 1
+        };
+        let mut tag = Tag {
+            name,
+            attributes: Vec::new(),
+            empty: !cut && content_end + 2 == limit,
+            end: stop,
+        };
+
+        let mut at = name_end;
+        let mut unclosed_quote = false;
+        while at < content_end {
+            let byte = bytes[at];
+            if byte.is_ascii_whitespace() {
+                at += 1;
+                continue;
+            }
+            if cut && (byte == b'>' || bytes[at..content_end].starts_with(b"/>")) {
+                // The tag had its end after all; a quote further on had confused the event stream.
+                tag.empty = byte == b'/';
+                tag.end = at + if byte == b'/' { 2 } else { 1 };
+                return tag;
+            }
+            let name_length =
+                bytes[at..content_end].iter().take_while(|byte| is_name_byte(**byte)).count();
+            if name_length == 0 {
+                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                self.broken(Span::new(at, at + length), "this belongs to no attribute");
+                at += length;
+                // One finding for one run of rubbish.
+                while at < content_end
+                    && !bytes[at].is_ascii_whitespace()
+                    && !is_name_byte(bytes[at])
+                    && !bytes[at..].starts_with(b"/>")
+                    && bytes[at] != b'>'
+                {
+                    at += 1;
+                }
+                continue;
+            }
+            let name_span = Span::new(at, at + name_length);
+            at += name_length;
+            let mut equals = at;
+            while equals < content_end && bytes[equals].is_ascii_whitespace() {
+                equals += 1;
+            }
+            if equals >= content_end || bytes[equals] != b'=' {
+                let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
+                self.broken(name_span, finding);
+                tag.attributes.push(Attribute {
+                    name_span,
+                    value_span: Span::at(at),
+                    quoted: false,
+                });
+                continue;
+            }
+            at = equals + 1;
+            while at < content_end && bytes[at].is_ascii_whitespace() {
+                at += 1;
+            }
+            let quote = bytes
+                .get(at)
+                .copied()
+                .filter(|byte| at < content_end && matches!(byte, b'"' | b'\''));
+            let Some(quote) = quote else {
+                let run = &bytes[at.min(content_end)..content_end];
+                let length = run
+                    .iter()
+                    .take_while(|b| !b.is_ascii_whitespace() && !matches!(b, b'>' | b'"' | b'\''))
+                    .count();
+                let mut value_end = at + length;
+                if bytes[at..value_end].ends_with(b"/") && bytes.get(value_end) == Some(&b'>') {
+                    value_end -= 1;
+                }
+                let value_span = Span::new(at.min(content_end), value_end.max(at.min(content_end)));
+                let message =
+                    format!("the value of `{}` needs quotes", &self.text[name_span.range()]);
+                let value = &self.text[value_span.range()];
+                let fix = Fix::safe("Add the quotes", value_span, format!("\"{value}\""));
+                let place = if value.is_empty() { name_span } else { value_span };
+                let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
+                self.report(if value.is_empty() { finding } else { finding.fix(fix) });
+                tag.attributes.push(Attribute { name_span, value_span, quoted: false });
+                at = value_end;
+                if bytes.get(at).is_some_and(|byte| matches!(byte, b'"' | b'\''))
+                    && at < content_end
+                {
+                    at += 1;
+                }
+                continue;
+            };
+            let opening = at;
+            at += 1;
+            match memchr(quote, &bytes[at..content_end]) {
+                Some(length) => {
+                    let value_span = Span::new(at, at + length);
+                    self.attribute_value(value_span);
+                    tag.attributes.push(Attribute { name_span, value_span, quoted: true });
+                    at += length + 1;
+                }
+                None => {
+                    unclosed_quote = true;
+                    // Without its quote a value ends with its tag, or with its line.
+                    let run = &self.text[at..content_end];
+                    let line = run.find(['\r', '\n']).unwrap_or(run.len());
+                    let (length, empty, behind) = match run[..line].find('>') {
+                        Some(close) if run[..close].ends_with('/') => (close - 1, true, close + 1),
+                        Some(close) => (close, false, close + 1),
+                        None => (run[..line].trim_end().len(), false, line),
+                    };
+                    let value_span = Span::new(at, at + length);
+                    let message = format!(
+                        "the value of `{}` has no closing quote",
+                        &self.text[name_span.range()]
+                    );
+                    let fix = Fix::guess(
+                        "Close the quote",
+                        Span::at(at + length),
+                        char::from(quote).to_string(),
+                    );
+                    let place = Span::new(opening, at + length);
+                    self.report(Diagnostic::new(&NOT_WELL_FORMED, place, message).fix(fix));
+                    tag.attributes.push(Attribute { name_span, value_span, quoted: false });
+                    if run[..line].contains('>') {
+                        tag.empty = empty;
+                        tag.end = at + behind;
+                        return tag;
+                    }
+                    at += behind;
+                }
+            }
+            if at < content_end && is_name_start(bytes[at]) {
+                self.broken(Span::new(at - 1, at + 1), "attributes need a blank between them");
+            }
+        }
+        if cut && !unclosed_quote {
+            let message =
+                format!("the tag `<{}` is never closed with `>`", &self.text[name.range()]);
+            let end = start + self.text[start..tag.end].trim_end().len();
+            let fix = Fix::guess("Close the tag", Span::at(end), ">");
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message).fix(fix));
+        }
+        tag
+    }
+
+    /// Reports what may not stand in an attribute value.
+    fn attribute_value(&mut self, span: Span) {
+        let raw = &self.text[span.range()];
+        let start = span.start as usize;
+        for (at, _) in raw.match_indices('<') {
+            let place = Span::new(start + at, start + at + 1);
+            let finding =
+                Diagnostic::new(&NOT_WELL_FORMED, place, "`<` may not stand in an attribute value")
+                    .help("write `&lt;`, or in an expression `lt`")
+                    .fix(less_than_fix(raw, start, at));
+            self.report(finding);
+        }
+        if raw.contains('&') {
+            self.references(start, raw);
+        }
+    }
+
+    /// Reports ampersands that begin no reference.
+    fn references(&mut self, start: usize, raw: &'a str) {
+        let mut skip = 0;
+        for (at, _) in raw.match_indices('&') {
+            if at < skip || reference(&raw[at..]).is_some() {
+                continue;
+            }
+            let span = Span::new(start + at, start + at + 1);
+            let name = raw[at + 1..]
+                .bytes()
+                .take_while(|byte| is_name_byte(*byte) || *byte == b'#')
+                .count();
+            if name > 0 && raw.as_bytes().get(at + 1 + name) == Some(&b';') {
+                let whole = Span::new(start + at, start + at + name + 2);
+                let message = format!("`{}` is no entity of XML", &self.text[whole.range()]);
+                // An entity may come from a DOCTYPE, which is refused anyway.
+                if self.tree.doctype.is_none() {
+                    self.broken(whole, message);
+                }
+                continue;
+            }
+            let double = raw[at..].starts_with("&&");
+            let (span, fix) = if double {
+                skip = at + 2;
+                let span = Span::new(start + at, start + at + 2);
+                let blank = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_whitespace());
+                let before = at.checked_sub(1).map(|at| raw.as_bytes()[at]);
+                let left = if blank(before) { "" } else { " " };
+                let right = if blank(raw.as_bytes().get(at + 2).copied()) { "" } else { " " };
+                (span, Fix::safe("Write `and`", span, format!("{left}and{right}")))
+            } else {
+                (span, Fix::safe("Write `&amp;`", span, "&amp;"))
+            };
+            let help = if double { "in an expression write `and`" } else { "write `&amp;`" };
+            let message = format!("a bare `{}` begins no reference", &self.text[span.range()]);
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help).fix(fix));
+        }
+    }
+
+    fn end_tag(&mut self, start: usize, end: usize) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let name_end = start
+            + 2
+            + bytes[start + 2..end].iter().take_while(|byte| is_name_byte(**byte)).count();
+        let name = &self.text[start + 2..name_end];
+        let blanks =
+            bytes[name_end..end].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let mut again = None;
+        let mut tag_end = end;
+        if bytes.get(name_end + blanks) != Some(&b'>') || name_end + blanks + 1 != end {
+            let span = Span::new(start, name_end);
+            self.broken(span, format!("the end tag `</{name}` is never closed with `>`"));
+            tag_end = match memchr(b'<', &bytes[name_end..end]) {
+                Some(less) => name_end + less,
+                None => end,
+            };
+            again = Some(tag_end).filter(|at| *at < self.text.len());
+        }
+
+        let matches = |id: &NodeId| self.tree.slice(self.tree.node(*id).inner) == name;
+        let Some(depth) = self.open.iter().rposition(matches) else {
+            let span = Span::new(start, tag_end);
+            let finding =
+                Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"));
+            let finding = match self.open.last() {
+                Some(id) => {
+                    let open = self.tree.node(*id).inner;
+                    finding.note(open, format!("`{}` is open here", self.tree.slice(open)))
+                }
+                None => finding,
+            };
+            self.report(finding);
+            return again;
+        };
+        while self.open.len() > depth + 1 {
+            let id = self.open.pop().expect("more are open than the one that matches");
+            self.unclosed(id, start);
+        }
+        let id = self.open.pop().expect("the one that matches");
+        self.bindings.truncate_to(self.open.len());
+        let node = &mut self.tree.nodes[id.index()];
+        node.close_start = start as u32;
+        node.span.end = tag_end as u32;
+        node.closed = true;
+        again
+    }
+
+    fn unclosed(&mut self, id: NodeId, at: usize) {
+        self.bindings.truncate_to(self.open.len());
+        self.close_unclosed(id, at);
+    }
+
+    /// Ends an element that has no end tag, and gives back the children that were its siblings.
+    fn close_unclosed(&mut self, id: NodeId, at: usize) {
+        let (name, span) = (self.tree.node(id).inner, self.tree.node(id).span);
+        if !self.tree.truncated {
+            let message = format!("`{}` is never closed", self.tree.slice(name));
+            self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message));
+        }
+
+        let indent = self.indent(span.start as usize);
+        let mut before = NodeId::NONE;
+        let mut child = self.tree.node(id).first_child;
+        while child != NodeId::NONE {
+            let node = self.tree.node(child);
+            let same_name = node.kind == NodeKind::Element
+                && self.tree.slice(node.inner) == self.tree.slice(name);
+            let outdented = match (indent, self.indent(node.span.start as usize)) {
+                (Some(outer), Some(inner)) => inner <= outer,
+                _ => false,
+            };
+            if node.kind == NodeKind::Element && (same_name || outdented) {
+                break;
+            }
+            before = child;
+            child = node.next_sibling;
+        }
+        let parent = self.tree.node(id).parent;
+        let mut end = at as u32;
+        if child != NodeId::NONE && parent != NodeId::NONE && self.moves < MOVE_LIMIT {
+            end = self.tree.node(child).span.start;
+            let last = self.tree.node(id).last_child;
+            let node = &mut self.tree.nodes[id.index()];
+            node.last_child = before;
+            if before == NodeId::NONE {
+                node.first_child = NodeId::NONE;
+            } else {
+                self.tree.nodes[before.index()].next_sibling = NodeId::NONE;
+            }
+            // An open element is its parent's last child, so what it gives back follows it.
+            self.tree.nodes[id.index()].next_sibling = child;
+            self.tree.nodes[parent.index()].last_child = last;
+            while child != NodeId::NONE {
+                self.tree.nodes[child.index()].parent = parent;
+                child = self.tree.node(child).next_sibling;
+                self.moves += 1;
+            }
+        }
+        let node = &mut self.tree.nodes[id.index()];
+        node.span.end = end.max(node.open_end);
+        node.close_start = node.span.end;
+    }
+
+    /// How far a line is indented, if only blanks stand before `offset` in it.
+    fn indent(&self, offset: usize) -> Option<usize> {
+        let before = &self.text.as_bytes()[offset.saturating_sub(1_000)..offset];
+        let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+        let first = before.len().checked_sub(blanks + 1).map(|at| before[at]);
+        matches!(first, Some(b'\n' | b'\r'))
+            .then_some(blanks)
+            .or((offset == blanks).then_some(blanks))
+    }
+
+    fn element(&mut self, start: usize, tag: Tag) {
+        let parent = match self.open.last() {
+            Some(id) => *id,
+            None if self.tree.root == NodeId::NONE => NodeId::NONE,
+            None => {
+                if !self.extra_root {
+                    self.extra_root = true;
+                    let root = self.tree.node(self.tree.root).inner;
+                    let message = "an element behind the end of the root element";
+                    let finding = Diagnostic::new(&NOT_WELL_FORMED, tag.name, message);
+                    self.report(finding.note(root, "the root element begins here"));
+                }
+                // What follows a root that was closed too early most likely belongs into it.
+                self.tree.root
+            }
+        };
+        let depth = self.open.len();
+        let first_attribute = self.tree.attributes.len() as u32;
+        let mut names: Vec<&str> = Vec::with_capacity(tag.attributes.len());
+        for attribute in &tag.attributes {
+            let name = &self.text[attribute.name_span.range()];
+            if names.contains(&name) {
+                self.broken(attribute.name_span, format!("attribute `{name}` is given twice"));
+            }
+            if names.len() < 64 {
+                names.push(name);
+            }
+            let prefix = match name {
+                "xmlns" => "",
+                _ => match name.strip_prefix("xmlns:") {
+                    Some(prefix) => prefix,
+                    None => continue,
+                },
+            };
+            let raw = &self.text[attribute.value_span.range()];
+            let value = decode(raw, attribute.value_span.start, Place::Attribute).text;
+            let namespace = self.intern(value);
+            self.bindings.push(Binding { depth, prefix, namespace });
+        }
+        self.tree.attributes.extend_from_slice(&tag.attributes);
+
+        let name = self.tree.slice(tag.name);
+        let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+        let bound = self.bindings.iter().rev().find(|binding| binding.prefix == prefix);
+        let namespace = match bound {
+            Some(binding) => binding.namespace,
+            None => {
+                if !prefix.is_empty() && prefix != "xml" {
+                    let span =
+                        Span { start: tag.name.start, end: tag.name.start + prefix.len() as u32 };
+                    let message = format!("prefix `{prefix}` is not declared");
+                    let help = format!("declare it: `xmlns:{prefix}=\"…\"`");
+                    self.report(Diagnostic::new(&NOT_WELL_FORMED, span, message).help(help));
+                }
+                0
+            }
+        };
+
+        let id = self.push(
+            parent,
+            Node {
+                kind: NodeKind::Element,
+                closed: tag.empty,
+                empty: tag.empty,
+                namespace,
+                attribute_count: u16::try_from(tag.attributes.len()).unwrap_or(u16::MAX),
+                first_attribute,
+                span: Span::new(start, tag.end),
+                inner: tag.name,
+                open_end: tag.end as u32,
+                close_start: tag.end as u32,
+                parent,
+                first_child: NodeId::NONE,
+                last_child: NodeId::NONE,
+                next_sibling: NodeId::NONE,
+            },
+        );
+        if self.tree.root == NodeId::NONE {
+            self.tree.root = id;
+        }
+        if tag.empty {
+            self.bindings.truncate_to(depth);
+        } else {
+            self.open.push(id);
+        }
+    }
+
+    fn intern(&mut self, namespace: Cow<'a, str>) -> u16 {
+        match self.tree.namespaces.iter().position(|known| *known == namespace) {
+            Some(index) => index as u16,
+            None if self.tree.namespaces.len() < usize::from(u16::MAX) => {
+                self.tree.namespaces.push(namespace);
+                self.tree.namespaces.len() as u16 - 1
+            }
+            None => 0,
+        }
+    }
+
+    fn character_data(&mut self, start: usize, end: usize) {
+        if start == end {
+            return;
+        }
+        let raw = &self.text[start..end];
+        if self.open.is_empty() {
+            let trimmed = raw.trim_matches([' ', '\t', '\r', '\n']);
+            if !trimmed.is_empty() {
+                let at = start + raw.find(trimmed).unwrap_or(0);
+                let line = trimmed.lines().next().unwrap_or(trimmed);
+                self.broken(Span::new(at, at + line.len()), "text outside the root element");
+            }
+            return;
+        }
+        self.text_node(start, end);
+    }
+
+    /// Adds character data, in one node with what stands directly before it.
+    fn text_node(&mut self, start: usize, end: usize) {
+        let Some(parent) = self.open.last().copied() else { return };
+        let last = self.tree.node(parent).last_child;
+        if last != NodeId::NONE {
+            let node = &mut self.tree.nodes[last.index()];
+            if node.kind == NodeKind::Text && node.span.end as usize == start {
+                node.span.end = end as u32;
+                node.inner.end = end as u32;
+                return;
+            }
+        }
+        self.leaf(NodeKind::Text, start, end, 0, 0);
+    }
+
+    fn leaf(&mut self, kind: NodeKind, start: usize, end: usize, before: usize, behind: usize) {
+        let parent = self.open.last().copied().unwrap_or(NodeId::NONE);
+        if parent == NodeId::NONE && kind == NodeKind::CData {
+            return;
+        }
+        if kind == NodeKind::Comment {
+            let inner = &self.text[start + before..end - behind];
+            if let Some(at) = inner.find("--") {
+                let at = start + before + at;
+                self.broken(Span::new(at, at + 2), "`--` may not stand inside a comment");
+            } else if inner.ends_with('-') {
+                self.broken(Span::new(end - 4, end), "a comment may not end with `--->`");
+            }
+        }
+        let node = Node {
+            kind,
+            closed: true,
+            empty: false,
+            namespace: 0,
+            attribute_count: 0,
+            first_attribute: 0,
+            span: Span::new(start, end),
+            inner: Span::new(start + before, end - behind),
+            open_end: end as u32,
+            close_start: end as u32,
+            parent,
+            first_child: NodeId::NONE,
+            last_child: NodeId::NONE,
+            next_sibling: NodeId::NONE,
+        };
+        self.push(parent, node);
+    }
+
+    fn push(&mut self, parent: NodeId, node: Node) -> NodeId {
+        let id = NodeId(self.tree.nodes.len() as u32);
+        self.tree.nodes.push(node);
+        let before = if parent == NodeId::NONE {
+            std::mem::replace(&mut self.last_top, id)
+        } else {
+            std::mem::replace(&mut self.tree.nodes[parent.index()].last_child, id)
+        };
+        if before != NodeId::NONE {
+            self.tree.nodes[before.index()].next_sibling = id;
+        } else if parent != NodeId::NONE {
+            self.tree.nodes[parent.index()].first_child = id;
+        } else {
+            self.tree.first = id;
+        }
+        id
+    }
+
+    fn declaration(&mut self, start: usize, end: usize) {
+        if !self.text[..start].trim_start_matches('\u{feff}').is_empty() {
+            let span = Span::new(start, end);
+            let finding = Diagnostic::new(
+                &NOT_WELL_FORMED,
+                span,
+                "the XML declaration must be the very first thing",
+            )
+            .help("remove what stands before it, even blanks and empty lines");
+            self.report(finding);
+            return;
+        }
+        self.tree.declaration = Some(Span::new(start, end));
+    }
+
+    fn doctype(&mut self, start: usize, end: usize) {
+        let span = Span::new(start, end);
+        if self.tree.root != NodeId::NONE || self.tree.doctype.is_some() {
+            self.broken(span, "a DOCTYPE may only stand once, before the root element");
+            return;
+        }
+        let head = self.text[start..end].split('[').next().unwrap_or_default();
+        let external =
+            head.split_ascii_whitespace().skip(2).any(|word| word == "SYSTEM" || word == "PUBLIC");
+        self.tree.doctype = Some(Doctype { span, external });
+        let behind =
+            self.text[end..].len() - self.text[end..].trim_start_matches(['\r', '\n']).len();
+        let finding = Diagnostic::new(
+            &DOCTYPE_FORBIDDEN,
+            span,
+            "a server refuses a definition with a DOCTYPE",
+        );
+        self.report(finding.fix(Fix::safe(
+            "Remove the DOCTYPE",
+            Span::new(start, end + behind.min(2)),
+            "",
+        )));
+    }
+}
+
+/// Drops the namespace declarations of elements that were closed.
+trait Truncate {
+    fn truncate_to(&mut self, depth: usize);
+}
+
+impl Truncate for Vec<Binding<'_>> {
+    fn truncate_to(&mut self, depth: usize) {
+        while self.last().is_some_and(|binding| binding.depth >= depth) {
+            self.pop();
+        }
+    }
+}
+
+fn less_than_fix(raw: &str, start: usize, at: usize) -> Fix {
+    let span = Span::new(start + at, start + at + 1);
+    let in_expression = raw[..at].rfind("${").is_some_and(|open| !raw[open..at].contains('}'));
+    let next = raw[at + 1..].bytes().next();
+    match (in_expression, next) {
+        (true, Some(b'=')) => {
+            Fix::safe("Write `le`", Span::new(start + at, start + at + 2), spaced(raw, at, 2, "le"))
+        }
+        (true, _) => Fix::safe("Write `lt`", span, spaced(raw, at, 1, "lt")),
+        (false, _) => Fix::safe("Write `&lt;`", span, "&lt;"),
+    }
+}
+
+/// `word` with the blanks it needs in place of `raw[at..at + length]`.
+fn spaced(raw: &str, at: usize, length: usize, word: &str) -> String {
+    let blank = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_whitespace);
+    let left = if blank(raw.as_bytes()[..at].last()) { "" } else { " " };
+    let right = if blank(raw.as_bytes().get(at + length)) { "" } else { " " };
+    format!("{left}{word}{right}")
+}
+
+fn is_name_start(byte: u8) -> bool {
+    byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':') || byte >= 0x80
+}
+
+fn is_name_byte(byte: u8) -> bool {
+    is_name_start(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+}
+
+fn memchr(needle: u8, haystack: &[u8]) -> Option<usize> {
+    haystack.iter().position(|byte| *byte == needle)
+}
+
+/// What the strict parser refused and we had not seen.
+pub(super) fn judged(text: &str, error: &roxmltree::Error) -> Diagnostic {
+    let position = error.pos();
+    let line = text.split('\n').nth(position.row.saturating_sub(1) as usize).unwrap_or_default();
+    let line_start = line.as_ptr() as usize - text.as_ptr() as usize;
+    let column = line
+        .char_indices()
+        .nth(position.col.saturating_sub(1) as usize)
+        .map_or(line.len(), |(at, _)| at);
+    let at = if line.is_empty() { text.len().min(line_start) } else { line_start + column };
+    let at = if at > text.len() { text.len() } else { at };
+    let length = text[at..].chars().next().map_or(0, char::len_utf8);
+    let words = error.to_string();
+    let words = words.rsplit_once(" at ").map_or(words.as_str(), |(words, _)| words).to_owned();
+    Diagnostic::new(&NOT_WELL_FORMED, Span::new(at, at + length), words)
+}
