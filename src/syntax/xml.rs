@@ -176,13 +176,7 @@ impl<'a> Tree<'a> {
     /// assert_eq!(findings.len(), 1);
     /// ```
     pub fn parse(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
-        let mut parser = Parser::new(text);
-        parser.run();
-        let Parser { mut tree, mut findings, .. } = parser;
-
-        let doctype_only =
-            findings.iter().all(|finding| std::ptr::eq(finding.kind, &DOCTYPE_FORBIDDEN));
-        tree.well_formed = doctype_only && !tree.truncated;
+        let (mut tree, mut findings) = Tree::parse_tolerantly(text);
         if tree.well_formed {
             let options = roxmltree::ParsingOptions {
                 allow_dtd: tree.doctype.is_some(),
@@ -193,6 +187,18 @@ impl<'a> Tree<'a> {
                 findings.push(judged(text, &error));
             }
         }
+        (tree, findings)
+    }
+
+    /// Parses anything, without the strict parser's last word: rare faults (`]]>` in text, say) may pass. For text
+    /// that is known to be well-formed, or is being typed.
+    pub fn parse_tolerantly(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
+        let mut parser = Parser::new(text);
+        parser.run();
+        let Parser { mut tree, mut findings, .. } = parser;
+        let doctype_only =
+            findings.iter().all(|finding| std::ptr::eq(finding.kind, &DOCTYPE_FORBIDDEN));
+        tree.well_formed = doctype_only && !tree.truncated;
         findings.sort_by_key(|finding| finding.span);
         (tree, findings)
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
@@ -35,7 +36,7 @@ pub(super) struct Parser<'a> {
 /// What a start tag turned out to be.
 struct Tag {
     name: Span,
-    attributes: Vec<Attribute>,
+    first_attribute: usize,
     empty: bool,
     end: usize,
 }
@@ -255,7 +256,7 @@ impl<'a> Parser<'a> {
         };
         let mut tag = Tag {
             name,
-            attributes: Vec::new(),
+            first_attribute: self.tree.attributes.len(),
             empty: !cut && content_end + 2 == limit,
             end: stop,
         };
@@ -300,7 +301,7 @@ impl<'a> Parser<'a> {
             if equals >= content_end || bytes[equals] != b'=' {
                 let finding = format!("attribute `{}` has no value", &self.text[name_span.range()]);
                 self.broken(name_span, finding);
-                tag.attributes.push(Attribute {
+                self.tree.attributes.push(Attribute {
                     name_span,
                     value_span: Span::at(at),
                     quoted: false,
@@ -333,7 +334,7 @@ impl<'a> Parser<'a> {
                 let place = if value.is_empty() { name_span } else { value_span };
                 let finding = Diagnostic::new(&NOT_WELL_FORMED, place, message);
                 self.report(if value.is_empty() { finding } else { finding.fix(fix) });
-                tag.attributes.push(Attribute { name_span, value_span, quoted: false });
+                self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
                 at = value_end;
                 if bytes.get(at).is_some_and(|byte| matches!(byte, b'"' | b'\''))
                     && at < content_end
@@ -348,7 +349,7 @@ impl<'a> Parser<'a> {
                 Some(length) => {
                     let value_span = Span::new(at, at + length);
                     self.attribute_value(value_span);
-                    tag.attributes.push(Attribute { name_span, value_span, quoted: true });
+                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: true });
                     at += length + 1;
                 }
                 None => {
@@ -373,7 +374,7 @@ impl<'a> Parser<'a> {
                     );
                     let place = Span::new(opening, at + length);
                     self.report(Diagnostic::new(&NOT_WELL_FORMED, place, message).fix(fix));
-                    tag.attributes.push(Attribute { name_span, value_span, quoted: false });
+                    self.tree.attributes.push(Attribute { name_span, value_span, quoted: false });
                     if run[..line].contains('>') {
                         tag.empty = empty;
                         tag.end = at + behind;
@@ -583,15 +584,14 @@ impl<'a> Parser<'a> {
             }
         };
         let depth = self.open.len();
-        let first_attribute = self.tree.attributes.len() as u32;
-        let mut names: Vec<&str> = Vec::with_capacity(tag.attributes.len());
-        for attribute in &tag.attributes {
-            let name = &self.text[attribute.name_span.range()];
-            if names.contains(&name) {
+        let first_attribute = tag.first_attribute;
+        for index in first_attribute..self.tree.attributes.len() {
+            let attribute = self.tree.attributes[index];
+            let name = self.tree.slice(attribute.name_span);
+            // Real tags have a handful of attributes; past 64 the strict parser is left to compare them.
+            let before = &self.tree.attributes[first_attribute..index.min(first_attribute + 64)];
+            if before.iter().any(|other| self.tree.slice(other.name_span) == name) {
                 self.broken(attribute.name_span, format!("attribute `{name}` is given twice"));
-            }
-            if names.len() < 64 {
-                names.push(name);
             }
             let prefix = match name {
                 "xmlns" => "",
@@ -605,7 +605,7 @@ impl<'a> Parser<'a> {
             let namespace = self.intern(value);
             self.bindings.push(Binding { depth, prefix, namespace });
         }
-        self.tree.attributes.extend_from_slice(&tag.attributes);
+        let attribute_count = self.tree.attributes.len() - first_attribute;
 
         let name = self.tree.slice(tag.name);
         let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
@@ -631,8 +631,8 @@ impl<'a> Parser<'a> {
                 closed: tag.empty,
                 empty: tag.empty,
                 namespace,
-                attribute_count: u16::try_from(tag.attributes.len()).unwrap_or(u16::MAX),
-                first_attribute,
+                attribute_count: u16::try_from(attribute_count).unwrap_or(u16::MAX),
+                first_attribute: first_attribute as u32,
                 span: Span::new(start, tag.end),
                 inner: tag.name,
                 open_end: tag.end as u32,
@@ -827,10 +827,6 @@ fn is_name_start(byte: u8) -> bool {
 
 fn is_name_byte(byte: u8) -> bool {
     is_name_start(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
-}
-
-fn memchr(needle: u8, haystack: &[u8]) -> Option<usize> {
-    haystack.iter().position(|byte| *byte == needle)
 }
 
 /// What the strict parser refused and we had not seen.
