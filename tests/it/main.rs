@@ -1,1 +1,21 @@
 //! The one integration binary: a module per subject.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests read fixtures and say how far they agree"
+)]
+
+mod schema;
+
+use std::path::PathBuf;
+
+/// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.
+fn shared(variable: &str, name: &str) -> Option<PathBuf> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
+    let folder = std::env::var_os(variable).map_or(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    println!("skipped: {variable} is not set and {} is no folder", folder.display());
+    None
+}

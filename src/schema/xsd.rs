@@ -1,0 +1,299 @@
+//! Reads an XML Schema that a site adds for its own actions.
+//!
+//! In: the text of a schema, and a way to get the text of what it includes. Out: a [`Schema`] like those of the tables,
+//! or a sentence that says what is not understood. Understood is what Oozie's own schemas use: global and local
+//! elements, complex types with sequences, choices and wildcards, simple content, attributes, and restrictions of
+//! text by a pattern. Documentation in the schema becomes hover text. Nothing is fetched.
+
+use std::collections::HashMap;
+
+use roxmltree::{Document, Node};
+
+use super::model::{Model, Namespaces, Occurs, Particle};
+use super::table::{SHORT, UNSIGNED_INT, simple};
+use super::{
+    Attribute, Check, Child, Content, Meaning, Schema, Simple, Text, Type, TypeId, TypeRef,
+};
+
+const XSD: &str = "http://www.w3.org/2001/XMLSchema";
+
+/// How deep groups and anonymous types may nest.
+const DEPTH_LIMIT: usize = 32;
+
+/// Reads `text`. `include` is asked for the text of each schema that is included, by the location it is given.
+pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result<Schema, String> {
+    let document = Document::parse(text).map_err(|error| format!("not well-formed: {error}"))?;
+    let root = document.root_element();
+    if !root.has_tag_name((XSD, "schema")) {
+        return Err("not an XML Schema".to_owned());
+    }
+    let namespace = root.attribute("targetNamespace").ok_or("a schema needs a targetNamespace")?;
+    let (family, version) = namespace.rsplit_once(':').unwrap_or((namespace, ""));
+    let family = family.rsplit(':').next().unwrap_or(family).trim_end_matches("-action");
+
+    let mut included = Vec::new();
+    for child in root.children().filter(|node| node.has_tag_name((XSD, "include"))) {
+        let location = child.attribute("schemaLocation").unwrap_or_default();
+        let text = include(location).ok_or_else(|| format!("`{location}` is not at hand"))?;
+        let parsed = Document::parse(text);
+        included.push(parsed.map_err(|error| format!("`{location}` is not well-formed: {error}"))?);
+    }
+    let tops = || {
+        let roots = std::iter::once(root).chain(included.iter().map(Document::root_element));
+        roots.flat_map(|root| root.children().filter(Node::is_element))
+    };
+
+    let mut reader = Reader::default();
+    for node in tops().filter(|node| node.has_tag_name((XSD, "simpleType"))) {
+        reader.simple(node)?;
+    }
+    for node in tops().filter(|node| node.has_tag_name((XSD, "complexType"))) {
+        let name = node.attribute("name").ok_or("a global type has a name")?;
+        let id = reader.reserve(Some(name));
+        reader.named.insert(name.to_owned(), id);
+    }
+    for node in tops().filter(|node| node.has_tag_name((XSD, "complexType"))) {
+        let id = reader.named[node.attribute("name").unwrap_or_default()];
+        reader.complex(node, id, 0)?;
+    }
+    let mut roots = Vec::new();
+    for node in tops().filter(|node| node.has_tag_name((XSD, "element"))) {
+        let name = node.attribute("name").ok_or("a global element has a name")?;
+        match reader.element_kind(node, 0)? {
+            TypeRef::Type(id) => roots.push((name.into(), id)),
+            TypeRef::Text(text) => {
+                let id = reader.reserve(None);
+                reader.types[id.0 as usize].content = Content::Text(text);
+                roots.push((name.into(), id));
+            }
+        }
+    }
+    if roots.is_empty() {
+        return Err("it declares no element".to_owned());
+    }
+    Ok(Schema {
+        family: family.into(),
+        version: version.into(),
+        namespace: namespace.into(),
+        servers: Vec::new(),
+        types: reader.types,
+        simples: reader.simples,
+        roots,
+    })
+}
+
+#[derive(Default)]
+struct Reader {
+    types: Vec<Type>,
+    named: HashMap<String, TypeId>,
+    simples: Vec<Simple>,
+}
+
+#[derive(Default)]
+struct Parts {
+    children: Vec<Child>,
+    wildcards: Vec<Namespaces>,
+}
+
+impl Reader {
+    fn reserve(&mut self, name: Option<&str>) -> TypeId {
+        self.types.push(Type {
+            name: name.map(Into::into),
+            about: "".into(),
+            attributes: Vec::new(),
+            content: Content::Empty,
+        });
+        TypeId(self.types.len() as u16 - 1)
+    }
+
+    fn simple(&mut self, node: Node<'_, '_>) -> Result<(), String> {
+        let name = node.attribute("name").ok_or("a global type has a name")?;
+        let facets = node.children().filter(|child| child.has_tag_name((XSD, "restriction")));
+        let pattern = facets
+            .flat_map(|facet| facet.children())
+            .find(|child| child.has_tag_name((XSD, "pattern")))
+            .and_then(|child| child.attribute("value"));
+        self.simples.push(simple(name, pattern.unwrap_or_default()));
+        Ok(())
+    }
+
+    fn text(&self, name: &str, node: Node<'_, '_>) -> Option<Text> {
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let builtin =
+            node.lookup_namespace_uri((!prefix.is_empty()).then_some(prefix)) == Some(XSD);
+        if builtin {
+            let (check, meaning) = match local {
+                "boolean" => (Check::Boolean, Meaning::Boolean),
+                "short" => (SHORT, Meaning::Number),
+                "unsignedInt" => (UNSIGNED_INT, Meaning::Number),
+                "int" => {
+                    (integer("int", i64::from(i32::MIN), i64::from(i32::MAX)), Meaning::Number)
+                }
+                "integer" => (integer("integer", i64::MIN, i64::MAX), Meaning::Number),
+                "positiveInteger" => (integer("positiveInteger", 1, i64::MAX), Meaning::Number),
+                "nonNegativeInteger" => {
+                    (integer("nonNegativeInteger", 0, i64::MAX), Meaning::Number)
+                }
+                _ => (Check::String, Meaning::Text),
+            };
+            return Some(Text { check, meaning });
+        }
+        let at = self.simples.iter().position(|simple| &*simple.name == local)?;
+        let meaning = if local == "IDENTIFIER" { Meaning::Identifier } else { Meaning::Text };
+        Some(Text { check: Check::Simple(at as u8), meaning })
+    }
+
+    fn element_kind(&mut self, node: Node<'_, '_>, depth: usize) -> Result<TypeRef, String> {
+        if let Some(name) = node.attribute("type") {
+            if let Some(text) = self.text(name, node) {
+                return Ok(TypeRef::Text(text));
+            }
+            let local = name.rsplit(':').next().unwrap_or(name);
+            let id = self.named.get(local).ok_or_else(|| format!("no type is called `{name}`"))?;
+            return Ok(TypeRef::Type(*id));
+        }
+        match node.children().find(|child| child.has_tag_name((XSD, "complexType"))) {
+            Some(inner) => {
+                let id = self.reserve(None);
+                self.complex(inner, id, depth + 1)?;
+                Ok(TypeRef::Type(id))
+            }
+            None => Ok(TypeRef::Text(Text { check: Check::String, meaning: Meaning::Text })),
+        }
+    }
+
+    fn complex(&mut self, node: Node<'_, '_>, id: TypeId, depth: usize) -> Result<(), String> {
+        if depth > DEPTH_LIMIT {
+            return Err("types nest too deep".to_owned());
+        }
+        if node.attribute("mixed") == Some("true") {
+            return Err("mixed content is not understood".to_owned());
+        }
+        let mut parts = Parts::default();
+        let mut content = Content::Empty;
+        let mut particle = None;
+        let mut attributes = Vec::new();
+        for child in node.children().filter(Node::is_element) {
+            match child.tag_name().name() {
+                "annotation" => {}
+                "sequence" | "choice" => {
+                    particle = Some(self.group(child, &mut parts, depth + 1)?)
+                }
+                "attribute" => attributes.push(self.attribute(child)?),
+                "simpleContent" => {
+                    let base = child.children().find(|node| node.has_tag_name((XSD, "extension")));
+                    let base = base.ok_or("simple content extends a text")?;
+                    let name = base.attribute("base").unwrap_or_default();
+                    let text =
+                        self.text(name, base).ok_or_else(|| format!("no text type `{name}`"))?;
+                    content = Content::Text(text);
+                    for child in base.children().filter(|n| n.has_tag_name((XSD, "attribute"))) {
+                        attributes.push(self.attribute(child)?);
+                    }
+                }
+                other => return Err(format!("`{other}` in a type is not understood")),
+            }
+        }
+        if let Some(particle) = particle {
+            content =
+                Content::Children(Box::new(Model::new(parts.children, parts.wildcards, particle)));
+        }
+        let about = documentation(node);
+        let ty = &mut self.types[id.0 as usize];
+        *ty = Type { name: ty.name.take(), about, attributes, content };
+        Ok(())
+    }
+
+    fn group(
+        &mut self,
+        node: Node<'_, '_>,
+        parts: &mut Parts,
+        depth: usize,
+    ) -> Result<Particle, String> {
+        if depth > DEPTH_LIMIT {
+            return Err("groups nest too deep".to_owned());
+        }
+        let mut list = Vec::new();
+        for child in node.children().filter(Node::is_element) {
+            let occurs = occurs(child)?;
+            list.push(match child.tag_name().name() {
+                "annotation" => continue,
+                "sequence" | "choice" => self.group(child, parts, depth + 1)?,
+                "element" => {
+                    let name = child.attribute("name").ok_or("an element in a group has a name")?;
+                    let known = parts.children.iter().position(|known| &*known.name == name);
+                    let at = match known {
+                        Some(at) => at,
+                        None => {
+                            let kind = self.element_kind(child, depth)?;
+                            let about = documentation(child);
+                            let since = "".into();
+                            let child =
+                                Child { name: name.into(), kind, about, since, until: None };
+                            parts.children.push(child);
+                            parts.children.len() - 1
+                        }
+                    };
+                    Particle::Child(at as u16, occurs)
+                }
+                "any" => {
+                    parts.wildcards.push(match child.attribute("namespace") {
+                        None | Some("##any") => Namespaces::Any,
+                        Some("##other") => Namespaces::Other,
+                        Some(list) => {
+                            Namespaces::These(list.split_whitespace().map(Into::into).collect())
+                        }
+                    });
+                    Particle::Wildcard(parts.wildcards.len() as u16 - 1, occurs)
+                }
+                other => return Err(format!("`{other}` in a group is not understood")),
+            });
+        }
+        let occurs = occurs(node)?;
+        Ok(match node.tag_name().name() {
+            "choice" => Particle::Choice(list, occurs),
+            _ => Particle::Sequence(list, occurs),
+        })
+    }
+
+    fn attribute(&self, node: Node<'_, '_>) -> Result<Attribute, String> {
+        let name = node.attribute("name").ok_or("an attribute has a name")?;
+        let ty = node.attribute("type").unwrap_or_default();
+        let text = if ty.is_empty() {
+            Text { check: Check::String, meaning: Meaning::Text }
+        } else {
+            self.text(ty, node).ok_or_else(|| format!("no text type `{ty}`"))?
+        };
+        Ok(Attribute {
+            name: name.into(),
+            text,
+            required: node.attribute("use") == Some("required"),
+            about: documentation(node),
+            since: "".into(),
+            until: None,
+        })
+    }
+}
+
+fn integer(name: &'static str, min: i64, max: i64) -> Check {
+    Check::Integer { name, min, max }
+}
+
+fn documentation(node: Node<'_, '_>) -> Box<str> {
+    let text = node
+        .children()
+        .filter(|child| child.has_tag_name((XSD, "annotation")))
+        .flat_map(|annotation| annotation.children())
+        .find(|child| child.has_tag_name((XSD, "documentation")))
+        .and_then(|documentation| documentation.text());
+    text.unwrap_or_default().trim().into()
+}
+
+fn occurs(node: Node<'_, '_>) -> Result<Occurs, String> {
+    let number = |name: &str| match node.attribute(name) {
+        None => Ok(Some(1)),
+        Some("unbounded") => Ok(None),
+        Some(text) => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+    };
+    Ok(Occurs { min: number("minOccurs")?.unwrap_or(1), max: number("maxOccurs")? })
+}

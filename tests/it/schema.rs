@@ -1,0 +1,105 @@
+//! The tables of the language against the server's own schemas.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use ankus::schema::{Content, Model, Particle, Schema, TypeId, TypeRef, families, xsd};
+
+/// Everything that may be seen of a type, in one line; types of its children are named or, without a name, written out.
+fn line(schema: &Schema, id: TypeId) -> String {
+    let ty = schema.ty(id);
+    let mut text = String::new();
+    for attribute in &ty.attributes {
+        let required = if attribute.required { "!" } else { "" };
+        text.push_str(&format!("@{}{required}:{:?} ", attribute.name, attribute.text.check));
+    }
+    match &ty.content {
+        Content::Empty => text.push_str("EMPTY"),
+        Content::Text(kind) => text.push_str(&format!("TEXT {:?}", kind.check)),
+        Content::Children(model) => text.push_str(&particle(schema, model, &model.particle)),
+    }
+    text
+}
+
+fn particle(schema: &Schema, model: &Model, part: &Particle) -> String {
+    let occurs = part.occurs();
+    let occurs = match (occurs.min, occurs.max) {
+        (1, Some(1)) => String::new(),
+        (min, max) => format!("{{{min},{max:?}}}"),
+    };
+    let (inner, bare) = match part {
+        Particle::Child(at, _) => {
+            let child = &model.children[*at as usize];
+            let kind = match child.kind {
+                TypeRef::Text(text) => format!("{:?}", text.check),
+                TypeRef::Type(id) => match &schema.ty(id).name {
+                    Some(name) => name.to_string(),
+                    None => line(schema, id),
+                },
+            };
+            (format!("{}:{kind}", child.name), true)
+        }
+        Particle::Wildcard(at, _) => (format!("{:?}", model.wildcards[*at as usize]), true),
+        Particle::Sequence(parts, _) | Particle::Choice(parts, _) => {
+            let choice = matches!(part, Particle::Choice(..));
+            let parts: Vec<String> =
+                parts.iter().map(|part| particle(schema, model, part)).collect();
+            // A group of one that occurs once is that one.
+            (parts.join(if choice { " | " } else { ", " }), parts.len() == 1 && occurs.is_empty())
+        }
+    };
+    if bare { format!("{inner}{occurs}") } else { format!("({inner}){occurs}") }
+}
+
+/// All types that can be reached from the elements that may stand alone.
+fn reached(schema: &Schema) -> BTreeSet<(String, String)> {
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut todo: Vec<TypeId> = schema.roots.iter().map(|(_, id)| *id).collect();
+    for (name, id) in &schema.roots {
+        found
+            .insert((format!("<{name}>"), schema.ty(*id).name.as_deref().unwrap_or("").to_owned()));
+    }
+    while let Some(id) = todo.pop() {
+        let ty = schema.ty(id);
+        if !seen.insert(id_of(schema, id)) {
+            continue;
+        }
+        if let Some(name) = &ty.name {
+            found.insert((name.to_string(), line(schema, id)));
+        }
+        todo.extend(ty.children().iter().filter_map(|child| match child.kind {
+            TypeRef::Type(id) => Some(id),
+            TypeRef::Text(_) => None,
+        }));
+    }
+    found
+}
+
+fn id_of(schema: &Schema, id: TypeId) -> usize {
+    schema.types.iter().position(|ty| std::ptr::eq(ty, schema.ty(id))).unwrap()
+}
+
+#[test]
+fn tables_say_what_the_servers_schemas_say() {
+    let Some(folder) = crate::shared("ANKUS_SCHEMAS", "schemas") else { return };
+    let mut compared = 0;
+    let common = fs::read_to_string(folder.join("oozie-common-1.0.xsd")).unwrap();
+    for family in families() {
+        for schema in family.schemas() {
+            let stem = match &*family.name {
+                name @ ("workflow" | "sla" | "coordinator" | "bundle") => format!("oozie-{name}"),
+                name => format!("{name}-action"),
+            };
+            let path = folder.join(format!("{stem}-{}.xsd", schema.version));
+            let text = fs::read_to_string(&path).unwrap();
+            let theirs = xsd::read(&text, &|_| Some(&common)).unwrap();
+            assert_eq!(theirs.namespace, schema.namespace);
+            let (theirs, ours) = (reached(&theirs), reached(schema));
+            let differing: Vec<_> = theirs.symmetric_difference(&ours).collect();
+            assert!(differing.is_empty(), "{}: {differing:#?}", schema.namespace);
+            compared += 1;
+        }
+    }
+    println!("schema tables: agree {compared} of {compared}");
+}
