@@ -1,0 +1,30 @@
+# Short names for what the project does; anything with logic is in xtask.
+
+# List the tasks.
+default:
+    @just --list
+
+# Run all tests.
+test *ARGS:
+    cargo test --workspace {{ARGS}}
+
+# Everything that guards the project.
+ci:
+    .ci/run
+
+# Formatting and lints only.
+lint:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Make generated files anew.
+gen:
+    cargo xtask gen
+
+# Compare with xmllint and raw tokenization on the corpus.
+bench-peers:
+    cargo xtask bench-peers
+
+# The example application, from check to report.
+demo:
+    cargo run -- run fixtures/projects/flood-watch
