@@ -1,1 +1,2 @@
 //! What a definition can become: a plan, a picture, another engine's language.
+pub mod format;

@@ -1,0 +1,349 @@
+//! One layout for definitions.
+//!
+//! In: the text of a file. Out: the same definition laid out as everybody's, or a [`Refusal`]. Only what no server
+//! reads is touched: blanks between elements, blanks and line breaks between attributes, the kind of quotes, `<a></a>`
+//! for `<a/>`. Text, CDATA, comments and the order of everything stay, byte for byte; so do the line ends of the file
+//! and its byte-order mark. Blank lines stay too, one at a time, for they group what belongs together.
+//!
+//! Text is never moved, not even where a server trims it: kill messages, ssh arguments and configuration values are
+//! read as they stand. An element that holds nothing but blanks keeps them, for the schemas refuse them in `<ok> </ok>`.
+//! The result is read again and compared with the original before it is given out ([`same_reading`]).
+
+use crate::source::Span;
+use crate::syntax::xml::{Child, Element, NodeKind, Tree};
+
+/// Columns after which the attributes of a tag get a line each.
+const WIDTH: usize = 120;
+
+/// What one level is indented by.
+const INDENT: &str = "    ";
+
+/// Elements whose content is text, whatever it looks like: blanks in them are part of a value.
+const TEXT_ELEMENTS: [&str; 3] = ["name", "value", "description"];
+
+/// Why a text is left as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// It is not well-formed XML (or has a DOCTYPE, which may change what the rest means).
+    NotWellFormed,
+    /// It would grow over the length that servers take.
+    TooLong(usize),
+    /// The result would read differently at this place: a fault of the formatter.
+    Changed(Span),
+}
+
+/// The definition in its layout. `limit` is the longest definition the server takes.
+///
+/// ```
+/// use ankus::emit::format::format;
+///
+/// let text = "<a  x='1'><b></b>\n\n\n<!-- c --><name> n </name></a>";
+/// let expected = "<a x=\"1\">\n    <b/>\n\n    <!-- c -->\n    <name> n </name>\n</a>\n";
+/// assert_eq!(format(text, 100_000).unwrap(), expected);
+/// ```
+pub fn format(text: &str, limit: usize) -> Result<String, Refusal> {
+    let (tree, findings) = Tree::parse(text);
+    if !tree.is_well_formed() || !findings.is_empty() || tree.doctype().is_some() {
+        return Err(Refusal::NotWellFormed);
+    }
+    let line_end = match text.find('\n') {
+        Some(at) if text[..at].ends_with('\r') => "\r\n",
+        _ => "\n",
+    };
+    let mut printer = Printer { text, line_end, out: String::with_capacity(text.len() + 64) };
+    if text.starts_with('\u{feff}') {
+        printer.out.push('\u{feff}');
+    }
+    printer.document(&tree);
+    let out = printer.out;
+    if out.len() > limit && text.len() <= limit {
+        return Err(Refusal::TooLong(out.len()));
+    }
+    let (after, _) = Tree::parse(&out);
+    match same_reading(&tree, &after) {
+        Ok(()) => Ok(out),
+        Err(span) => Err(Refusal::Changed(span)),
+    }
+}
+
+/// Whether two texts are the same definition to every reader: names, namespaces, attributes in order, text where it
+/// counts, comments. `Err` is the first place of `before` that `after` has otherwise.
+pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
+    let mut left = Events::new(before);
+    let mut right = Events::new(after);
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return Ok(()),
+            (Some((left, _)), Some((right, _))) if left == right => {}
+            (Some((_, span)), _) => return Err(span),
+            (None, Some(_)) => return Err(Span::at(before.text().len())),
+        }
+    }
+}
+
+/// What a reader meets.
+#[derive(Debug, PartialEq)]
+enum Event<'a> {
+    Start { name: &'a str, namespace: String, attributes: Vec<(&'a str, String)> },
+    Text(String),
+    CData(&'a str),
+    Comment(&'a str),
+    Instruction(&'a str),
+    End,
+}
+
+/// Walks a tree without recursion.
+struct Events<'t, 'a> {
+    stack: Vec<(crate::syntax::xml::Children<'t, 'a>, bool)>,
+}
+
+impl<'t, 'a> Events<'t, 'a> {
+    fn new(tree: &'t Tree<'a>) -> Events<'t, 'a> {
+        Events { stack: vec![(tree.top(), true)] }
+    }
+}
+
+impl<'a> Iterator for Events<'_, 'a> {
+    type Item = (Event<'a>, Span);
+
+    fn next(&mut self) -> Option<(Event<'a>, Span)> {
+        loop {
+            let (children, blank_is_layout) = self.stack.last_mut()?;
+            let Some(child) = children.next() else {
+                self.stack.pop();
+                return (!self.stack.is_empty()).then_some((Event::End, Span::default()));
+            };
+            let span = child.span();
+            let event = match child.kind() {
+                NodeKind::Element => {
+                    let element = child.element().expect("its kind says so");
+                    self.stack.push((element.children(), is_structural(element)));
+                    Event::Start {
+                        name: element.qualified_name(),
+                        namespace: element.namespace().to_owned(),
+                        attributes: element
+                            .attributes()
+                            .map(|a| (a.qualified_name(), a.value().text.into_owned()))
+                            .collect(),
+                    }
+                }
+                NodeKind::Text if *blank_is_layout && child.is_blank() => continue,
+                NodeKind::Text => Event::Text(child.decoded().text.into_owned()),
+                NodeKind::CData => Event::CData(child.raw()),
+                NodeKind::Comment => Event::Comment(child.raw()),
+                NodeKind::Instruction => Event::Instruction(child.raw()),
+            };
+            return Some((event, span));
+        }
+    }
+}
+
+/// Whether the blanks in an element are layout: it holds elements (or comments on lines of their own) and no text.
+fn is_structural(element: Element<'_, '_>) -> bool {
+    if TEXT_ELEMENTS.contains(&element.name()) || element.attribute("xml:space").is_some() {
+        return false;
+    }
+    let (mut holds, mut lines, mut comments) = (false, false, false);
+    for child in element.children() {
+        match child.kind() {
+            NodeKind::Element => holds = true,
+            NodeKind::Comment | NodeKind::Instruction => comments = true,
+            NodeKind::CData => return false,
+            NodeKind::Text if is_layout(child.raw()) => lines |= child.raw().contains('\n'),
+            NodeKind::Text => return false,
+        }
+    }
+    holds || (comments && lines)
+}
+
+/// Blanks as they stand; a blank that is written as a reference was meant.
+fn is_layout(raw: &str) -> bool {
+    raw.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
+}
+
+struct Printer<'a> {
+    text: &'a str,
+    line_end: &'static str,
+    out: String,
+}
+
+impl<'a> Printer<'a> {
+    fn document(&mut self, tree: &Tree<'a>) {
+        if let Some(declaration) = tree.declaration() {
+            self.out.push_str(&self.text[declaration.range()]);
+            self.out.push_str(self.line_end);
+        }
+        // Each open element with what is left of its children; the bottom is the document.
+        let mut stack = vec![(None, tree.top(), tree.declaration().map_or(0, |span| span.end))];
+        while let Some((owner, children, behind)) = stack.last_mut() {
+            let owner: Option<Element<'_, 'a>> = *owner;
+            let Some(child) = children.next() else {
+                stack.pop();
+                if let Some(element) = owner {
+                    self.indent(stack.len() - 1);
+                    self.out.push_str("</");
+                    self.out.push_str(element.qualified_name());
+                    self.out.push('>');
+                    self.out.push_str(self.line_end);
+                }
+                continue;
+            };
+            if child.kind() == NodeKind::Text && is_layout(child.raw()) {
+                continue;
+            }
+            let first = owner.map_or(0, |element| element.start_tag().end) == *behind;
+            let gap = &self.text[*behind as usize..child.span().start as usize];
+            *behind = child.span().end;
+            let depth = stack.len() - 1;
+            self.child(child, depth, gap, first);
+            if let Some(element) = child.element().filter(|element| is_structural(*element)) {
+                let behind = element.start_tag().end;
+                stack.push((Some(element), element.children(), behind));
+            }
+        }
+    }
+
+    fn child(&mut self, child: Child<'_, 'a>, depth: usize, gap: &str, first: bool) {
+        let lines = gap.bytes().filter(|byte| *byte == b'\n').count();
+        let remark = child.kind() == NodeKind::Comment
+            && lines == 0
+            && !self.text[child.span().range()].contains('\n')
+            && self.out.ends_with(self.line_end);
+        let before = self.out.trim_end_matches(['\r', '\n']).len();
+        if remark && before > 0 && !(first && depth == 0) {
+            // A remark behind something stays behind it.
+            self.out.truncate(before);
+            self.out.push(' ');
+        } else {
+            if lines > 1 && !first {
+                self.out.push_str(self.line_end);
+            }
+            self.indent(depth);
+        }
+        match child.element() {
+            None => self.out.push_str(&self.text[child.span().range()]),
+            Some(element) => self.element(element, depth),
+        }
+        self.out.push_str(self.line_end);
+    }
+
+    /// The start tag, and the rest where its content is text.
+    fn element(&mut self, element: Element<'_, 'a>, depth: usize) {
+        let name = element.qualified_name();
+        self.out.push('<');
+        self.out.push_str(name);
+        let tail = if is_structural(element) {
+            String::from(">")
+        } else if element.content().range().is_empty() {
+            String::from("/>")
+        } else {
+            let content = &self.text[element.content().range()];
+            format!(">{content}</{name}>")
+        };
+        let attributes: Vec<String> = element
+            .attributes()
+            .map(|attribute| {
+                let raw = attribute.raw();
+                let quote = if raw.contains('"') { '\'' } else { '"' };
+                format!("{}={quote}{raw}{quote}", attribute.qualified_name())
+            })
+            .collect();
+        let start = if tail.starts_with('/') { 2 } else { 1 };
+        let width = depth * INDENT.len()
+            + 1
+            + name.len()
+            + attributes.iter().map(|text| text.chars().count() + 1).sum::<usize>()
+            + start;
+        let broken = width > WIDTH && attributes.len() > 1;
+        for (index, attribute) in attributes.iter().enumerate() {
+            if broken && index > 0 {
+                self.out.push_str(self.line_end);
+                self.indent(depth + 2);
+            } else {
+                self.out.push(' ');
+            }
+            self.out.push_str(attribute);
+        }
+        self.out.push_str(&tail);
+    }
+
+    fn indent(&mut self, depth: usize) {
+        for _ in 0..depth {
+            self.out.push_str(INDENT);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let out = format(text, usize::MAX).expect("formats");
+        assert_eq!(out, expected);
+        assert_eq!(format(&out, usize::MAX).expect("formats again"), out, "settles at once");
+    }
+
+    #[test]
+    fn elements_get_a_line_and_text_stays() {
+        check(
+            "<?xml version='1.0'?><w  xmlns=\"u\"\n  name='n' ><start to=\"a\" />\n\n\n\n<arg>\n  x </arg><ok to=\"b\"></ok><m> </m></w>",
+            "<?xml version='1.0'?>\n<w xmlns=\"u\" name=\"n\">\n    <start to=\"a\"/>\n\n    <arg>\n  x </arg>\n    <ok to=\"b\"/>\n    <m> </m>\n</w>\n",
+        );
+    }
+
+    #[test]
+    fn quotes_that_are_needed_stay() {
+        check("<a x='say \"no\"' y='&lt;'/>", "<a x='say \"no\"' y=\"&lt;\"/>\n");
+    }
+
+    #[test]
+    fn comments_stay_where_they_are() {
+        check(
+            "<!-- top --><a><!-- in --><b/> <!-- behind b -->\n<!-- before c\n  -->\n<c><!-- only --></c><d>\n<!-- x --></d></a><!-- last -->",
+            "<!-- top -->\n<a> <!-- in -->\n    <b/> <!-- behind b -->\n    <!-- before c\n  -->\n    <c><!-- only --></c>\n    <d>\n        <!-- x -->\n    </d>\n</a> <!-- last -->\n",
+        );
+    }
+
+    #[test]
+    fn values_keep_their_blanks_and_sections() {
+        let text = "<p>\n    <value> <b/> </value>\n    <t><![CDATA[ a ]]></t>\n    <x>a <i/> b</x>\n    <y>&#32;<i/></y>\n</p>\n";
+        check(text, text);
+    }
+
+    #[test]
+    fn long_tags_are_broken() {
+        let long = "x".repeat(100);
+        check(
+            &format!("<a one='{long}' two='{long}'><b/></a>"),
+            &format!("<a one=\"{long}\"\n        two=\"{long}\">\n    <b/>\n</a>\n"),
+        );
+    }
+
+    #[test]
+    fn line_ends_and_mark_stay() {
+        check(
+            "\u{feff}<a>\r\n<b/><c>x\ny</c></a>",
+            "\u{feff}<a>\r\n    <b/>\r\n    <c>x\ny</c>\r\n</a>\r\n",
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_proven_is_refused() {
+        for text in ["<a>", "<!DOCTYPE a><a/>", "", "<a>&x;</a>"] {
+            assert_eq!(format(text, usize::MAX), Err(Refusal::NotWellFormed), "{text}");
+        }
+        assert_eq!(format("<a><b/></a>", 12), Err(Refusal::TooLong(18)));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_reads_the_same_and_settles(text in "(<[abc]( x=\"[1 &]?\"| y='\"')?/?>|</[abc]>|t|&lt;|<!-- c -->|<!\\[CDATA\\[ \\]\\]>|<name>|</name>|[ \n\r]{1,3}|<\\?p q\\?>){0,14}") {
+            match format(&text, usize::MAX) {
+                Ok(out) => proptest::prop_assert_eq!(format(&out, usize::MAX), Ok(out.clone())),
+                Err(refusal) => proptest::prop_assert_eq!(refusal, Refusal::NotWellFormed),
+            }
+        }
+    }
+}
