@@ -11,6 +11,8 @@ pub mod source;
 
 pub mod diag;
 
+pub mod edit;
+
 pub mod settings;
 
 pub mod files;
