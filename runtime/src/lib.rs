@@ -23,3 +23,5 @@ pub mod host;
 pub mod actions;
 
 pub mod driver;
+
+pub mod scenario;
