@@ -1,1 +1,303 @@
-//! What the target server would answer, and nothing else.
+//! What the target server would answer to a definition, and nothing else.
+//!
+//! In: a text, the language of the server and its site, and the conditions of a submission. Out: an [`Answer`], the
+//! same that the server gives, with its first code and the names in its message; oddities included. It is made to be
+//! read beside `workflow-language.md`: schema validity ([`schema`], over the events of [`xml`]), then the parser's
+//! checks in its order ([`workflow`]), then the graph ([`walk`]). Our own opinion of a definition is elsewhere, and
+//! nothing here looks at the tolerant tree.
+
+mod document;
+mod retry;
+mod schema;
+mod walk;
+mod workflow;
+mod xml;
+
+use crate::schema::Language;
+use document::{Fault, Reading};
+use schema::Sets;
+use walk::{Memory, Refusal};
+use xml::Stop;
+
+pub use workflow::Properties;
+
+/// The server whose answer is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Target {
+    /// 3.3.2.
+    V3_3_2,
+    /// 4.3.1.
+    V4_3_1,
+    /// 5.2.1, the last release.
+    #[default]
+    V5_2_1,
+    /// What came after 5.2.1.
+    Trunk,
+}
+
+impl Target {
+    /// The name in settings and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::V3_3_2 => "3.3.2",
+            Target::V4_3_1 => "4.3.1",
+            Target::V5_2_1 => "5.2.1",
+            Target::Trunk => "trunk",
+        }
+    }
+
+    /// The target of a name.
+    pub fn from_name(name: &str) -> Option<Target> {
+        let all = [Target::V3_3_2, Target::V4_3_1, Target::V5_2_1, Target::Trunk];
+        all.into_iter().find(|target| target.name() == name)
+    }
+}
+
+/// How a server treats the body of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Executor {
+    /// It runs on the cluster, so it must know a name node and a job tracker.
+    Cluster,
+    /// It takes configuration, but needs no cluster.
+    Configured,
+    /// It takes neither.
+    Plain,
+}
+
+/// The action types a server registers by itself, and the first target that has them.
+static EXECUTORS: &[(&str, Executor, Target)] = &[
+    ("switch", Executor::Plain, Target::V3_3_2),
+    ("java", Executor::Cluster, Target::V3_3_2),
+    ("fs", Executor::Configured, Target::V3_3_2),
+    ("map-reduce", Executor::Cluster, Target::V3_3_2),
+    ("pig", Executor::Cluster, Target::V3_3_2),
+    ("hive", Executor::Cluster, Target::V3_3_2),
+    ("shell", Executor::Cluster, Target::V3_3_2),
+    ("sqoop", Executor::Cluster, Target::V3_3_2),
+    ("distcp", Executor::Cluster, Target::V3_3_2),
+    ("hive2", Executor::Cluster, Target::V4_3_1),
+    ("ssh", Executor::Plain, Target::V3_3_2),
+    ("sub-workflow", Executor::Configured, Target::V3_3_2),
+    ("email", Executor::Plain, Target::V3_3_2),
+    ("spark", Executor::Cluster, Target::V4_3_1),
+    ("git", Executor::Cluster, Target::V5_2_1),
+];
+
+/// What holds for all submissions to one server.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules<'a> {
+    /// Which release it is.
+    pub target: Target,
+    /// Its schemas.
+    pub language: &'a Language,
+    /// Action types the site adds.
+    pub executors: &'a [(String, Executor)],
+    /// Whether it has a default for the name node.
+    pub default_name_node: bool,
+    /// Whether it has a default for the job tracker.
+    pub default_job_tracker: bool,
+    /// How long a definition may be, in bytes.
+    pub length_limit: usize,
+}
+
+impl<'a> Rules<'a> {
+    /// A server as shipped.
+    pub fn new(target: Target, language: &'a Language) -> Rules<'a> {
+        Rules {
+            target,
+            language,
+            executors: &[],
+            default_name_node: false,
+            default_job_tracker: false,
+            length_limit: 100_000,
+        }
+    }
+
+    fn executor(&self, kind: &str) -> Option<Executor> {
+        let site = self.executors.iter().find(|(name, _)| name == kind);
+        let known = |(name, _, since): &&(&str, Executor, Target)| {
+            *name == kind && *since as u8 <= self.target as u8
+        };
+        let own = || EXECUTORS.iter().find(known).map(|(_, executor, _)| *executor);
+        site.map(|(_, executor)| *executor).or_else(own)
+    }
+}
+
+/// What a submission brings.
+#[derive(Clone, Debug, Default)]
+pub struct Conditions {
+    /// The properties of the job.
+    pub properties: Properties,
+    /// Takes every formal parameter without a default as given.
+    pub bind: bool,
+    /// Leaves forks and joins unchecked.
+    pub no_fork_join: bool,
+}
+
+impl Conditions {
+    /// No properties at all.
+    pub fn bare() -> Conditions {
+        Conditions::default()
+    }
+
+    /// Whatever the definition declares is given, so that the answer is about its structure.
+    pub fn bound() -> Conditions {
+        let given = ["user.name", "group.name", "oozie.wf.application.path"];
+        let properties = given.map(|name| (name.to_owned(), "dummy".to_owned())).into();
+        Conditions { properties, bind: true, no_fork_join: false }
+    }
+
+    /// As [`Conditions::bound`], with forks and joins left unchecked.
+    pub fn no_fork_join() -> Conditions {
+        Conditions { no_fork_join: true, ..Conditions::bound() }
+    }
+}
+
+/// What the server answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Why it refuses; none: it accepts.
+    pub rejected: Option<Rejected>,
+    /// Whether it would not come back in reasonable time.
+    pub slow: bool,
+    /// Properties nobody gave on which the answer depends.
+    pub uncertain: Vec<String>,
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejected {
+    /// The code.
+    pub code: &'static str,
+    /// The names in the message.
+    pub subject: Vec<String>,
+    /// Where the parser stood, for refusals that have a place: the byte offset.
+    pub at: Option<u32>,
+}
+
+impl Rejected {
+    fn new<const N: usize>(code: &'static str, names: [&str; N], at: Option<usize>) -> Rejected {
+        let subject = names.map(str::to_owned).to_vec();
+        Rejected { code, subject, at: at.map(|at| at as u32) }
+    }
+
+    /// The names as the collected verdicts have them: behind those of a schema error, the line and column.
+    pub fn parameters(&self, text: &str) -> Vec<String> {
+        let mut names = self.subject.clone();
+        if let Some(at) = self.at {
+            let (line, column) = position(text, at as usize);
+            names.push(format!("{line}:{column}"));
+        }
+        names
+    }
+}
+
+/// Line and column as the server counts them: columns in units of UTF-16.
+pub fn position(text: &str, at: usize) -> (usize, usize) {
+    let before = &text[..at];
+    let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+    let breaks = |(at, byte): (usize, &u8)| match byte {
+        b'\n' => true,
+        b'\r' => text.as_bytes().get(at + 1) != Some(&b'\n'),
+        _ => false,
+    };
+    let line = before.bytes().enumerate().filter(|(at, byte)| breaks((*at, byte))).count() + 1;
+    (line, before[start..].encode_utf16().count() + 1)
+}
+
+/// A definition that has been read once, for several questions.
+pub struct Definition<'a> {
+    text: &'a str,
+    rules: Rules<'a>,
+    reading: Option<Reading<'a>>,
+}
+
+impl<'a> Definition<'a> {
+    /// Reads a definition as the server's workflow service does.
+    pub fn workflow(text: &'a str, rules: Rules<'a>) -> Definition<'a> {
+        let server = rules.target.name();
+        let read = || document::read(text, rules.language, Sets::Workflow, server);
+        Definition { text, rules, reading: (!text.is_empty()).then(read) }
+    }
+
+    /// What `oozie validate` answers: well-formed, and valid in some schema of the server.
+    pub fn validate(&self) -> Answer {
+        let Some(reading) = &self.reading else {
+            return rejected(Rejected::new("E0701", ["not-well-formed"], None));
+        };
+        let unknown_root = |fault: &Option<Fault>| matches!(fault, Some(Fault::Schema(violation, _)) if violation.rule == "cvc-elt.1.a");
+        let mut fault = reading.fault.as_ref().map(|fault| schema_stage(fault, "E0701"));
+        if unknown_root(&reading.fault) {
+            for sets in [Sets::Coordinator, Sets::Bundle, Sets::Sla] {
+                let (language, server) = (self.rules.language, self.rules.target.name());
+                let again = document::read(self.text, language, sets, server).fault;
+                if !unknown_root(&again) {
+                    fault = again.as_ref().map(|fault| schema_stage(fault, "E0701"));
+                    break;
+                }
+            }
+        }
+        Answer { rejected: fault, ..Answer::default() }
+    }
+
+    /// What a submission answers, as far as the definition decides it.
+    pub fn parse(&self, conditions: &Conditions) -> Answer {
+        let Some(reading) = &self.reading else {
+            return rejected(Rejected::new("E0803", ["IllegalArgumentException"], None));
+        };
+        if self.text.len() > self.rules.length_limit {
+            return rejected(Rejected::new("E0736", [], None));
+        }
+        if let Some(fault) = &reading.fault {
+            return rejected(schema_stage(fault, "E0702"));
+        }
+        if let Some(at) = reading.doctype {
+            return rejected(Rejected::new("E0700", ["doctype"], Some(at)));
+        }
+        if reading.has_controls {
+            return rejected(Rejected::new("E0803", ["IllegalDataException"], None));
+        }
+        let (outcome, slow) = self.graph(reading, conditions);
+        let refused =
+            |refusal: Refusal| Rejected { code: refusal.code, subject: refusal.names, at: None };
+        Answer { rejected: outcome.err().map(refused), slow, uncertain: Vec::new() }
+    }
+
+    fn graph(&self, reading: &Reading<'a>, conditions: &Conditions) -> (Result<(), Refusal>, bool) {
+        let root = reading.document.root().expect("a document without a fault has a root");
+        let mut properties = conditions.properties.clone();
+        let built = workflow::parameters(root, &mut properties, conditions.bind)
+            .and_then(|()| workflow::nodes(root, &properties, &self.rules))
+            .and_then(|graph| Ok((walk::basic(&graph)?, graph)));
+        let (reached, graph) = match built {
+            Ok(built) => built,
+            Err(refusal) => return (Err(refusal), false),
+        };
+        if conditions.no_fork_join {
+            return (Ok(()), false);
+        }
+        let memory = match self.rules.target {
+            Target::Trunk => Memory::Remembers,
+            _ => Memory::Forgets,
+        };
+        walk::forks(&graph, &reached, memory)
+    }
+}
+
+fn rejected(rejected: Rejected) -> Answer {
+    Answer { rejected: Some(rejected), ..Answer::default() }
+}
+
+fn schema_stage(fault: &Fault, external: &'static str) -> Rejected {
+    match fault {
+        Fault::Xml(Stop::Malformed(at)) => Rejected::new("E0701", ["not-well-formed"], *at),
+        Fault::Xml(Stop::External) => Rejected::new(external, ["doctype"], None),
+        Fault::Schema(violation, at) => Rejected {
+            code: "E0701",
+            subject: std::iter::once(violation.rule.to_owned())
+                .chain(violation.names.clone())
+                .collect(),
+            at: Some(*at as u32),
+        },
+    }
+}

@@ -7,6 +7,7 @@
 
 mod format;
 mod schema;
+mod verdicts;
 
 use std::path::PathBuf;
 

@@ -1,0 +1,205 @@
+//! The server's parser of workflows: what it checks while it builds the nodes, in the order of the document.
+//!
+//! In: a document that its schema accepts, and the properties of the job. Out: the nodes, or the first refusal. What
+//! it does not check is not checked here either.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::document::Element;
+use super::walk::{Graph, Node, Refusal, Shape};
+use super::{Executor, Rules, retry};
+
+/// Properties of a job.
+pub type Properties = BTreeMap<String, String>;
+
+fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Refusal {
+    Refusal { code, names: names.map(str::to_owned).to_vec() }
+}
+
+/// Formal parameters: defaults are put into `properties`; what has none and is not given is missing, or is taken as
+/// given where `bind` says so.
+pub(super) fn parameters(
+    root: Element<'_, '_>,
+    properties: &mut Properties,
+    bind: bool,
+) -> Result<(), Refusal> {
+    if !has_parameters(root.namespace()) {
+        return Ok(());
+    }
+    let Some(section) = root.child("parameters") else { return Ok(()) };
+    let mut missing = Vec::new();
+    for property in section.all("property") {
+        let name = property.child("name").map(Element::text).unwrap_or_default();
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(refuse("E0739", []));
+        }
+        if properties.contains_key(name) {
+            continue;
+        }
+        match property.child("value") {
+            Some(value) => {
+                properties.insert(name.to_owned(), value.text().trim().to_owned());
+            }
+            None if bind => {
+                properties.insert(name.to_owned(), "dummy".to_owned());
+            }
+            None => missing.push(name.to_owned()),
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(Refusal { code: "E0738", names: missing }) }
+}
+
+/// Whether the version, which has to be two numbers, is one whose parameters count: 0.4.5 is none.
+fn has_parameters(namespace: &str) -> bool {
+    let mut parts = namespace.rsplitn(2, ':');
+    let (Some(version), Some(uri)) = (parts.next(), parts.next()) else { return false };
+    let least = match uri {
+        "uri:oozie:workflow" | "uri:oozie:coordinator" => (0, 4),
+        "uri:oozie:bundle" => (0, 2),
+        _ => return false,
+    };
+    let number = |text: &str| text.parse::<u32>().ok();
+    let version = version.split_once('.').and_then(|(a, b)| Some((number(a)?, number(b)?)));
+    version.is_some_and(|version| version >= least)
+}
+
+/// What `<global>` gives to all actions.
+#[derive(Default)]
+struct Global {
+    name_node: bool,
+    job_tracker: bool,
+}
+
+/// Builds the nodes.
+pub(super) fn nodes<'d>(
+    root: Element<'d, '_>,
+    properties: &Properties,
+    rules: &Rules<'_>,
+) -> Result<Graph<'d>, Refusal> {
+    let mut graph = Graph { nodes: Vec::new(), by_name: HashMap::new() };
+    let mut global = Global::default();
+    let mut complete = false;
+    for element in root.children() {
+        let name = element.attribute("name").unwrap_or_default();
+        let to = |element: Element<'d, '_>| element.attribute("to").unwrap_or_default();
+        let (shape, name, targets) = match element.name() {
+            "start" => {
+                if root.attribute("name").unwrap_or_default().is_empty() {
+                    return Err(refuse("E0803", ["IllegalArgumentException"]));
+                }
+                let start =
+                    Node { name: ":start:", shape: Shape::Start, targets: vec![to(element)] };
+                graph.by_name.insert(start.name, 0);
+                graph.nodes.push(start);
+                continue;
+            }
+            "end" => (Shape::End, name, Vec::new()),
+            "kill" => (Shape::Kill, name, Vec::new()),
+            "join" => (Shape::Join, name, vec![to(element)]),
+            "fork" => {
+                let paths = element.all("path");
+                let starts = paths.map(|path| path.attribute("start").unwrap_or_default());
+                (Shape::Fork, name, starts.collect())
+            }
+            "decision" => {
+                let Some(switch) = element.child("switch") else { continue };
+                let cases = switch.all("case").chain(switch.child("default"));
+                (Shape::Decision, name, cases.map(to).collect())
+            }
+            "action" => (Shape::Action, name, action(element, &global, properties, rules)?),
+            "global" => {
+                let has = |name: &str| element.child(name).is_some();
+                global.name_node = has("name-node");
+                global.job_tracker = has("job-tracker") || has("resource-manager");
+                launcher(element)?;
+                continue;
+            }
+            "info" | "credentials" | "parameters" => continue,
+            other => return Err(refuse("E0703", [other])),
+        };
+        if complete {
+            return Err(refuse("E0704", [name]));
+        }
+        if graph.by_name.contains_key(name) {
+            return Err(refuse("E0705", [name]));
+        }
+        if targets.contains(&name) {
+            return Err(refuse("E0706", [name]));
+        }
+        graph.by_name.insert(name, graph.nodes.len() as u32);
+        graph.nodes.push(Node { name, shape, targets });
+        complete = shape == Shape::End;
+    }
+    if graph.nodes.is_empty() {
+        return Err(refuse("E0803", ["NullPointerException"]));
+    }
+    Ok(graph)
+}
+
+/// An action's transitions, after the checks of its body and of its retry attributes.
+fn action<'d>(
+    element: Element<'d, '_>,
+    global: &Global,
+    properties: &Properties,
+    rules: &Rules<'_>,
+) -> Result<Vec<&'d str>, Refusal> {
+    let (mut ok, mut error, mut body) = ("", "", false);
+    for child in element.children() {
+        match child.name() {
+            "ok" => ok = child.attribute("to").unwrap_or_default(),
+            "error" => error = child.attribute("to").unwrap_or_default(),
+            "info" | "credentials" => {}
+            kind => {
+                body = true;
+                let Some(executor) = rules.executor(kind) else {
+                    return Err(refuse("E0723", [kind]));
+                };
+                check_body(child, executor, global, rules)?;
+            }
+        }
+    }
+    for name in ["retry-max", "retry-interval", "retry-policy"] {
+        if let Some(value) = element.attribute(name).filter(|value| !value.is_empty()) {
+            retry::check(value, properties, rules.target)
+                .map_err(|(kind, name)| refuse("E0703", [kind, &name]))?;
+        }
+    }
+    if !body {
+        return Err(refuse("E0803", ["NullPointerException"]));
+    }
+    Ok(vec![ok, error])
+}
+
+fn check_body(
+    body: Element<'_, '_>,
+    executor: Executor,
+    global: &Global,
+    rules: &Rules<'_>,
+) -> Result<(), Refusal> {
+    let has = |name: &str| body.child(name).is_some();
+    if executor == Executor::Cluster {
+        if !has("name-node") && !global.name_node && !rules.default_name_node {
+            return Err(refuse("E0701", ["name-node"]));
+        }
+        let tracker = has("job-tracker") || has("resource-manager");
+        if !tracker && !global.job_tracker && !rules.default_job_tracker {
+            return Err(refuse("E0701", ["job-tracker"]));
+        }
+    }
+    if executor == Executor::Plain { Ok(()) } else { launcher(body) }
+}
+
+/// The numbers of a `<launcher>`, which become properties: unlike the schema, the parser allows no blanks around them,
+/// and nothing beyond 2147483647.
+fn launcher(parent: Element<'_, '_>) -> Result<(), Refusal> {
+    let Some(launcher) = parent.child("launcher") else { return Ok(()) };
+    let numbers =
+        launcher.children().filter(|child| matches!(child.name(), "memory.mb" | "vcores"));
+    for child in numbers {
+        if child.text().parse::<i32>().is_err() {
+            return Err(refuse("E0803", ["NumberFormatException"]));
+        }
+    }
+    Ok(())
+}

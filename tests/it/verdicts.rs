@@ -1,0 +1,139 @@
+//! The reference verdict against what the server answered.
+
+use std::fs;
+use std::path::Path;
+
+use ankus::reference::{Answer, Conditions, Definition, Rules, Target};
+use ankus::schema::Language;
+use serde_json::Value;
+
+/// An answer in the words of the collected verdicts.
+fn said(answer: &Answer, text: &str) -> (String, String, Vec<String>) {
+    match &answer.rejected {
+        None => ("accepted".to_owned(), String::new(), Vec::new()),
+        Some(rejected) => {
+            ("rejected".to_owned(), rejected.code.to_owned(), rejected.parameters(text))
+        }
+    }
+}
+
+fn wanted(value: &Value) -> (String, String, Vec<String>) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let params = value["params"].as_array().map(|list| list.iter().map(text).collect());
+    (text(&value["verdict"]), text(&value["code"]), params.unwrap_or_default())
+}
+
+struct Tally {
+    total: usize,
+    agree: usize,
+    agree_with_names: usize,
+    differing: Vec<String>,
+}
+
+impl Tally {
+    fn new() -> Tally {
+        Tally { total: 0, agree: 0, agree_with_names: 0, differing: Vec::new() }
+    }
+
+    fn compare(&mut self, what: &str, expected: &Value, answer: &Answer, text: &str) {
+        let (wanted, got) = (wanted(expected), said(answer, text));
+        self.total += 1;
+        self.agree += usize::from((&wanted.0, &wanted.1) == (&got.0, &got.1));
+        self.agree_with_names += usize::from(wanted == got);
+        if wanted != got {
+            self.differing.push(format!("{what}: expected {wanted:?}, got {got:?}"));
+        }
+    }
+
+    fn report(&self, what: &str) {
+        println!("{what}: agree {} of {}", self.agree, self.total);
+        println!("{what}, names included: agree {} of {}", self.agree_with_names, self.total);
+        for line in &self.differing {
+            println!("  {line}");
+        }
+    }
+}
+
+fn rows(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+}
+
+fn modes() -> [(&'static str, Conditions); 3] {
+    [
+        ("bare", Conditions::bare()),
+        ("bound", Conditions::bound()),
+        ("nofj", Conditions::no_fork_join()),
+    ]
+}
+
+#[test]
+fn workflows_of_the_corpus() {
+    let (Some(verdicts), Some(corpus)) =
+        (crate::shared("ANKUS_VERDICTS", "verdicts"), crate::shared("ANKUS_CORPUS", "corpus"))
+    else {
+        return;
+    };
+    let language = Language::default();
+    let mut tally = Tally::new();
+    for row in rows(&verdicts.join("workflow.jsonl")) {
+        let file = row["file"].as_str().unwrap();
+        let text = read(&corpus.join(file));
+        let definition = Definition::workflow(&text, Rules::new(Target::V5_2_1, &language));
+        tally.compare(&format!("{file} validate"), &row["validate"], &definition.validate(), &text);
+        let trunk = Definition::workflow(&text, Rules::new(Target::Trunk, &language));
+        for (mode, conditions) in modes() {
+            let answer = definition.parse(&conditions);
+            let expected = &row[mode];
+            if expected["verdict"] == "timeout" {
+                assert!(answer.slow, "{file}: the server does not come back, {mode}");
+            } else {
+                tally.compare(&format!("{file} {mode}"), expected, &answer, &text);
+            }
+            let on_trunk =
+                if expected["trunk"].is_object() { &expected["trunk"] } else { expected };
+            if on_trunk["verdict"] != "timeout" {
+                let answer = trunk.parse(&conditions);
+                tally.compare(&format!("{file} {mode}, trunk"), on_trunk, &answer, &text);
+            }
+        }
+    }
+    tally.report("workflow verdicts");
+    assert_eq!(tally.agree_with_names, tally.total);
+}
+
+#[test]
+fn mutants() {
+    let Some(verdicts) = crate::shared("ANKUS_VERDICTS", "verdicts") else { return };
+    let language = Language::default();
+    let mut tally = Tally::new();
+    for row in rows(&verdicts.join("mutants.jsonl")) {
+        let file = row["file"].as_str().unwrap();
+        let text = read(&verdicts.join("mutants").join(file));
+        let definition = Definition::workflow(&text, Rules::new(Target::V5_2_1, &language));
+        let validate = definition.validate();
+        let accepted = row["validate"] == "accepted";
+        if accepted != validate.rejected.is_none() {
+            tally.differing.push(format!("{file} validate: {:?}", validate.rejected));
+        }
+        for (mode, conditions) in modes() {
+            let expected = if row[mode].is_object() { &row[mode] } else { &row };
+            tally.compare(
+                &format!("{file} {mode}"),
+                expected,
+                &definition.parse(&conditions),
+                &text,
+            );
+        }
+        let expected = if row["trunk"].is_object() { &row["trunk"] } else { &row };
+        let trunk = Definition::workflow(&text, Rules::new(Target::Trunk, &language));
+        let answer = trunk.parse(&Conditions::bare());
+        tally.compare(&format!("{file} trunk"), expected, &answer, &text);
+    }
+    tally.report("workflow verdicts of mutants");
+    assert!(tally.agree_with_names + 46 >= tally.total);
+}
