@@ -1,1 +1,3 @@
 //! Time, processes, files, network and randomness, real or simulated.
+
+pub mod files;

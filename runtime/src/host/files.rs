@@ -1,0 +1,244 @@
+//! The file systems that URIs of an application name.
+//!
+//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]) or from
+//! memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b` below the file root, unless `[hosts]` gives that
+//! authority a folder of its own; `file:///a/b` is `/a/b` of this machine. Nothing leaves the root through `..`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+
+pub use local::LocalFiles;
+pub use memory::MemoryFiles;
+
+mod glob;
+mod local;
+mod memory;
+
+/// A URI of a file: scheme, authority and an absolute path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileUri {
+    /// `hdfs`, `file`, …; empty where none is written.
+    pub scheme: String,
+    /// Host and port; empty where none is written.
+    pub authority: String,
+    /// The path, with `/`.
+    pub path: String,
+}
+
+impl FileUri {
+    /// Takes a path apart as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority stands behind
+    /// `//`, and slashes are not repeated. Nothing is percent-decoded.
+    ///
+    /// ```
+    /// use ankus_runtime::host::files::FileUri;
+    ///
+    /// let uri = FileUri::parse("hdfs://nn:8020//a/b/");
+    /// assert_eq!((&*uri.scheme, &*uri.authority, &*uri.path), ("hdfs", "nn:8020", "/a/b"));
+    /// assert_eq!(uri.to_string(), "hdfs://nn:8020/a/b");
+    /// ```
+    pub fn parse(text: &str) -> FileUri {
+        let mut rest = text.trim();
+        let mut uri = FileUri::default();
+        if let Some(colon) = rest.find(':')
+            && !rest[..colon].contains('/')
+            && colon > 0
+        {
+            uri.scheme = rest[..colon].to_owned();
+            rest = &rest[colon + 1..];
+        }
+        if let Some(behind) = rest.strip_prefix("//")
+            && (!uri.scheme.is_empty() || !behind.starts_with('/'))
+        {
+            let end = behind.find('/').unwrap_or(behind.len());
+            uri.authority = behind[..end].to_owned();
+            rest = &behind[end..];
+        }
+        let mut path = String::with_capacity(rest.len());
+        for character in rest.chars() {
+            if character != '/' || !path.ends_with('/') {
+                path.push(character);
+            }
+        }
+        if path.len() > 1 && path.ends_with('/') {
+            path.pop();
+        }
+        if path.is_empty() && !uri.authority.is_empty() {
+            path.push('/');
+        }
+        uri.path = path;
+        uri
+    }
+
+    /// Scheme and authority as they are written before a path: `hdfs://nn:8020`.
+    pub fn origin(&self) -> String {
+        match (self.scheme.is_empty(), self.authority.is_empty()) {
+            (true, true) => String::new(),
+            (true, false) => format!("//{}", self.authority),
+            (false, true) => format!("{}:", self.scheme),
+            (false, false) => format!("{}://{}", self.scheme, self.authority),
+        }
+    }
+
+    /// The same file system, another path.
+    pub fn with_path(&self, path: impl Into<String>) -> FileUri {
+        FileUri {
+            scheme: self.scheme.clone(),
+            authority: self.authority.clone(),
+            path: path.into(),
+        }
+    }
+
+    /// What lies directly below, by name.
+    pub fn child(&self, name: &str) -> FileUri {
+        let separator = if self.path.ends_with('/') { "" } else { "/" };
+        self.with_path(format!("{}{separator}{name}", self.path))
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// What it lies in; none for the root.
+    pub fn parent(&self) -> Option<FileUri> {
+        let (parent, name) = self.path.rsplit_once('/')?;
+        if name.is_empty() {
+            return None;
+        }
+        Some(self.with_path(if parent.is_empty() { "/" } else { parent }))
+    }
+}
+
+impl fmt::Display for FileUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin(), self.path)
+    }
+}
+
+/// What is known of a file or folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileStatus {
+    /// Whether it is a folder.
+    pub directory: bool,
+    /// Bytes.
+    pub length: u64,
+    /// Milliseconds since 1970.
+    pub modified_ms: i64,
+    /// Permission bits, `0o755`.
+    pub mode: u32,
+}
+
+/// A file system as actions and coordinators see it. Every operation is idempotent or says that it did nothing.
+pub trait Files: Send + Sync {
+    /// What is at a path; none if nothing is.
+    fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>>;
+
+    /// The names in a folder, sorted; none at all for a file or nothing.
+    fn list(&self, uri: &FileUri) -> io::Result<Vec<String>>;
+
+    /// Creates a folder and all above it; one that is there is no error.
+    fn create_folder(&self, uri: &FileUri) -> io::Result<()>;
+
+    /// Deletes a file, or a folder with all below. Whether anything was there.
+    fn delete(&self, uri: &FileUri) -> io::Result<bool>;
+
+    /// Renames; the folder of `to` is created. `to` must not be a folder.
+    fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()>;
+
+    /// The content of a file of at most `limit` bytes.
+    fn read(&self, uri: &FileUri, limit: u64) -> io::Result<Vec<u8>>;
+
+    /// Writes a file whole, or not at all; the folders above it are created.
+    fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()>;
+
+    /// Sets permission bits.
+    fn set_mode(&self, uri: &FileUri, mode: u32) -> io::Result<()>;
+
+    /// Sets the group.
+    fn set_group(&self, uri: &FileUri, group: &str) -> io::Result<()>;
+
+    /// Every path that matches a pattern of Hadoop (`*`, `?`, `[…]`, `{a,b}`), sorted; at most `limit` + 1. A pattern
+    /// without wildcards is the path itself, where it is there.
+    fn glob(&self, pattern: &FileUri, limit: usize) -> io::Result<Vec<FileUri>> {
+        glob::expand(self, pattern, limit)
+    }
+}
+
+/// Which folder of this machine stands for which authority: `hdfs://prod:8020` to a folder.
+pub type Hosts = BTreeMap<String, std::path::PathBuf>;
+
+/// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
+fn normal_parts(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_files(files: &dyn Files, origin: &str) {
+        let uri = |path: &str| FileUri::parse(&format!("{origin}{path}"));
+        let names =
+            |found: Vec<FileUri>| found.iter().map(|uri| uri.path.clone()).collect::<Vec<_>>();
+        files.create_folder(&uri("/in/sub")).expect("a folder");
+        files.create_folder(&uri("/in")).expect("it is there already");
+        for name in ["/in/f.txt", "/in/g.txt", "/in/sub/h.txt"] {
+            files.write(&uri(name), b"x").expect("a file");
+        }
+        assert_eq!(files.list(&uri("/in")).expect("a list"), ["f.txt", "g.txt", "sub"]);
+        assert_eq!(
+            names(files.glob(&uri("/in/*.txt"), 9).expect("matches")),
+            ["/in/f.txt", "/in/g.txt"]
+        );
+        assert_eq!(
+            names(files.glob(&uri("/in/{g,sub/h}.txt"), 9).expect("matches")),
+            ["/in/g.txt", "/in/sub/h.txt"]
+        );
+        assert_eq!(
+            names(files.glob(&uri("/*/[e-g].tx?"), 9).expect("matches")),
+            ["/in/f.txt", "/in/g.txt"]
+        );
+        assert_eq!(names(files.glob(&uri("/none"), 9).expect("no matches")), [""; 0]);
+        assert_eq!(
+            files.glob(&uri("/in/*"), 1).expect("matches").len(),
+            2,
+            "one more than the limit shows the excess"
+        );
+        files.rename(&uri("/in/f.txt"), &uri("/new/deep/f")).expect("a rename");
+        assert_eq!(files.read(&uri("/new/deep/f"), 10).expect("its content"), b"x");
+        assert!(files.read(&uri("/new/deep/f"), 0).is_err(), "larger than asked for");
+        files.set_mode(&uri("/in"), 0o750).expect("permissions");
+        assert_eq!(
+            files.status(&uri("/in")).expect("a status").map(|status| status.mode),
+            Some(0o750)
+        );
+        assert!(files.delete(&uri("/in")).expect("it is there"));
+        assert!(!files.delete(&uri("/in")).expect("it is gone"));
+        assert_eq!(files.status(&uri("/in/sub/h.txt")).expect("nothing"), None);
+    }
+
+    #[test]
+    fn memory_behaves_like_a_file_system() {
+        check_files(&MemoryFiles::default(), "hdfs://nn");
+    }
+
+    #[test]
+    fn a_folder_behaves_like_a_file_system() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = LocalFiles::new(folder.path(), Hosts::new());
+        check_files(&files, "hdfs://nn");
+        files.write(&FileUri::parse("hdfs://nn/../../x"), b"y").expect("a file in the root");
+        assert!(folder.path().join("x").is_file());
+    }
+}
