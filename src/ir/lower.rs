@@ -1,0 +1,482 @@
+//! From a tree to a typed workflow.
+//!
+//! Total: an element that cannot be placed is left out, and whether that is a fault is `schema`'s question. Names are
+//! compared without their namespaces, because a broken namespace must not hide an action.
+
+use std::borrow::Cow;
+
+use super::Scalar;
+use super::workflow::{
+    Action, Body, Credential, Details, FileOperation, Global, Group, Launcher, Name, Node, NodeId,
+    Property, Shape, Sla, Transition, TransitionId, Way, Workflow,
+};
+use crate::source::Span;
+use crate::syntax::xml::{Element, Tree};
+
+/// Lowers the workflow of a tree, whatever its root is called.
+pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
+    let Some(root) = tree.root() else { return Workflow::default() };
+    let mut workflow = Workflow {
+        element: Some(root.id()),
+        span: root.name_span(),
+        namespace: namespace(root),
+        name: root.attribute("name").map(Scalar::of_attribute),
+        ..Workflow::default()
+    };
+    for element in root.elements() {
+        let shape = match element.name() {
+            "start" => Shape::Start,
+            "action" => Shape::Action,
+            "decision" => Shape::Decision,
+            "fork" => Shape::Fork,
+            "join" => Shape::Join,
+            "kill" => Shape::Kill,
+            "end" => Shape::End,
+            "parameters" => {
+                workflow.parameters.extend(properties(element));
+                continue;
+            }
+            "credentials" => {
+                workflow.credentials.extend(
+                    element.elements().filter(|e| e.name() == "credential").map(credential),
+                );
+                continue;
+            }
+            "global" => {
+                workflow.global.get_or_insert_with(|| global(element));
+                continue;
+            }
+            "info" => {
+                workflow.sla.get_or_insert_with(|| sla(element));
+                continue;
+            }
+            _ => continue,
+        };
+        node(&mut workflow, element, shape);
+    }
+    workflow
+}
+
+fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape) {
+    let id = NodeId(workflow.nodes.len() as u32);
+    let first = workflow.transitions.len() as u32;
+    let mut add = |way: Way, element: Element<'_, 'a>, attribute: &str| {
+        let target = name(element, attribute);
+        let predicate = (way == Way::Case).then(|| Scalar::of_element(element));
+        let transition = TransitionId(workflow.transitions.len() as u32);
+        workflow.transitions.push(Transition {
+            id: transition,
+            from: id,
+            way,
+            target,
+            element: element.id(),
+            predicate,
+        });
+    };
+
+    let mut action = None;
+    let mut message = None;
+    match shape {
+        Shape::Start => add(Way::Start, element, "to"),
+        Shape::Join => add(Way::Join, element, "to"),
+        Shape::End => {}
+        Shape::Kill => message = element.child("message").map(Scalar::of_element),
+        Shape::Fork => {
+            for path in element.elements().filter(|e| e.name() == "path") {
+                add(Way::Path, path, "start");
+            }
+        }
+        Shape::Decision => {
+            for switch in element.elements().filter(|e| e.name() == "switch") {
+                for exit in switch.elements() {
+                    match exit.name() {
+                        "case" => add(Way::Case, exit, "to"),
+                        "default" => add(Way::Default, exit, "to"),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Shape::Action => {
+            let mut own = Action {
+                retry_max: element.attribute("retry-max").map(Scalar::of_attribute),
+                retry_interval: element.attribute("retry-interval").map(Scalar::of_attribute),
+                retry_policy: element.attribute("retry-policy").map(Scalar::of_attribute),
+                cred: element.attribute("cred").map(Scalar::of_attribute),
+                ..Action::default()
+            };
+            for child in element.elements() {
+                match child.name() {
+                    "ok" => add(Way::Ok, child, "to"),
+                    "error" => add(Way::Error, child, "to"),
+                    "info" => {
+                        own.sla.get_or_insert_with(|| sla(child));
+                    }
+                    _ if own.body.is_none() => own.body = Some(body(child)),
+                    _ => own.more_bodies.push(child.name_span()),
+                }
+            }
+            action = Some(Box::new(own));
+        }
+    }
+
+    let mut name = name(element, "name");
+    if shape == Shape::Start {
+        name = Name { text: Cow::Borrowed(":start:"), span: element.name_span(), given: true };
+    }
+    workflow.nodes.push(Node {
+        name,
+        shape,
+        element: element.id(),
+        tag: element.name_span(),
+        span: element.span(),
+        exits: first..workflow.transitions.len() as u32,
+        action,
+        message,
+    });
+}
+
+fn name<'a>(element: Element<'_, 'a>, attribute: &str) -> Name<'a> {
+    match element.attribute(attribute) {
+        Some(attribute) => {
+            let value = attribute.value();
+            let span =
+                if value.text.is_empty() { attribute.span() } else { attribute.value_span() };
+            Name { text: value.text, span, given: true }
+        }
+        None => Name { text: Cow::Borrowed(""), span: element.name_span(), given: false },
+    }
+}
+
+fn namespace<'a>(element: Element<'_, 'a>) -> Cow<'a, str> {
+    element.resolve_prefix(element.prefix().unwrap_or_default()).unwrap_or_default()
+}
+
+fn properties<'a>(element: Element<'_, 'a>) -> Vec<Property<'a>> {
+    let mut out = Vec::new();
+    for property in element.elements().filter(|e| e.name() == "property") {
+        let mut own = Property {
+            span: property.span(),
+            name: Scalar::of_text(property.text().trimmed()),
+            value: None,
+            description: None,
+        };
+        let mut named = false;
+        for child in property.elements() {
+            match child.name() {
+                "name" if !named => {
+                    own.name = Scalar::of_element(child);
+                    named = true;
+                }
+                "value" if own.value.is_none() => own.value = Some(Scalar::of_element(child)),
+                "description" if own.description.is_none() => {
+                    own.description = Some(Scalar::of_element(child))
+                }
+                _ => {}
+            }
+        }
+        out.push(own);
+    }
+    out
+}
+
+fn credential<'a>(element: Element<'_, 'a>) -> Credential<'a> {
+    Credential {
+        span: element.span(),
+        name: name(element, "name"),
+        kind: element.attribute("type").map(Scalar::of_attribute),
+        properties: properties(element),
+    }
+}
+
+fn launcher<'a>(element: Element<'_, 'a>) -> Launcher<'a> {
+    let setting = |child: Element<'_, 'a>| {
+        (Cow::Borrowed(child.name()), child.name_span(), Scalar::of_element(child))
+    };
+    Launcher { span: element.span(), settings: element.elements().map(setting).collect() }
+}
+
+fn sla<'a>(element: Element<'_, 'a>) -> Sla<'a> {
+    Sla {
+        element: element.id(),
+        span: element.span(),
+        namespace: namespace(element),
+        settings: settings(element),
+    }
+}
+
+fn settings<'a>(element: Element<'_, 'a>) -> Vec<(Cow<'a, str>, Scalar<'a>)> {
+    element
+        .elements()
+        .map(|child| (Cow::Borrowed(child.name()), Scalar::of_element(child)))
+        .collect()
+}
+
+fn global<'a>(element: Element<'_, 'a>) -> Global<'a> {
+    let mut global = Global {
+        element: element.id(),
+        span: element.span(),
+        resource_manager: None,
+        name_node: None,
+        launcher: None,
+        job_xml: Vec::new(),
+        configuration: Vec::new(),
+    };
+    for child in element.elements() {
+        match child.name() {
+            "job-tracker" | "resource-manager" => first(&mut global.resource_manager, child),
+            "name-node" => first(&mut global.name_node, child),
+            "launcher" => {
+                global.launcher.get_or_insert_with(|| launcher(child));
+            }
+            "job-xml" => global.job_xml.push(Scalar::of_element(child)),
+            "configuration" => global.configuration.extend(properties(child)),
+            _ => {}
+        }
+    }
+    global
+}
+
+fn first<'a>(slot: &mut Option<Scalar<'a>>, element: Element<'_, 'a>) {
+    slot.get_or_insert_with(|| Scalar::of_element(element));
+}
+
+fn operation<'a>(element: Element<'_, 'a>) -> FileOperation<'a> {
+    let mut operation = FileOperation {
+        kind: Cow::Borrowed(element.name()),
+        tag: element.name_span(),
+        element: element.id(),
+        path: None,
+        target: None,
+        options: Vec::new(),
+        recursive: element.child("recursive").is_some(),
+    };
+    for attribute in element.attributes() {
+        let value = Scalar::of_attribute(attribute);
+        match attribute.qualified_name() {
+            "path" | "source" => operation.path = Some(value),
+            "target" => operation.target = Some(value),
+            _ if attribute.declares().is_some() => {}
+            name => operation.options.push((Cow::Borrowed(name), value)),
+        }
+    }
+    operation
+}
+
+/// The children that a type's details are made of.
+#[derive(Default)]
+struct Parts<'a> {
+    named: Vec<(&'a str, Scalar<'a>)>,
+    operations: Vec<FileOperation<'a>>,
+    streaming: Option<Group<'a>>,
+    pipes: Option<Group<'a>>,
+    propagate_configuration: Option<Span>,
+}
+
+impl<'a> Parts<'a> {
+    fn one(&mut self, name: &str) -> Option<Scalar<'a>> {
+        let index = self.named.iter().position(|(own, _)| *own == name)?;
+        Some(self.named.remove(index).1)
+    }
+
+    fn all(&mut self, names: &[&str]) -> Vec<Scalar<'a>> {
+        if !self.named.iter().any(|(name, _)| names.contains(name)) {
+            return Vec::new();
+        }
+        let (taken, left) =
+            std::mem::take(&mut self.named).into_iter().partition(|(name, _)| names.contains(name));
+        self.named = left;
+        let taken: Vec<(&str, Scalar<'a>)> = taken;
+        taken.into_iter().map(|(_, scalar)| scalar).collect()
+    }
+}
+
+fn body<'a>(element: Element<'_, 'a>) -> Body<'a> {
+    let mut body = Body {
+        kind: Cow::Borrowed(element.name()),
+        namespace: namespace(element),
+        element: element.id(),
+        tag: element.name_span(),
+        span: element.span(),
+        resource_manager: None,
+        name_node: None,
+        prepare: Vec::new(),
+        launcher: None,
+        job_xml: Vec::new(),
+        configuration: Vec::new(),
+        files: Vec::new(),
+        archives: Vec::new(),
+        capture_output: None,
+        details: Details::Other,
+    };
+    let mut parts = Parts::default();
+    for child in element.elements() {
+        match child.name() {
+            "job-tracker" | "resource-manager" => first(&mut body.resource_manager, child),
+            "name-node" => first(&mut body.name_node, child),
+            "prepare" => body.prepare.extend(child.elements().map(operation)),
+            "launcher" => {
+                body.launcher.get_or_insert_with(|| launcher(child));
+            }
+            "job-xml" => body.job_xml.push(Scalar::of_element(child)),
+            "configuration" => body.configuration.extend(properties(child)),
+            "file" => body.files.push(Scalar::of_element(child)),
+            "archive" => body.archives.push(Scalar::of_element(child)),
+            "capture-output" => {
+                body.capture_output = body.capture_output.or(Some(child.name_span()))
+            }
+            "propagate-configuration" => parts.propagate_configuration = Some(child.name_span()),
+            "streaming" => {
+                parts.streaming = Some(Group { span: child.span(), settings: settings(child) })
+            }
+            "pipes" => parts.pipes = Some(Group { span: child.span(), settings: settings(child) }),
+            _ if body.kind == "fs" => parts.operations.push(operation(child)),
+            name => parts.named.push((name, Scalar::of_element(child))),
+        }
+    }
+    body.details = details(&body.kind, parts);
+    body
+}
+
+fn details<'a>(kind: &str, mut parts: Parts<'a>) -> Details<'a> {
+    match kind {
+        "fs" => Details::Fs { operations: parts.operations },
+        "shell" => Details::Shell {
+            exec: parts.one("exec"),
+            arguments: parts.all(&["argument"]),
+            env_vars: parts.all(&["env-var"]),
+        },
+        "java" => Details::Java {
+            main_class: parts.one("main-class"),
+            java_opts: parts.all(&["java-opts", "java-opt"]),
+            arguments: parts.all(&["arg"]),
+        },
+        "map-reduce" => Details::MapReduce {
+            config_class: parts.one("config-class"),
+            streaming: parts.streaming,
+            pipes: parts.pipes,
+        },
+        "pig" => Details::Pig {
+            script: parts.one("script"),
+            params: parts.all(&["param"]),
+            arguments: parts.all(&["argument"]),
+        },
+        "hive" | "hive2" => Details::Hive {
+            script: parts.one("script"),
+            query: parts.one("query"),
+            params: parts.all(&["param"]),
+            arguments: parts.all(&["argument"]),
+            jdbc_url: parts.one("jdbc-url"),
+            password: parts.one("password"),
+        },
+        "sqoop" => Details::Sqoop { command: parts.one("command"), arguments: parts.all(&["arg"]) },
+        "spark" => Details::Spark {
+            master: parts.one("master"),
+            mode: parts.one("mode"),
+            name: parts.one("name"),
+            class: parts.one("class"),
+            jar: parts.one("jar"),
+            spark_opts: parts.one("spark-opts"),
+            arguments: parts.all(&["arg"]),
+        },
+        "distcp" => {
+            Details::Distcp { java_opts: parts.one("java-opts"), arguments: parts.all(&["arg"]) }
+        }
+        "git" => Details::Git {
+            git_uri: parts.one("git-uri"),
+            branch: parts.one("branch"),
+            key_path: parts.one("key-path"),
+            destination_uri: parts.one("destination-uri"),
+        },
+        "email" => Details::Email {
+            to: parts.one("to"),
+            cc: parts.one("cc"),
+            bcc: parts.one("bcc"),
+            subject: parts.one("subject"),
+            body: parts.one("body").or_else(|| parts.one("message")),
+            content_type: parts.one("content_type"),
+            attachment: parts.one("attachment"),
+        },
+        "ssh" => Details::Ssh {
+            host: parts.one("host"),
+            command: parts.one("command"),
+            arguments: parts.all(&["args", "arg"]),
+        },
+        "sub-workflow" => Details::SubWorkflow {
+            app_path: parts.one("app-path"),
+            propagate_configuration: parts.propagate_configuration,
+        },
+        _ => Details::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="w-${day}">
+  <parameters><property><name>day</name></property></parameters>
+  <global><name-node>nn</name-node><configuration><property><name>a</name><value>1</value></property></configuration></global>
+  <start to="split"/>
+  <fork name="split"><path start="load"/><path start="mark"/></fork>
+  <action name="load" retry-max="2" cred="c">
+    <shell xmlns="uri:oozie:shell-action:0.3">
+      <exec>run.sh</exec><argument>${day}</argument><argument>x</argument><env-var>A=1</env-var>
+      <file>run.sh#r</file><capture-output/>
+    </shell>
+    <ok to="meet"/><error to="stop"/>
+  </action>
+  <action name="mark"><fs><delete path="${a}"/><move source="x" target="y"/></fs><ok to="meet"/><error to="stop"/></action>
+  <join name="meet" to="choose"/>
+  <decision name="choose"><switch><case to="end">${rows gt 0}</case><default to="stop"/></switch></decision>
+  <kill name="stop"><message>bad</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+    #[test]
+    fn everything_has_its_place() {
+        let (tree, findings) = Tree::parse(TEXT);
+        assert!(findings.is_empty());
+        let workflow = workflow(&tree);
+        assert!(workflow.name.as_ref().is_some_and(Scalar::is_expr));
+        let names: Vec<_> =
+            workflow.nodes.iter().map(|node| (&*node.name.text, node.shape)).collect();
+        assert_eq!(
+            names,
+            [
+                (":start:", Shape::Start),
+                ("split", Shape::Fork),
+                ("load", Shape::Action),
+                ("mark", Shape::Action),
+                ("meet", Shape::Join),
+                ("choose", Shape::Decision),
+                ("stop", Shape::Kill),
+                ("end", Shape::End),
+            ]
+        );
+        let exits: Vec<_> =
+            workflow.transitions().map(|t| (t.way.name(), &*t.target.text)).collect();
+        let expected = "start split, path load, path mark, ok meet, error stop, ok meet, error stop, join choose, case end, default stop";
+        let shown: Vec<_> = exits.iter().map(|(way, to)| format!("{way} {to}")).collect();
+        assert_eq!(shown.join(", "), expected);
+
+        let (_, _, action) = workflow.actions().next().expect("an action");
+        let body = action.body.as_ref().expect("a body");
+        assert_eq!((&*body.kind, &*body.namespace), ("shell", "uri:oozie:shell-action:0.3"));
+        assert_eq!(
+            body.arguments().iter().map(Scalar::as_str).collect::<Vec<_>>(),
+            ["${day}", "x"]
+        );
+        assert!(body.capture_output.is_some());
+        assert!(workflow.is_at_least("0.4.5") && !workflow.is_at_least("1.0"));
+    }
+
+    #[test]
+    fn broken_text_still_gives_nodes() {
+        let text = TEXT.replace("name=\"mark\">", "name=\"mark>");
+        let (tree, _) = Tree::parse(&text);
+        let workflow = workflow(&tree);
+        assert_eq!(workflow.nodes.len(), 8);
+        assert_eq!(workflow.nodes[3].name.text, "mark");
+    }
+}
