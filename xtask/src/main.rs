@@ -1,6 +1,92 @@
-//! Chores with logic in them; `cargo xtask` lists them.
+//! Chores with logic in them.
+//!
+//! `cargo xtask gen` makes the files anew that are generated and committed.
 
-#[expect(clippy::disallowed_macros, reason = "a chore talks to whoever runs it")]
-fn main() {
-    eprintln!("no task yet");
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "a chore reads and writes the project and talks to whoever runs it"
+)]
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("gen") => {
+            for (path, text) in generated() {
+                if std::fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+                    std::fs::write(&path, text).expect("the project can be written to");
+                    eprintln!("wrote {}", path.display());
+                }
+            }
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("usage: cargo xtask gen");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the project").to_owned()
+}
+
+/// Every generated file with the text it should have.
+fn generated() -> Vec<(PathBuf, String)> {
+    let source = std::fs::read_to_string(root().join("grammar/el.lalrpop"))
+        .expect("the grammar of expressions is part of the project");
+    let strict: String = source.lines().filter(|line| !line.ends_with("// recovery")).fold(
+        String::new(),
+        |mut text, line| {
+            text.push_str(line);
+            text.push('\n');
+            text
+        },
+    );
+    vec![
+        (root().join("runtime/src/el/grammar.rs"), parser("grammar", &strict)),
+        (root().join("runtime/src/el/recovery.rs"), parser("recovery", &source)),
+    ]
+}
+
+/// The parser that lalrpop makes of `grammar`.
+fn parser(name: &str, grammar: &str) -> String {
+    let folder = std::env::temp_dir().join(format!("ankus-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room for temporary files");
+    let input = folder.join(format!("{name}.lalrpop"));
+    std::fs::write(&input, grammar).expect("there is room for temporary files");
+    lalrpop::Configuration::new()
+        .set_in_dir(&folder)
+        .set_out_dir(&folder)
+        .emit_comments(false)
+        .emit_rerun_directives(false)
+        .force_build(true)
+        .log_quiet()
+        .process()
+        .unwrap_or_else(|error| panic!("{name}: {error}"));
+    let text = std::fs::read_to_string(folder.join(format!("{name}.rs")))
+        .expect("lalrpop has written its parser");
+    let _ = std::fs::remove_dir_all(&folder);
+    // The second line is a hash of the input, which says nothing the text does not.
+    let body: Vec<&str> = text.lines().filter(|line| !line.starts_with("// sha3")).collect();
+    format!("// Made from grammar/el.lalrpop by `cargo xtask gen`.\n{}\n", body.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn generated_files_are_fresh() {
+        for (path, text) in super::generated() {
+            let found = std::fs::read_to_string(&path).unwrap_or_default();
+            if found != text {
+                std::fs::write(&path, text).expect("the project can be written to");
+                panic!(
+                    "{} was stale and is written anew: look at it and commit it",
+                    path.display()
+                );
+            }
+        }
+    }
 }

@@ -1,0 +1,873 @@
+//! Evaluation: one pass over the operations of an expression, with a stack of values.
+//!
+//! Where the server's library is odd it is odd here: whether the property of nothing is nothing or a failure depends on
+//! what was looked up before in the same text, a method call is parsed, its arguments are evaluated and nothing is called.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::functions::{self, Call};
+use super::scope::Scope;
+use super::template::{Fault, Piece, Template};
+use super::tree::{Binary, Op, Target};
+use super::value::{self, Arithmetic, Mismatch, Value};
+use super::{Dialect, Failure, Items, Map, Reason};
+
+/// More operations than that end an evaluation: only lambdas can get there.
+const MOST_STEPS: u64 = 10_000_000;
+/// More lambdas than that cannot be active at once.
+const MOST_FRAMES: usize = 200;
+/// No text may grow beyond that.
+pub(crate) const LONGEST_TEXT: usize = 64 << 20;
+
+/// A unit of coordinator time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Minutes.
+    Minute,
+    /// Days.
+    Day,
+    /// Weeks.
+    Week,
+    /// Months.
+    Month,
+}
+
+impl Unit {
+    /// The server's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Minute => "MINUTE",
+            Unit::Day => "DAY",
+            Unit::Week => "WEEK",
+            Unit::Month => "MONTH",
+        }
+    }
+}
+
+/// To the end of which period a frequency moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndOf {
+    /// None.
+    None,
+    /// Days.
+    Day,
+    /// Weeks.
+    Week,
+    /// Months.
+    Month,
+}
+
+impl EndOf {
+    /// The server's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            EndOf::None => "NONE",
+            EndOf::Day => "END_OF_DAY",
+            EndOf::Week => "END_OF_WEEK",
+            EndOf::Month => "END_OF_MONTH",
+        }
+    }
+}
+
+/// What an evaluation leaves behind beside its value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Effects {
+    /// The unit that the last frequency function has set.
+    pub unit: Option<(Unit, EndOf)>,
+    /// Whether a function stood for itself, so that the text is to be evaluated again later.
+    pub deferred: bool,
+    /// Whether instances are still looked for.
+    pub unresolved: bool,
+}
+
+/// A function without a name.
+#[derive(Clone, Debug)]
+pub struct Lambda {
+    /// Its first parameter.
+    first: usize,
+    /// Its [`Op::Lambda`].
+    last: usize,
+    parameters: usize,
+    scope: Option<Arc<Bound>>,
+    identity: u32,
+}
+
+impl Lambda {
+    /// A number that tells it from others, for its text form.
+    pub(crate) fn identity(&self) -> u32 {
+        self.identity
+    }
+}
+
+/// A parameter with its value.
+#[derive(Debug)]
+struct Bound {
+    name: String,
+    value: Value<'static>,
+    next: Option<Arc<Bound>>,
+}
+
+impl Drop for Bound {
+    /// Long chains are freed link by link.
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(link) = next {
+            next = Arc::into_inner(link).and_then(|mut bound| bound.next.take());
+        }
+    }
+}
+
+impl Template {
+    /// The value. A text that is one expression has its value, any other text is a text.
+    pub fn evaluate<'a>(&'a self, scope: &'a dyn Scope) -> Result<Value<'a>, Box<Failure>> {
+        self.evaluate_with(scope, &mut Effects::default())
+    }
+
+    /// The same, and what the evaluation leaves behind.
+    pub fn evaluate_with<'a>(
+        &'a self,
+        scope: &'a dyn Scope,
+        effects: &mut Effects,
+    ) -> Result<Value<'a>, Box<Failure>> {
+        let mut machine = Machine::new(self, scope, effects);
+        if let [Piece::Expression { first, last, .. }] = self.pieces() {
+            self.refuse()?;
+            return machine.expression(*first as usize, *last as usize).map_err(|f| self.coded(f));
+        }
+        Ok(Value::String(machine.text().map_err(|f| self.coded(f))?))
+    }
+
+    /// The value as a text.
+    pub fn text<'a>(&'a self, scope: &'a dyn Scope) -> Result<Cow<'a, str>, Box<Failure>> {
+        self.text_with(scope, &mut Effects::default())
+    }
+
+    /// The value as a text, wrapped in `${…}` where the phase does so with what is evaluated again later.
+    pub fn text_with<'a>(
+        &'a self,
+        scope: &'a dyn Scope,
+        effects: &mut Effects,
+    ) -> Result<Cow<'a, str>, Box<Failure>> {
+        let text = self.evaluate_with(scope, effects)?.into_text();
+        if effects.deferred && self.phase().wraps() {
+            return Ok(Cow::Owned(format!("${{{text}}}")));
+        }
+        Ok(text)
+    }
+
+    /// The value as a truth; nothing where the newer library answers null.
+    pub fn boolean(&self, scope: &dyn Scope) -> Result<Option<bool>, Box<Failure>> {
+        let value = self.evaluate(scope)?;
+        if matches!(value, Value::Null) && self.dialect() == Dialect::Tomcat {
+            return Ok(None);
+        }
+        value.to_boolean().map(Some).map_err(|message| {
+            self.coded(Failure::new(Reason::Type, message).at(0, self.source().len() as u32))
+        })
+    }
+
+    /// The value as an integer of 32 bits; nothing where the newer library answers null.
+    pub fn integer(&self, scope: &dyn Scope) -> Result<Option<i32>, Box<Failure>> {
+        let value = self.evaluate(scope)?;
+        if matches!(value, Value::Null) && self.dialect() == Dialect::Tomcat {
+            return Ok(None);
+        }
+        value.to_int().map(Some).map_err(|Mismatch(message)| {
+            self.coded(Failure::new(Reason::Type, message).at(0, self.source().len() as u32))
+        })
+    }
+
+    /// A failure with the code of the phase.
+    fn coded(&self, mut failure: Box<Failure>) -> Box<Failure> {
+        if self.phase().is_coordinator() || failure.code.is_none() {
+            failure.code = self.phase().code().or(failure.code);
+        }
+        failure
+    }
+
+    /// What the library finds before it evaluates anything: faults of the text, and since 5.2 calls that cannot be bound.
+    fn refuse(&self) -> Result<(), Box<Failure>> {
+        if let Some(error) = self.errors().first() {
+            let failure = Failure::new(Reason::Parse, error.message.clone())
+                .at(error.start, error.end)
+                .detail(if error.fault == Fault::TooLong { "limit" } else { "" });
+            return Err(self.coded(failure));
+        }
+        if self.dialect() == Dialect::Commons {
+            return Ok(());
+        }
+        for node in self.nodes() {
+            let Op::Call { target, .. } = node.op else { continue };
+            let name = match target {
+                Target::Arity => self.call_name(node),
+                Target::Unknown => match self.call_name(node) {
+                    name if name.contains(':') => name,
+                    _ => continue,
+                },
+                _ => continue,
+            };
+            let failure = self.unknown_function(&name, target == Target::Arity);
+            return Err(self.coded(failure.at(node.start, node.end)));
+        }
+        Ok(())
+    }
+
+    fn unknown_function(&self, name: &str, arity: bool) -> Box<Failure> {
+        let message = if arity {
+            match functions::find(name, self.phase()) {
+                Some((_, function)) => functions::arity_message(function),
+                None => format!("`{name}` has another number of parameters"),
+            }
+        } else {
+            functions::unknown_message(name, self.phase())
+        };
+        let failure = Failure::new(Reason::UnknownFunction, message).named(name);
+        if arity { failure.detail("arity") } else { failure }
+    }
+}
+
+/// A stack whose first places need no allocation.
+struct Stack<'a> {
+    first: [Value<'a>; 6],
+    length: usize,
+    rest: Vec<Value<'a>>,
+}
+
+impl<'a> Stack<'a> {
+    fn new() -> Stack<'a> {
+        Stack { first: [const { Value::Null }; 6], length: 0, rest: Vec::new() }
+    }
+
+    fn push(&mut self, value: Value<'a>) {
+        match self.first.get_mut(self.length) {
+            Some(place) => *place = value,
+            None => self.rest.push(value),
+        }
+        self.length += 1;
+    }
+
+    /// The top; null where there is none, which no compiled expression asks for.
+    fn pop(&mut self) -> Value<'a> {
+        let Some(at) = self.length.checked_sub(1) else { return Value::Null };
+        self.length = at;
+        match self.first.get_mut(at) {
+            Some(place) => std::mem::take(place),
+            None => self.rest.pop().unwrap_or_default(),
+        }
+    }
+
+    fn top(&self) -> &Value<'a> {
+        const NULL: &Value<'static> = &Value::Null;
+        let Some(at) = self.length.checked_sub(1) else { return NULL };
+        self.first.get(at).or(self.rest.last()).unwrap_or(NULL)
+    }
+
+    fn pop_many(&mut self, count: usize) -> Vec<Value<'a>> {
+        let mut values: Vec<Value<'a>> = (0..count).map(|_| self.pop()).collect();
+        values.reverse();
+        values
+    }
+}
+
+/// A lambda that is being evaluated.
+struct Frame {
+    /// Where evaluation goes on.
+    back: usize,
+    /// What was bound outside.
+    outer: Option<Arc<Bound>>,
+}
+
+struct Machine<'a, 'e> {
+    template: &'a Template,
+    scope: &'a dyn Scope,
+    effects: &'e mut Effects,
+    stack: Stack<'a>,
+    /// Whether the last lookup found something: the library's memory across one text.
+    resolved: bool,
+    /// Whether a null key has ended the chain of suffixes.
+    returned: bool,
+    steps: u64,
+    frames: Vec<Frame>,
+    bound: Option<Arc<Bound>>,
+    identities: u32,
+}
+
+impl<'a, 'e> Machine<'a, 'e> {
+    fn new(template: &'a Template, scope: &'a dyn Scope, effects: &'e mut Effects) -> Self {
+        Machine {
+            template,
+            scope,
+            effects,
+            stack: Stack::new(),
+            resolved: false,
+            returned: false,
+            steps: 0,
+            frames: Vec::new(),
+            bound: None,
+            identities: 0,
+        }
+    }
+
+    /// All pieces, one behind the other.
+    fn text(&mut self) -> Result<Cow<'a, str>, Box<Failure>> {
+        self.template.refuse()?;
+        if let [] | [Piece::Literal { .. }] = self.template.pieces() {
+            return Ok(match self.template.pieces() {
+                [Piece::Literal { start, end }] => Cow::Borrowed(self.template.span(*start, *end)),
+                _ => Cow::Borrowed(""),
+            });
+        }
+        let mut out = String::with_capacity(self.template.source().len() + 32);
+        for piece in self.template.pieces() {
+            match *piece {
+                Piece::Literal { start, end } => out.push_str(self.template.span(start, end)),
+                Piece::Expression { first, last, start, end } => {
+                    self.expression(first as usize, last as usize)?.write(&mut out);
+                    if out.len() > LONGEST_TEXT {
+                        return Err(too_long().at(start, end));
+                    }
+                }
+            }
+        }
+        Ok(Cow::Owned(out))
+    }
+
+    fn expression(&mut self, first: usize, last: usize) -> Result<Value<'a>, Box<Failure>> {
+        if let Err((at, failure)) = self.run(first, last) {
+            let node = self.template.nodes()[at];
+            return Err(if failure.start == failure.end {
+                failure.at(node.start, node.end)
+            } else {
+                failure
+            });
+        }
+        Ok(self.stack.pop())
+    }
+
+    /// Evaluates a range of operations; a failure comes with the operation that failed.
+    fn run(&mut self, first: usize, last: usize) -> Result<(), (usize, Box<Failure>)> {
+        let nodes = self.template.nodes();
+        let mut at = first;
+        while at < last {
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                let failure =
+                    Failure::new(Reason::Evaluation, "this expression does not come to an end");
+                return Err((at, failure.detail("limit")));
+            }
+            at = self.step(at, nodes[at].op).map_err(|failure| (at, failure))? + 1;
+        }
+        Ok(())
+    }
+
+    /// Evaluates one operation and answers behind which to go on.
+    fn step(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
+        match op {
+            Op::Null => self.stack.push(Value::Null),
+            Op::True => self.stack.push(Value::Boolean(true)),
+            Op::False => self.stack.push(Value::Boolean(false)),
+            Op::Integer(number) => self.stack.push(Value::Integer(number)),
+            Op::IntegerTooLarge => {
+                let failure = Failure::new(Reason::Evaluation, "this number is too large");
+                return Err(failure.detail("integer-literal"));
+            }
+            Op::Double(number) => self.stack.push(Value::Double(number)),
+            Op::Text(slice) => {
+                let text = self.template.slice(slice);
+                self.stack.push(Value::String(Cow::Borrowed(text)));
+            }
+            Op::Variable => {
+                let node = &self.template.nodes()[at];
+                let value = self.variable(self.template.span(node.start, node.end))?;
+                self.stack.push(value);
+            }
+            Op::Dot => {
+                let base = self.stack.pop();
+                let node = &self.template.nodes()[at];
+                let key = Value::String(Cow::Borrowed(self.template.span(node.start, node.end)));
+                let value = self.property(base, &key)?;
+                self.stack.push(value);
+            }
+            Op::BaseTest(distance) => {
+                if matches!(self.stack.top(), Value::Null) {
+                    return Ok(at + distance as usize);
+                }
+            }
+            Op::Bracket => {
+                let key = self.stack.pop();
+                let base = self.stack.pop();
+                let value = if matches!(key, Value::Null) {
+                    self.returned = true;
+                    Value::Null
+                } else {
+                    self.property(base, &key)?
+                };
+                self.stack.push(value);
+            }
+            Op::Method(arguments) | Op::BracketMethod(arguments) => {
+                let extra = u32::from(matches!(op, Op::BracketMethod(_))) + 1;
+                for _ in 0..arguments + extra {
+                    self.stack.pop();
+                }
+                self.stack.push(Value::Null);
+            }
+            Op::ValueEnd => {
+                let returned = std::mem::take(&mut self.returned);
+                if !returned && !self.resolved && self.template.dialect() == Dialect::Tomcat {
+                    let message = "this has no value whose property could be read";
+                    return Err(Failure::new(Reason::Evaluation, message).detail("property"));
+                }
+            }
+            Op::CallStart(distance) => {
+                let call = at + distance as usize;
+                if let Op::Call { target: Target::Unknown | Target::Arity, .. } =
+                    self.template.nodes()[call].op
+                {
+                    self.callable(call)?;
+                }
+            }
+            Op::Call { arguments, target, .. } => {
+                return self.call(at, arguments, target);
+            }
+            Op::Unread => self.stack.push(Value::Null),
+            Op::Invoke(arguments) => {
+                let arguments = self.stack.pop_many(arguments as usize);
+                let lambda = self.stack.pop();
+                let Value::Lambda(lambda) = lambda else {
+                    let message = format!("{} cannot be called", lambda.kind());
+                    return Err(Failure::new(Reason::Evaluation, message).detail("el"));
+                };
+                return self.invoke(&lambda, arguments, at);
+            }
+            Op::Invoked | Op::Choice | Op::Target | Op::Parameter => {}
+            Op::Negate => {
+                let value = self.stack.pop();
+                let value = value::negate(&value, self.template.dialect()).map_err(mismatch)?;
+                self.stack.push(value);
+            }
+            Op::Not => {
+                let truth = self.stack.pop().to_boolean().map_err(wrong_type)?;
+                self.stack.push(Value::Boolean(!truth));
+            }
+            Op::Empty => {
+                let value = self.stack.pop();
+                self.stack.push(Value::Boolean(value::is_empty(&value)));
+            }
+            Op::Binary(operator) => {
+                let right = self.stack.pop();
+                let left = self.stack.pop();
+                let value = self.binary(operator, left, right)?;
+                self.stack.push(value);
+            }
+            Op::AndTest(distance) | Op::OrTest(distance) => {
+                let truth = self.stack.pop().to_boolean().map_err(wrong_type)?;
+                if truth == matches!(op, Op::OrTest(_)) {
+                    self.stack.push(Value::Boolean(truth));
+                    return Ok(at + distance as usize);
+                }
+            }
+            Op::And | Op::Or => {
+                let truth = self.stack.pop().to_boolean().map_err(wrong_type)?;
+                self.stack.push(Value::Boolean(truth));
+            }
+            Op::ChoiceTest(distance) => {
+                if !self.stack.pop().to_boolean().map_err(wrong_type)? {
+                    return Ok(at + distance as usize);
+                }
+            }
+            Op::ChoiceElse(distance) => return Ok(at + distance as usize),
+            Op::Semicolon => {
+                let value = self.stack.pop();
+                self.stack.pop();
+                self.stack.push(value);
+            }
+            Op::AssignProperty => {
+                let value = self.stack.pop();
+                let key = self.stack.pop();
+                let base = self.stack.pop();
+                self.assign(&base, &key)?;
+                self.stack.push(value);
+            }
+            Op::AssignVariable => {
+                let failure = Failure::new(Reason::Evaluation, "nothing can be assigned to");
+                return Err(failure.detail("not-writable"));
+            }
+            Op::List(count) | Op::Set(count) => {
+                let values = self.stack.pop_many(count as usize);
+                let values = values.into_iter().map(Value::into_owned).collect();
+                let items = if matches!(op, Op::Set(_)) {
+                    Items::set(values).map(|items| Value::Set(Arc::new(items)))
+                } else {
+                    Items::list(values).map(|items| Value::List(Arc::new(items)))
+                };
+                self.stack.push(items.ok_or_else(too_deep)?);
+            }
+            Op::Map(count) => {
+                let values = self.stack.pop_many(count as usize * 2);
+                let mut values = values.into_iter().map(Value::into_owned);
+                let mut pairs = Vec::with_capacity(count as usize);
+                while let (Some(key), Some(value)) = (values.next(), values.next()) {
+                    pairs.push((key, value));
+                }
+                let map = Map::hashed(pairs).ok_or_else(too_deep)?;
+                self.stack.push(Value::Map(Arc::new(map)));
+            }
+            Op::LambdaStart { skip, parameters, called } => {
+                self.identities += 1;
+                let lambda = Lambda {
+                    first: at + 1,
+                    last: at + skip as usize,
+                    parameters: parameters as usize,
+                    scope: self.bound.clone(),
+                    identity: self.identities,
+                };
+                let mut inner = at + 1;
+                let mut formal = parameters > 0;
+                while let Some(Op::LambdaStart { parameters, .. }) =
+                    self.template.nodes().get(inner).map(|node| node.op).filter(|_| !formal)
+                {
+                    formal = parameters > 0;
+                    inner += 1;
+                }
+                if !called && !formal {
+                    return self.invoke(&lambda, Vec::new(), lambda.last);
+                }
+                self.stack.push(Value::Lambda(Arc::new(lambda)));
+                return Ok(at + skip as usize);
+            }
+            Op::Lambda(_) => {
+                // A lambda is jumped over where it stands, so this is the end of one that runs.
+                let Some(frame) = self.frames.pop() else { return Ok(at) };
+                self.bound = frame.outer;
+                return Ok(frame.back);
+            }
+            Op::Broken => {
+                return Err(Failure::new(Reason::Parse, "this could not be read"));
+            }
+        }
+        Ok(at)
+    }
+
+    fn argument(&self, name: &str) -> Option<Value<'static>> {
+        let mut bound = self.bound.as_deref();
+        while let Some(link) = bound {
+            if link.name == name {
+                return Some(link.value.clone());
+            }
+            bound = link.next.as_deref();
+        }
+        None
+    }
+
+    fn lookup(&self, name: &str) -> Option<Value<'a>> {
+        if let Some((unit, end_of)) = self.effects.unit {
+            match name {
+                "timeunit" => return Some(Value::Symbol(unit.name())),
+                "endOfDuration" => return Some(Value::Symbol(end_of.name())),
+                _ => {}
+            }
+        }
+        self.scope.variable(name).or_else(|| self.template.phase().constant(name))
+    }
+
+    fn variable(&mut self, name: &str) -> Result<Value<'a>, Box<Failure>> {
+        if self.bound.is_some()
+            && let Some(value) = self.argument(name)
+        {
+            return Ok(value);
+        }
+        match self.lookup(name) {
+            Some(value) => {
+                self.resolved = true;
+                Ok(value)
+            }
+            None => {
+                Err(Failure::new(Reason::UnknownVariable, format!("no variable is named `{name}`"))
+                    .named(name))
+            }
+        }
+    }
+
+    /// The property of a value. A base that is null has null for all of them.
+    fn property(&mut self, base: Value<'a>, key: &Value<'a>) -> Result<Value<'a>, Box<Failure>> {
+        let found = match &base {
+            Value::Null => return Ok(Value::Null),
+            Value::Map(map) => match key {
+                Value::String(key) => map.get_text(key),
+                key => map.get(key),
+            }
+            .cloned(),
+            Value::List(items) => {
+                let index = list_index(key)?;
+                usize::try_from(index).ok().and_then(|index| items.values().get(index)).cloned()
+            }
+            other => {
+                let message = format!(
+                    "{} has no property `{}`",
+                    other.kind(),
+                    key.to_text().chars().take(60).collect::<String>()
+                );
+                return Err(Failure::new(Reason::Evaluation, message).detail("property"));
+            }
+        };
+        self.resolved = true;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// An assignment changes nothing, and fails where there is nothing that could be changed.
+    fn assign(&mut self, base: &Value<'a>, key: &Value<'a>) -> Result<(), Box<Failure>> {
+        let message = match base {
+            Value::Map(_) => return Ok(()),
+            Value::List(items) => {
+                let index = list_index(key)?;
+                if usize::try_from(index).is_ok_and(|index| index < items.values().len()) {
+                    return Ok(());
+                }
+                let failure = Failure::new(Reason::Type, "this index is out of range");
+                return Err(failure.detail("list-index"));
+            }
+            Value::Null => "null has no property".to_owned(),
+            other => format!("{} has no property `{}`", other.kind(), key.to_text()),
+        };
+        Err(Failure::new(Reason::Evaluation, message).detail("property"))
+    }
+
+    fn binary(
+        &mut self,
+        operator: Binary,
+        left: Value<'a>,
+        right: Value<'a>,
+    ) -> Result<Value<'a>, Box<Failure>> {
+        let dialect = self.template.dialect();
+        match operator {
+            Binary::Equal => value::equal(&left, &right, dialect).map(Value::Boolean),
+            Binary::NotEqual => {
+                value::equal(&left, &right, dialect).map(|same| Value::Boolean(!same))
+            }
+            Binary::Concatenate => {
+                let mut text = left.into_text().into_owned();
+                right.write(&mut text);
+                if text.len() > LONGEST_TEXT {
+                    return Err(too_long());
+                }
+                Ok(Value::String(Cow::Owned(text)))
+            }
+            operator if operator.is_arithmetic() => {
+                return value::arithmetic(operator, &left, &right, dialect).map_err(|problem| {
+                    match problem {
+                        Arithmetic::Mismatch(problem) => mismatch(problem),
+                        Arithmetic::DivisionByZero => {
+                            Failure::new(Reason::Evaluation, "division by zero")
+                                .detail("division-by-zero")
+                        }
+                    }
+                });
+            }
+            operator => value::ordered(operator, &left, &right, dialect).map(Value::Boolean),
+        }
+        .map_err(mismatch)
+    }
+
+    fn call(&mut self, at: usize, arguments: u32, target: Target) -> Result<usize, Box<Failure>> {
+        let node = &self.template.nodes()[at];
+        if let Target::Table(index) = target {
+            let mut values: [Value<'a>; functions::MOST_PARAMETERS] =
+                [const { Value::Null }; functions::MOST_PARAMETERS];
+            for place in values[..arguments as usize].iter_mut().rev() {
+                *place = self.stack.pop();
+            }
+            let mut call = Call {
+                arguments: values,
+                scope: self.scope,
+                effects: self.effects,
+                phase: self.template.phase(),
+            };
+            let value = functions::call(index, &mut call)?;
+            self.stack.push(value);
+            return Ok(at);
+        }
+        let name = self.template.call_name(node);
+        if target == Target::Site {
+            let values = self.stack.pop_many(arguments as usize);
+            let value = match self.scope.site(&name, &values) {
+                Some(value) => value?,
+                None => {
+                    return Err(Failure::unavailable(format!(
+                        "`{name}` is a function of the site, and nothing says what it answers here"
+                    )));
+                }
+            };
+            self.stack.push(value);
+            return Ok(at);
+        }
+        // What is left is a parameter that may hold a lambda, or a variable named like a class of Java, which answers null.
+        if let Some(Value::Lambda(lambda)) = self.argument(&name) {
+            let arguments = self.stack.pop_many(arguments as usize);
+            return self.invoke(&lambda, arguments, at);
+        }
+        for _ in 0..arguments {
+            self.stack.pop();
+        }
+        self.stack.push(Value::Null);
+        Ok(at)
+    }
+
+    /// Fails for a call that no function answers.
+    fn callable(&mut self, call: usize) -> Result<(), Box<Failure>> {
+        let node = &self.template.nodes()[call];
+        let name = self.template.call_name(node);
+        let failure = 'found: {
+            if let Op::Call { target: Target::Arity, .. } = node.op {
+                break 'found self.template.unknown_function(&name, true);
+            }
+            if !name.contains(':') {
+                if matches!(self.argument(&name), Some(Value::Lambda(_))) {
+                    return Ok(());
+                }
+                if self.lookup(&name).is_some() {
+                    self.resolved = true;
+                    if self.template.dialect() == Dialect::Tomcat && is_class(&name) {
+                        return Ok(());
+                    }
+                    let message = format!("`{name}` is a variable and no function");
+                    let failure = Failure::new(Reason::UnknownFunction, message);
+                    break 'found failure.named(name.as_ref()).detail("variable-called");
+                }
+            }
+            self.template.unknown_function(&name, false)
+        };
+        Err(failure.at(node.start, node.end))
+    }
+
+    /// Enters a lambda; evaluation goes on with its first operation and afterwards behind `back`.
+    fn invoke(
+        &mut self,
+        lambda: &Lambda,
+        arguments: Vec<Value<'a>>,
+        back: usize,
+    ) -> Result<usize, Box<Failure>> {
+        if arguments.len() < lambda.parameters {
+            let message = format!(
+                "this lambda has {} parameters and is called with {}",
+                lambda.parameters,
+                arguments.len()
+            );
+            return Err(Failure::new(Reason::Evaluation, message).detail("el"));
+        }
+        if self.frames.len() >= MOST_FRAMES {
+            let failure = Failure::new(Reason::Evaluation, "lambdas call one another too deeply");
+            return Err(failure.detail("limit"));
+        }
+        let mut bound = lambda.scope.clone();
+        for (at, value) in (lambda.first..).zip(arguments).take(lambda.parameters) {
+            let node = &self.template.nodes()[at];
+            let name = self.template.span(node.start, node.end).to_owned();
+            bound = Some(Arc::new(Bound { name, value: value.into_owned(), next: bound }));
+        }
+        self.frames.push(Frame { back, outer: self.bound.take() });
+        self.bound = bound;
+        Ok(lambda.first + lambda.parameters - 1)
+    }
+}
+
+fn mismatch(Mismatch(message): Mismatch) -> Box<Failure> {
+    wrong_type(message)
+}
+
+fn wrong_type(message: String) -> Box<Failure> {
+    Failure::new(Reason::Type, message)
+}
+
+pub(crate) fn too_long() -> Box<Failure> {
+    Failure::new(Reason::Evaluation, "the value becomes too long").detail("limit")
+}
+
+fn too_deep() -> Box<Failure> {
+    Failure::new(Reason::Evaluation, "the value is nested too deeply").detail("limit")
+}
+
+/// The index that a key stands for.
+fn list_index(key: &Value<'_>) -> Result<i64, Box<Failure>> {
+    let index = match key {
+        Value::Integer(number) => Some(i64::from(*number as i32)),
+        Value::Double(number) => Some(i64::from(*number as i32)),
+        Value::Boolean(truth) => Some(i64::from(*truth)),
+        Value::String(text) => {
+            value::parse_long(text).filter(|number| i32::try_from(*number).is_ok())
+        }
+        _ => None,
+    };
+    index.ok_or_else(|| {
+        let message = format!("{} is no index of a list", key.shown());
+        Failure::new(Reason::Type, message).detail("list-index")
+    })
+}
+
+/// Whether the library knows a class of `java.lang` by that name that could be made an instance of.
+fn is_class(name: &str) -> bool {
+    matches!(
+        name,
+        "Boolean"
+            | "Byte"
+            | "Character"
+            | "Class"
+            | "Compiler"
+            | "Double"
+            | "Enum"
+            | "Float"
+            | "Integer"
+            | "Long"
+            | "Math"
+            | "Module"
+            | "ModuleLayer"
+            | "Object"
+            | "Package"
+            | "ProcessBuilder"
+            | "Runtime"
+            | "RuntimePermission"
+            | "SecurityManager"
+            | "Short"
+            | "StackTraceElement"
+            | "StackWalker"
+            | "StrictMath"
+            | "String"
+            | "StringBuffer"
+            | "StringBuilder"
+            | "System"
+            | "Thread"
+            | "ThreadGroup"
+            | "ThreadLocal"
+            | "InheritableThreadLocal"
+            | "Throwable"
+            | "Void"
+            | "Error"
+            | "Exception"
+            | "RuntimeException"
+            | "ArithmeticException"
+            | "ArrayIndexOutOfBoundsException"
+            | "ArrayStoreException"
+            | "AssertionError"
+            | "ClassCastException"
+            | "ClassNotFoundException"
+            | "CloneNotSupportedException"
+            | "IllegalArgumentException"
+            | "IllegalStateException"
+            | "IndexOutOfBoundsException"
+            | "InstantiationException"
+            | "InterruptedException"
+            | "NegativeArraySizeException"
+            | "NoSuchFieldException"
+            | "NoSuchMethodException"
+            | "NullPointerException"
+            | "NumberFormatException"
+            | "SecurityException"
+            | "StringIndexOutOfBoundsException"
+            | "TypeNotPresentException"
+            | "UnsupportedOperationException"
+            | "OutOfMemoryError"
+            | "StackOverflowError"
+            | "LinkageError"
+            | "NoClassDefFoundError"
+    )
+}

@@ -1,0 +1,248 @@
+//! Java's regular expressions, as far as `replaceAll` and `appendAll` use them.
+//!
+//! The engine is fancy-regex, which looks around and back as Java does; what Java writes differently is translated. Work
+//! is bounded: an expression that backtracks too long ends in a failure.
+
+use fancy_regex::{Regex, RegexBuilder};
+
+use super::eval::{LONGEST_TEXT, too_long};
+use super::{Failure, Reason};
+
+fn compile(pattern: &str) -> Result<Regex, Box<Failure>> {
+    RegexBuilder::new(&translate(pattern))
+        .backtrack_limit(200_000)
+        .delegate_size_limit(4 << 20)
+        .build()
+        .map_err(|_| {
+            let message = format!("`{pattern}` is no regular expression");
+            Failure::exception("PatternSyntaxException", message)
+        })
+}
+
+/// What Java writes differently: classes are ASCII unless asked otherwise, `\Q…\E` quotes, `\h` is a blank, `\Z` is the end.
+fn translate(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() + 16);
+    let mut characters = pattern.chars().peekable();
+    let mut class = 0_u32;
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                let Some(escaped) = characters.next() else {
+                    out.push('\\');
+                    break;
+                };
+                let inside = class > 0;
+                match escaped {
+                    'Q' => {
+                        let mut quoted = String::new();
+                        while let Some(next) = characters.next() {
+                            if next == '\\' && characters.peek() == Some(&'E') {
+                                characters.next();
+                                break;
+                            }
+                            quoted.push(next);
+                        }
+                        out.push_str(&fancy_regex::escape(&quoted));
+                    }
+                    'E' => {}
+                    'd' => out.push_str(if inside { "0-9" } else { "[0-9]" }),
+                    'D' => out.push_str("[^0-9]"),
+                    'w' => out.push_str(if inside { "a-zA-Z_0-9" } else { "[a-zA-Z_0-9]" }),
+                    'W' => out.push_str("[^a-zA-Z_0-9]"),
+                    's' => {
+                        let blanks = r" \t\n\x0B\f\r";
+                        if inside {
+                            out.push_str(blanks);
+                        } else {
+                            out.push('[');
+                            out.push_str(blanks);
+                            out.push(']');
+                        }
+                    }
+                    'S' => out.push_str(r"[^ \t\n\x0B\f\r]"),
+                    'h' => out.push_str(
+                        r"[ \t\x{A0}\x{1680}\x{180e}\x{2000}-\x{200a}\x{202f}\x{205f}\x{3000}]",
+                    ),
+                    'R' => out.push_str(r"(?>\r\n|[\n\x0B\f\r\x{85}\x{2028}\x{2029}])"),
+                    'Z' => out.push_str(r"(?=\r?\n?\z)"),
+                    'e' => out.push_str(r"\x1B"),
+                    'p' | 'P' => {
+                        let mut name = String::new();
+                        if characters.peek() == Some(&'{') {
+                            characters.next();
+                            for next in characters.by_ref() {
+                                if next == '}' {
+                                    break;
+                                }
+                                name.push(next);
+                            }
+                        } else if let Some(next) = characters.next() {
+                            name.push(next);
+                        }
+                        match posix(&name) {
+                            Some(members) if escaped == 'p' && inside => out.push_str(members),
+                            Some(members) => {
+                                out.push('[');
+                                if escaped == 'P' {
+                                    out.push('^');
+                                }
+                                out.push_str(members);
+                                out.push(']');
+                            }
+                            None => {
+                                out.push('\\');
+                                out.push(escaped);
+                                out.push('{');
+                                out.push_str(name.strip_prefix("Is").unwrap_or(&name));
+                                out.push('}');
+                            }
+                        }
+                    }
+                    other => {
+                        out.push('\\');
+                        out.push(other);
+                    }
+                }
+            }
+            '[' => {
+                class += 1;
+                out.push('[');
+                if characters.peek() == Some(&'^') {
+                    characters.next();
+                    out.push('^');
+                }
+            }
+            ']' if class > 0 => {
+                class -= 1;
+                out.push(']');
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Members of Java's ASCII classes.
+fn posix(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "Lower" => "a-z",
+        "Upper" => "A-Z",
+        "ASCII" => r"\x00-\x7F",
+        "Alpha" => "a-zA-Z",
+        "Digit" => "0-9",
+        "Alnum" => "a-zA-Z0-9",
+        "Punct" => r##"!-/:-@\[-`{-~"##,
+        "Graph" => "!-~",
+        "Print" => " -~",
+        "Blank" => r" \t",
+        "Cntrl" => r"\x00-\x1F\x7F",
+        "XDigit" => "0-9a-fA-F",
+        "Space" => r" \t\n\x0B\f\r",
+        _ => return None,
+    })
+}
+
+fn endless() -> Box<Failure> {
+    Failure::new(Reason::Evaluation, "this regular expression takes too long").detail("limit")
+}
+
+/// `String.replaceAll`
+pub(crate) fn replace_all(
+    text: &str,
+    pattern: &str,
+    replacement: &str,
+) -> Result<String, Box<Failure>> {
+    let regex = compile(pattern)?;
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for found in regex.captures_iter(text) {
+        let found = found.map_err(|_| endless())?;
+        let Some(whole) = found.get(0) else { continue };
+        out.push_str(&text[from..whole.start()]);
+        from = whole.end();
+        expand(replacement, &regex, &found, &mut out)?;
+        if out.len() > LONGEST_TEXT {
+            return Err(too_long());
+        }
+    }
+    out.push_str(&text[from..]);
+    Ok(out)
+}
+
+/// Appends a replacement: `$1` is a group, `${name}` a named one, a backslash quotes.
+fn expand(
+    replacement: &str,
+    regex: &Regex,
+    found: &fancy_regex::Captures<'_, str>,
+    out: &mut String,
+) -> Result<(), Box<Failure>> {
+    let wrong = |message: &str| Failure::exception("IllegalArgumentException", message);
+    let mut characters = replacement.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => match characters.next() {
+                Some(escaped) => out.push(escaped),
+                None => return Err(wrong("nothing follows the backslash of the replacement")),
+            },
+            '$' if characters.peek() == Some(&'{') => {
+                characters.next();
+                let name: String =
+                    characters.by_ref().take_while(|character| *character != '}').collect();
+                if !regex.capture_names().flatten().any(|known| known == name) {
+                    return Err(wrong("the replacement names a group that is not there"));
+                }
+                out.push_str(found.name(&name).map_or("", |group| group.as_str()));
+            }
+            '$' => {
+                let Some(digit) = characters.peek().and_then(|character| character.to_digit(10))
+                else {
+                    return Err(wrong("a `$` in the replacement needs a group behind it"));
+                };
+                characters.next();
+                let mut group = digit as usize;
+                let groups = regex.captures_len() - 1;
+                if group > groups {
+                    let message = format!("there is no group {group}");
+                    return Err(Failure::exception("IndexOutOfBoundsException", message));
+                }
+                while let Some(digit) = characters.peek().and_then(|next| next.to_digit(10)) {
+                    let longer = group * 10 + digit as usize;
+                    if longer > groups {
+                        break;
+                    }
+                    characters.next();
+                    group = longer;
+                }
+                out.push_str(found.get(group).map_or("", |group| group.as_str()));
+            }
+            other => out.push(other),
+        }
+    }
+    Ok(())
+}
+
+/// `String.split`: empty parts at the end are dropped, and so is an empty one that an empty match leaves at the beginning.
+pub(crate) fn split(text: &str, pattern: &str) -> Result<Vec<String>, Box<Failure>> {
+    let regex = compile(pattern)?;
+    let mut parts = Vec::new();
+    let mut from = 0;
+    let mut matched = false;
+    for found in regex.find_iter(text) {
+        let found = found.map_err(|_| endless())?;
+        if found.end() == 0 {
+            continue;
+        }
+        // An empty match at the very end adds a part that is dropped again.
+        matched = true;
+        parts.push(text[from..found.start()].to_owned());
+        from = found.end();
+    }
+    if !matched {
+        return Ok(vec![text.to_owned()]);
+    }
+    parts.push(text[from..].to_owned());
+    while parts.last().is_some_and(String::is_empty) {
+        parts.pop();
+    }
+    Ok(parts)
+}

@@ -1,0 +1,459 @@
+//! Text with `${…}`: split into pieces, parsed, and bound to the functions of its phase.
+
+use std::borrow::Cow;
+
+use lalrpop_util::ParseError;
+use serde::{Deserialize, Serialize};
+
+use super::build::{Broken, Builder};
+use super::functions::{self, SiteFunction};
+use super::token::{Lexer, Token, is_java_keyword, is_reserved};
+use super::tree::{Node, Op, Slice, Target};
+use super::{Dialect, Phase, grammar, recovery};
+
+/// More tokens than that in one expression are refused.
+const MOST_TOKENS: u32 = 1_000_000;
+/// A broken expression up to that many tokens is read to its end, so that all of its faults are found.
+const RECOVERED_TOKENS: u32 = 256;
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// `${` without its `}`.
+    Unterminated,
+    /// `${}`
+    Nothing,
+    /// `${` and `#{` in one text.
+    Mixed,
+    /// Longer than an expression may be.
+    TooLong,
+    /// Anything else.
+    Syntax,
+}
+
+/// A fault of the text, which no evaluation can mend.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SyntaxError {
+    /// Offset where it begins.
+    pub start: u32,
+    /// Offset behind it.
+    pub end: u32,
+    /// What it is.
+    pub fault: Fault,
+    /// One line, lower case, no full stop.
+    pub message: String,
+}
+
+/// A stretch of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Piece {
+    /// Text that stands for itself.
+    Literal {
+        /// Offset of the first byte.
+        start: u32,
+        /// Offset behind the last.
+        end: u32,
+    },
+    /// An expression.
+    Expression {
+        /// Offset of its `$`.
+        start: u32,
+        /// Offset behind its `}`.
+        end: u32,
+        /// Its first operation.
+        first: u32,
+        /// Behind its last operation.
+        last: u32,
+    },
+}
+
+/// A compiled text.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored")]
+pub struct Template {
+    text: Box<str>,
+    decoded: Box<str>,
+    pieces: Box<[Piece]>,
+    nodes: Box<[Node]>,
+    errors: Box<[SyntaxError]>,
+    phase: Phase,
+    dialect: Dialect,
+}
+
+/// A template as it is written: calls are bound anew when it is read.
+#[derive(Deserialize)]
+struct Stored {
+    text: Box<str>,
+    decoded: Box<str>,
+    pieces: Box<[Piece]>,
+    nodes: Box<[Node]>,
+    errors: Box<[SyntaxError]>,
+    phase: Phase,
+    dialect: Dialect,
+}
+
+impl From<Stored> for Template {
+    fn from(stored: Stored) -> Template {
+        let Stored { text, decoded, pieces, nodes, errors, phase, dialect } = stored;
+        let mut template = Template { text, decoded, pieces, nodes, errors, phase, dialect };
+        if !template.is_sound() {
+            // Not what `compile` made: nothing of it can be trusted.
+            return Template::compile(&template.text, phase, dialect);
+        }
+        template.bind(&[]);
+        template
+    }
+}
+
+impl Template {
+    /// Compiles a text for the place where it stands.
+    pub fn compile(text: &str, phase: Phase, dialect: Dialect) -> Template {
+        Template::compile_with(text, phase, dialect, &[])
+    }
+
+    /// The same where a site has added functions.
+    pub fn compile_with(
+        text: &str,
+        phase: Phase,
+        dialect: Dialect,
+        site: &[SiteFunction],
+    ) -> Template {
+        let mut parser =
+            Parser { builder: Builder::new(text, dialect), pieces: Vec::new(), opener: None };
+        if text.len() > u32::MAX as usize / 2 {
+            parser.builder.errors.push(SyntaxError {
+                start: 0,
+                end: 0,
+                fault: Fault::TooLong,
+                message: "the text is too long".to_owned(),
+            });
+        } else {
+            parser.split();
+        }
+        let Parser { builder, pieces, .. } = parser;
+        let mut template = Template {
+            text: text.into(),
+            decoded: builder.decoded.into(),
+            pieces: pieces.into(),
+            nodes: builder.nodes.into(),
+            errors: builder.errors.into(),
+            phase,
+            dialect,
+        };
+        template.bind(site);
+        template
+    }
+
+    /// The text as it was given.
+    pub fn source(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it stands.
+    pub fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// The library that evaluates it.
+    pub fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    /// What is wrong with the text, in its order.
+    pub fn errors(&self) -> &[SyntaxError] {
+        &self.errors
+    }
+
+    /// Literal text and expressions, in order.
+    pub fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+
+    /// The operations of all expressions, one behind the other.
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// Whether the text has no expression, so that it stands for itself.
+    pub fn is_literal(&self) -> bool {
+        self.errors.is_empty()
+            && self.pieces.iter().all(|piece| matches!(piece, Piece::Literal { .. }))
+    }
+
+    /// A stretch of the text.
+    pub fn slice(&self, slice: Slice) -> &str {
+        let text = if slice.decoded { &self.decoded } else { &self.text };
+        &text[slice.start as usize..slice.end as usize]
+    }
+
+    /// The text from one offset to another.
+    pub fn span(&self, start: u32, end: u32) -> &str {
+        &self.text[start as usize..end as usize]
+    }
+
+    /// The name that a call is made by, without the blanks it may hold.
+    pub fn call_name(&self, node: &Node) -> Cow<'_, str> {
+        let Op::Call { name_end, .. } = node.op else { return Cow::Borrowed("") };
+        let name = self.span(node.start, node.start + name_end);
+        if name.contains([' ', '\t', '\r', '\n']) {
+            return Cow::Owned(name.split_ascii_whitespace().collect());
+        }
+        Cow::Borrowed(name)
+    }
+
+    /// Looks up every call in the table of functions.
+    fn bind(&mut self, site: &[SiteFunction]) {
+        for at in 0..self.nodes.len() {
+            let node = self.nodes[at];
+            let Op::Call { arguments, name_end, target: Target::Unbound } = node.op else {
+                continue;
+            };
+            let name = self.call_name(&node);
+            let target = match functions::find(&name, self.phase) {
+                Some((index, function)) if function.parameters.len() == arguments as usize => {
+                    Target::Table(index)
+                }
+                Some(_) => Target::Arity,
+                None => match site.iter().find(|function| function.name == name) {
+                    Some(function) if !function.phases.has(self.phase) => Target::Unknown,
+                    Some(function) if function.parameters.len() == arguments as usize => {
+                        Target::Site
+                    }
+                    Some(_) => Target::Arity,
+                    None => Target::Unknown,
+                },
+            };
+            self.nodes[at].op = Op::Call { arguments, name_end, target };
+        }
+    }
+
+    /// Whether all offsets lie in the text and all jumps in the list, as they do in what `compile` made.
+    fn is_sound(&self) -> bool {
+        let text = |start: u32, end: u32| self.text.get(start as usize..end as usize).is_some();
+        let count = self.nodes.len();
+        let mut balance = Vec::new();
+        for piece in &self.pieces {
+            match *piece {
+                Piece::Literal { start, end } if !text(start, end) => return false,
+                Piece::Expression { start, end, first, last } => {
+                    if !text(start, end) || first > last || last as usize > count {
+                        return false;
+                    }
+                    balance.push((first, last));
+                }
+                Piece::Literal { .. } => {}
+            }
+        }
+        let reaches = |at: usize, distance: u32| {
+            at.checked_add(distance as usize).is_some_and(|to| distance > 0 && to < count)
+        };
+        for (at, node) in self.nodes.iter().enumerate() {
+            if !text(node.start, node.end) {
+                return false;
+            }
+            let sound = match node.op {
+                Op::Text(slice) => {
+                    let text = if slice.decoded { &self.decoded } else { &self.text };
+                    text.get(slice.start as usize..slice.end as usize).is_some()
+                }
+                Op::Call { name_end, .. } => {
+                    node.start.checked_add(name_end).is_some_and(|end| text(node.start, end))
+                }
+                Op::BaseTest(distance)
+                | Op::AndTest(distance)
+                | Op::OrTest(distance)
+                | Op::ChoiceTest(distance)
+                | Op::ChoiceElse(distance) => reaches(at, distance),
+                Op::CallStart(distance) => {
+                    reaches(at, distance)
+                        && matches!(self.nodes[at + distance as usize].op, Op::Call { .. })
+                }
+                Op::LambdaStart { skip, parameters, .. } => reaches(at, skip) && parameters < skip,
+                Op::Lambda(back) => back as usize <= at,
+                _ => true,
+            };
+            if !sound {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+struct Parser<'s> {
+    builder: Builder<'s>,
+    pieces: Vec<Piece>,
+    /// `$` or `#`, whichever came first.
+    opener: Option<u8>,
+}
+
+impl Parser<'_> {
+    fn error(&mut self, start: usize, end: usize, fault: Fault, message: &str) {
+        let error = SyntaxError {
+            start: start as u32,
+            end: end as u32,
+            fault,
+            message: message.to_owned(),
+        };
+        self.builder.errors.push(error);
+    }
+
+    fn literal(&mut self, start: usize, end: usize) {
+        if start < end {
+            self.pieces.push(Piece::Literal { start: start as u32, end: end as u32 });
+        }
+    }
+
+    /// Goes through the text once.
+    fn split(&mut self) {
+        let text = self.builder.text;
+        let bytes = text.as_bytes();
+        let tomcat = self.builder.dialect == Dialect::Tomcat;
+        let mut literal = 0;
+        let mut at = 0;
+        while at < bytes.len() {
+            let byte = bytes[at];
+            if !(byte == b'$' || byte == b'#' && tomcat) || bytes.get(at + 1) != Some(&b'{') {
+                at += 1;
+                continue;
+            }
+            if tomcat && at > literal && bytes[at - 1] == b'\\' {
+                // The backslash goes, the braces stay as they are.
+                self.literal(literal, at - 1);
+                literal = at;
+                at += 2;
+                continue;
+            }
+            self.literal(literal, at);
+            if self.opener.is_some_and(|opener| opener != byte) {
+                self.error(at, at + 2, Fault::Mixed, "`${` and `#{` cannot stand in one text");
+            }
+            self.opener = Some(byte);
+            at = self.expression(at);
+            literal = at;
+        }
+        self.literal(literal, bytes.len());
+    }
+
+    /// Reads the expression whose `$` is at `start`; answers where the text goes on.
+    fn expression(&mut self, start: usize) -> usize {
+        let text = self.builder.text;
+        let bytes = text.as_bytes();
+        let first = self.builder.nodes.len();
+        let inner = start + 2;
+        // Most expressions are a name and nothing else.
+        let mut name_end = inner;
+        while matches!(bytes.get(name_end), Some(b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_')) {
+            name_end += 1;
+        }
+        let name = &text[inner..name_end];
+        let plain = bytes.get(name_end) == Some(&b'}')
+            && bytes.get(inner).is_some_and(|byte| !byte.is_ascii_digit())
+            && !name.is_empty()
+            && !is_reserved(name)
+            && !is_java_keyword(name);
+        let end = if plain {
+            let op = Op::Variable;
+            self.builder.nodes.push(Node { op, start: inner as u32, end: name_end as u32 });
+            name_end + 1
+        } else {
+            self.parse(start, inner)
+        };
+        self.pieces.push(Piece::Expression {
+            start: start as u32,
+            end: end as u32,
+            first: first as u32,
+            last: self.builder.nodes.len() as u32,
+        });
+        end
+    }
+
+    fn parse(&mut self, start: usize, inner: usize) -> usize {
+        let (text, dialect) = (self.builder.text, self.builder.dialect);
+        let nodes = self.builder.nodes.len();
+        let decoded = self.builder.decoded.len();
+        let errors = self.builder.errors.len();
+        let mut lexer = Lexer::new(text, inner, dialect, MOST_TOKENS);
+        let result = grammar::ExpressionParser::new().parse(&mut self.builder, &mut lexer);
+        if result.is_ok() && lexer.close.is_some() {
+            return lexer.close.unwrap_or(inner) + 1;
+        }
+        let too_long = lexer.too_long;
+        let close = lexer.finish();
+        let open_text = lexer.open_text;
+        let end = close.map_or(text.len(), |close| close + 1);
+        if too_long {
+            self.builder.nodes.truncate(nodes);
+            self.error(start, start + 2, Fault::TooLong, "the expression is too long");
+        } else if let Some(quote) = open_text {
+            self.builder.nodes.truncate(nodes);
+            self.error(quote, quote + 1, Fault::Syntax, "this text is not closed");
+        } else if close.is_none() {
+            self.builder.nodes.truncate(nodes);
+            self.error(start, start + 2, Fault::Unterminated, "`${` without a `}`");
+        } else if text[inner..end - 1].trim().is_empty() {
+            self.error(start, end, Fault::Nothing, "an expression is missing between the braces");
+        } else if let Err(error) = result {
+            // Once more, to the end.
+            self.builder.nodes.truncate(nodes);
+            self.builder.decoded.truncate(decoded);
+            self.builder.errors.truncate(errors);
+            let mut lexer = Lexer::new(text, inner, dialect, RECOVERED_TOKENS);
+            let recovered = recovery::ExpressionParser::new().parse(&mut self.builder, &mut lexer);
+            if recovered.is_err() || lexer.too_long || self.builder.errors.len() == errors {
+                self.builder.errors.truncate(errors);
+                self.builder.errors.push(syntax(&error, text, end as u32 - 1));
+            }
+        }
+        if self.builder.nodes.len() == nodes {
+            self.builder.nodes.push(Node {
+                op: Op::Broken,
+                start: inner as u32,
+                end: close.unwrap_or(text.len()).max(inner) as u32,
+            });
+        }
+        end
+    }
+}
+
+/// What the parser says, for people.
+pub(crate) fn syntax(
+    error: &ParseError<u32, Token, Broken>,
+    text: &str,
+    close: u32,
+) -> SyntaxError {
+    let (start, end, token, expected) = match error {
+        ParseError::UnrecognizedToken { token: (start, token, end), expected } => {
+            (*start, *end, Some(*token), expected.as_slice())
+        }
+        ParseError::ExtraToken { token: (start, token, end) } => {
+            (*start, *end, Some(*token), [].as_slice())
+        }
+        ParseError::UnrecognizedEof { location, expected } => {
+            (*location, close.max(*location), None, expected.as_slice())
+        }
+        ParseError::InvalidToken { location } => (*location, *location, None, [].as_slice()),
+        ParseError::User { .. } => (0, 0, None, [].as_slice()),
+    };
+    let wants_operand = expected.iter().any(|token| token == "\"identifier\"");
+    let wants_close = expected.iter().any(|token| token == "\")\"" || token == "\"]\"");
+    let found = &text[start as usize..end as usize];
+    let message = match token {
+        None if wants_operand => "a value is missing at the end of this expression".to_owned(),
+        None if expected.iter().any(|token| token == "\"]\"") => "a `]` is missing".to_owned(),
+        None if wants_close => "a `)` is missing".to_owned(),
+        None => "this expression ends too early".to_owned(),
+        Some(Token::Strange) if found.starts_with(['\'', '"']) => {
+            "only a quote or a backslash may follow a backslash in a text".to_owned()
+        }
+        Some(Token::Strange) if found == "&" && text[start as usize..].starts_with("&&") => {
+            "`&&` cannot stand here".to_owned()
+        }
+        Some(Token::Strange) => format!("`{found}` has no meaning in an expression"),
+        Some(Token::Instanceof) => "`instanceof` is reserved".to_owned(),
+        Some(Token::Colon) => "`:` without a function or a `?` before it".to_owned(),
+        Some(_) if wants_operand => format!("a value is missing before `{found}`"),
+        Some(_) => format!("an operator is missing before `{found}`"),
+    };
+    SyntaxError { start, end, fault: Fault::Syntax, message }
+}

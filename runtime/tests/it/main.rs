@@ -1,0 +1,9 @@
+//! The one integration binary of the runtime: a module per subject.
+
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "tests read the reference and print how far they agree"
+)]
+
+mod expressions;
