@@ -7,8 +7,10 @@
 //! A table is read when something first asks for its family and a version is made when first used, so that starting
 //! costs nothing.
 
+pub mod kinds;
 pub mod model;
 mod table;
+pub mod validate;
 pub mod xsd;
 
 use std::sync::OnceLock;
@@ -301,7 +303,7 @@ impl Family {
     }
 
     /// All versions, oldest first; asking makes them.
-    pub fn schemas(&self) -> impl DoubleEndedIterator<Item = &Schema> {
+    pub fn schemas(&self) -> impl DoubleEndedIterator<Item = &Schema> + ExactSizeIterator {
         (0..self.versions.len()).map(|at| self.nth(at))
     }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use ankus::reference::{Answer, Conditions, Definition, Rules, Target};
 use ankus::schema::Language;
+use ankus::schema::validate::{self, Document};
+use ankus::syntax::xml::Tree;
 use serde_json::Value;
 
 /// An answer in the words of the collected verdicts.
@@ -136,4 +138,51 @@ fn mutants() {
     }
     tally.report("workflow verdicts of mutants");
     assert!(tally.agree_with_names + 46 >= tally.total);
+}
+
+/// Whether the findings of the schema say what the server says: nothing where it accepts, something where it refuses.
+fn schema_findings_agree(name: &str, text: &str, differing: &mut Vec<String>) -> bool {
+    let language = Language::default();
+    let (tree, broken) = Tree::parse(text);
+    if !broken.is_empty() {
+        return false;
+    }
+    let definition = Definition::workflow(text, Rules::new(Target::V5_2_1, &language));
+    let rejected = definition.parse(&Conditions::bound()).rejected;
+    let schema = rejected.filter(|r| r.subject.first().is_some_and(|rule| rule.contains("cvc-")));
+    let findings = validate::check(&tree, Document::Workflow, &language, "5.2.1");
+    let ours: Vec<String> = findings
+        .iter()
+        .map(|f| format!("{} {}: {}", f.span.start, f.kind.name, f.message))
+        .collect();
+    // A document that begins with an element of some other kind may be valid and is no definition all the same.
+    let valid_alone = findings.len() == 1 && findings[0].kind.name == "unknown-root";
+    if schema.is_some() == findings.is_empty() && !valid_alone {
+        differing.push(format!("{name}: server {schema:?}, ours {ours:#?}"));
+    } else if std::env::var_os("ANKUS_SHOW").is_some() && !ours.is_empty() {
+        println!("{name}: server {:?}, ours {ours:#?}", schema.map(|r| r.parameters(text)));
+    }
+    true
+}
+
+#[test]
+fn schema_findings() {
+    let (Some(verdicts), Some(corpus)) =
+        (crate::shared("ANKUS_VERDICTS", "verdicts"), crate::shared("ANKUS_CORPUS", "corpus"))
+    else {
+        return;
+    };
+    let mut differing = Vec::new();
+    let mut total = 0;
+    for (list, folder) in [("workflow.jsonl", corpus), ("mutants.jsonl", verdicts.join("mutants"))]
+    {
+        for row in rows(&verdicts.join(list)) {
+            let file = row["file"].as_str().unwrap();
+            let text = read(&folder.join(file));
+            total += usize::from(schema_findings_agree(file, &text, &mut differing));
+        }
+    }
+    println!("schema findings: agree {} of {total}", total - differing.len());
+    differing.iter().for_each(|line| println!("  {line}"));
+    assert!(differing.is_empty());
 }

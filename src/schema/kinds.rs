@@ -1,0 +1,319 @@
+//! The kinds of findings that follow from the tables of the language.
+
+use crate::diag::{Group, Kind, Level, Safety};
+
+/// What [`super::validate`] reports.
+pub static KINDS: &[&Kind] = &[
+    &MISSING_NAMESPACE,
+    &UNKNOWN_SCHEMA_VERSION,
+    &SCHEMA_NEWER_THAN_SERVER,
+    &UNKNOWN_ROOT,
+    &ELEMENT_OUT_OF_ORDER,
+    &UNKNOWN_ELEMENT,
+    &MISSING_ELEMENT,
+    &UNKNOWN_ATTRIBUTE,
+    &MISSING_ATTRIBUTE,
+    &DUPLICATE_SINGLE_ELEMENT,
+    &ELEMENT_NEEDS_NEWER_SCHEMA,
+    &ELEMENT_IN_WRONG_NAMESPACE,
+    &SLA_SCHEMA_MISMATCH,
+    &ACTION_IN_WRONG_NAMESPACE,
+    &ACTION_WITH_TWO_BODIES,
+    &ACTION_WITHOUT_BODY,
+    &UNSUPPORTED_ACTION_TYPE,
+    &UNEXPECTED_TEXT,
+    &INVALID_VALUE,
+    &INVALID_NODE_NAME,
+    &EMPTY_DEFINITION,
+    &DEFINITION_TOO_LONG,
+    &FORK_SINGLE_PATH,
+    &DECISION_DEFAULT_ONLY,
+];
+
+/// A root element without a namespace.
+pub static MISSING_NAMESPACE: Kind = Kind {
+    name: "missing-namespace",
+    group: Group::Syntax,
+    summary: "the root element has no namespace",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/missing-namespace.md"),
+};
+
+/// A namespace that no schema has.
+pub static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
+    name: "unknown-schema-version",
+    group: Group::Syntax,
+    summary: "a namespace that no release knows",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/unknown-schema-version.md"),
+};
+
+/// A schema that came after the server.
+pub static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
+    name: "schema-newer-than-server",
+    group: Group::Syntax,
+    summary: "a schema that the server meant by `target` does not have",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/schema-newer-than-server.md"),
+};
+
+/// A root that begins no definition.
+pub static UNKNOWN_ROOT: Kind = Kind {
+    name: "unknown-root",
+    group: Group::Syntax,
+    summary: "the outermost element is not the one a definition begins with",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701", "E0703", "E0803"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/unknown-root.md"),
+};
+
+/// An element that belongs elsewhere in its parent.
+pub static ELEMENT_OUT_OF_ORDER: Kind = Kind {
+    name: "element-out-of-order",
+    group: Group::Syntax,
+    summary: "right elements in the wrong order",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/element-out-of-order.md"),
+};
+
+/// An element that its parent does not have.
+pub static UNKNOWN_ELEMENT: Kind = Kind {
+    name: "unknown-element",
+    group: Group::Syntax,
+    summary: "an element that its parent does not have",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/unknown-element.md"),
+};
+
+/// A required element that is absent.
+pub static MISSING_ELEMENT: Kind = Kind {
+    name: "missing-element",
+    group: Group::Syntax,
+    summary: "an element that has to be there is not",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/missing-element.md"),
+};
+
+/// An attribute that its element does not have.
+pub static UNKNOWN_ATTRIBUTE: Kind = Kind {
+    name: "unknown-attribute",
+    group: Group::Syntax,
+    summary: "an attribute that its element does not have",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/unknown-attribute.md"),
+};
+
+/// A required attribute that is absent.
+pub static MISSING_ATTRIBUTE: Kind = Kind {
+    name: "missing-attribute",
+    group: Group::Syntax,
+    summary: "an attribute that has to be there is not",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/missing-attribute.md"),
+};
+
+/// One element too many.
+pub static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
+    name: "duplicate-single-element",
+    group: Group::Syntax,
+    summary: "two where the language has room for one",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/duplicate-single-element.md"),
+};
+
+/// An element of another version of the schema.
+pub static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
+    name: "element-needs-newer-schema",
+    group: Group::Syntax,
+    summary: "an element or attribute of another version of the schema",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/element-needs-newer-schema.md"),
+};
+
+/// An element in a namespace that is not its own.
+pub static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
+    name: "element-in-wrong-namespace",
+    group: Group::Syntax,
+    summary: "a known element in a namespace that is not its own",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/element-in-wrong-namespace.md"),
+};
+
+/// A version of SLA that the workflow does not take.
+pub static SLA_SCHEMA_MISMATCH: Kind = Kind {
+    name: "sla-schema-mismatch",
+    group: Group::Syntax,
+    summary: "a version of SLA that this version of the workflow does not take",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/sla-schema-mismatch.md"),
+};
+
+/// An action without its own namespace.
+pub static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
+    name: "action-in-wrong-namespace",
+    group: Group::Syntax,
+    summary: "an action that needs a namespace of its own",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/action-in-wrong-namespace.md"),
+};
+
+/// An action that does two things.
+pub static ACTION_WITH_TWO_BODIES: Kind = Kind {
+    name: "action-with-two-bodies",
+    group: Group::Syntax,
+    summary: "an action that does two things",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/action-with-two-bodies.md"),
+};
+
+/// An action without anything to do.
+pub static ACTION_WITHOUT_BODY: Kind = Kind {
+    name: "action-without-body",
+    group: Group::Syntax,
+    summary: "an action that does nothing",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701", "E0803"],
+    fix: None,
+    page: include_str!("../../docs/rules/action-without-body.md"),
+};
+
+/// An action type that the server does not run.
+pub static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
+    name: "unsupported-action-type",
+    group: Group::Syntax,
+    summary: "an action type that the server does not run",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701", "E0723"],
+    fix: None,
+    page: include_str!("../../docs/rules/unsupported-action-type.md"),
+};
+
+/// Text where none may stand.
+pub static UNEXPECTED_TEXT: Kind = Kind {
+    name: "unexpected-text",
+    group: Group::Syntax,
+    summary: "text where only elements, or nothing, may stand",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/unexpected-text.md"),
+};
+
+/// A value that the schema does not allow.
+pub static INVALID_VALUE: Kind = Kind {
+    name: "invalid-value",
+    group: Group::Syntax,
+    summary: "a value that the schema does not allow",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701", "E0803"],
+    fix: None,
+    page: include_str!("../../docs/rules/invalid-value.md"),
+};
+
+/// A node name with characters that are not allowed.
+pub static INVALID_NODE_NAME: Kind = Kind {
+    name: "invalid-node-name",
+    group: Group::Names,
+    summary: "a node name with characters that are not allowed",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/invalid-node-name.md"),
+};
+
+/// A file without an element.
+pub static EMPTY_DEFINITION: Kind = Kind {
+    name: "empty-definition",
+    group: Group::Syntax,
+    summary: "a file without an element",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0803", "E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/empty-definition.md"),
+};
+
+/// A definition longer than the server takes.
+pub static DEFINITION_TOO_LONG: Kind = Kind {
+    name: "definition-too-long",
+    group: Group::Syntax,
+    summary: "a definition longer than the server takes",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0736"],
+    fix: None,
+    page: include_str!("../../docs/rules/definition-too-long.md"),
+};
+
+/// A fork with one path.
+pub static FORK_SINGLE_PATH: Kind = Kind {
+    name: "fork-single-path",
+    group: Group::Graph,
+    summary: "a fork with one path",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/fork-single-path.md"),
+};
+
+/// A decision without a case.
+pub static DECISION_DEFAULT_ONLY: Kind = Kind {
+    name: "decision-default-only",
+    group: Group::Graph,
+    summary: "a decision without a case",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../../docs/rules/decision-default-only.md"),
+};
