@@ -1,1 +1,3 @@
 //! What each type of action does.
+
+pub mod fs;

@@ -1,0 +1,428 @@
+//! The `fs` action, and the operations of `<prepare>`.
+//!
+//! In: the evaluated element and the file systems. Out: nothing, or the [`Fault`] with which the engine ends the
+//! action. Operations run in order; what an earlier one did stays done. (`reference` of the language, 9.16.)
+
+use std::io;
+
+use roxmltree::Node;
+
+use crate::host::files::{FileStatus, FileUri, Files};
+
+/// Matches of one pattern that are more than this are refused (`oozie.action.fs.glob.max`).
+pub const GLOB_LIMIT: usize = 50_000;
+
+/// Why an operation failed: the error code of the action's row, and its message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// `FS009`, or the name of an exception's class.
+    pub code: String,
+    /// The message as the row shows it.
+    pub message: String,
+}
+
+impl Fault {
+    /// A fault of the action's own; its message repeats the code.
+    fn own(code: &str, text: impl std::fmt::Display) -> Fault {
+        Fault { code: code.to_owned(), message: format!("{code}: {text}") }
+    }
+
+    fn of(error: &io::Error) -> Fault {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied => Fault::own("FS014", error),
+            io::ErrorKind::NotFound => Fault::own("FileNotFoundException", error),
+            _ => Fault::own("IOException", error),
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::of(&error)
+    }
+}
+
+/// What the operations of one action run with.
+pub struct Operations<'a> {
+    /// The file systems.
+    pub files: &'a dyn Files,
+    /// Schemes that are allowed; `*` for all.
+    pub schemes: &'a [String],
+    /// The evaluated `<name-node>`, if there is one.
+    pub name_node: Option<&'a str>,
+    /// Whether an earlier start of this action was cut short, so that what is gone may have been moved already.
+    pub recovery: bool,
+}
+
+impl Operations<'_> {
+    /// Runs every operation among the children of `element`; others are passed over.
+    pub fn run(&self, element: Node<'_, '_>) -> Result<(), Fault> {
+        for child in element.children().filter(Node::is_element) {
+            self.operation(child)?;
+        }
+        Ok(())
+    }
+
+    fn operation(&self, operation: Node<'_, '_>) -> Result<(), Fault> {
+        let attribute = |name: &str| operation.attribute(name).unwrap_or_default().trim();
+        match operation.tag_name().name() {
+            "mkdir" => self.make_folder(attribute("path")),
+            "delete" => self.delete(attribute("path")),
+            "move" => self.move_to(attribute("source"), attribute("target")),
+            "touchz" => self.touch(attribute("path")),
+            "chmod" => {
+                let mode = permissions(attribute("permissions"))?;
+                let path = attribute("path");
+                self.each("chmod", path, Reach::of(operation), &mut |uri, _| {
+                    self.files.set_mode(uri, mode)
+                })
+            }
+            "chgrp" => {
+                let group = attribute("group");
+                let path = attribute("path");
+                let found = self.each("chgrp", path, Reach::of(operation), &mut |uri, _| {
+                    self.files.set_group(uri, group)
+                });
+                found.map_err(|fault| match fault.code.as_str() {
+                    // The engine asks a shell for this, and shows what the shell said.
+                    "IOException" => Fault::own(
+                        "Shell$ExitCodeException",
+                        fault.message.trim_start_matches("IOException: "),
+                    ),
+                    _ => fault,
+                })
+            }
+            "setrep" => self.resolve(attribute("path"), None).map(|_| ()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The full URI of a path, as far as the engine accepts it.
+    fn resolve(&self, path: &str, name_node: Option<&str>) -> Result<FileUri, Fault> {
+        if path.is_empty() {
+            let text = "Can not create a Path from an empty string";
+            return Err(Fault::own("IllegalArgumentException", text));
+        }
+        let uri = FileUri::parse(path);
+        let Some(name_node) = name_node else {
+            if uri.scheme.is_empty() {
+                return Err(Fault::own("FS001", format_args!("Missing scheme in path [{path}]")));
+            }
+            self.allowed(&uri)?;
+            return Ok(uri);
+        };
+        let base = FileUri::parse(name_node);
+        if base.scheme.is_empty() {
+            return Err(Fault::own("FS001", format_args!("Missing scheme in path [{name_node}]")));
+        }
+        self.allowed(&base)?;
+        if !uri.scheme.is_empty() && (!uri.authority.is_empty() || uri.scheme != base.scheme) {
+            self.allowed(&uri)?;
+            return Ok(uri);
+        }
+        if !uri.path.starts_with('/') {
+            let text = format_args!("Path [{path}] cannot be relative when a name-node is given");
+            return Err(Fault::own("FS011", text));
+        }
+        if base.authority.is_empty() {
+            // The engine writes its missing authority into the path, and no file system takes that.
+            let origin = base.origin();
+            let text = format_args!("Wrong FS: {origin}//null{}, expected: {origin}///", uri.path);
+            return Err(Fault::own("IllegalArgumentException", text));
+        }
+        Ok(base.with_path(uri.path))
+    }
+
+    fn allowed(&self, uri: &FileUri) -> Result<(), Fault> {
+        let any = self.schemes.iter().any(|scheme| scheme == "*");
+        if !any && !self.schemes.contains(&uri.scheme) {
+            let text = format!("E0904: Scheme [{}] not supported in uri [{uri}]", uri.scheme);
+            return Err(Fault::own("HadoopAccessorException", text));
+        }
+        // With every scheme allowed there is still no implementation for one nobody has heard of.
+        const KNOWN: [&str; 15] = [
+            "hdfs", "file", "webhdfs", "swebhdfs", "hftp", "viewfs", "har", "ftp", "s3", "s3n",
+            "s3a", "gs", "abfs", "abfss", "wasb",
+        ];
+        if any && !KNOWN.contains(&uri.scheme.as_str()) {
+            let text =
+                format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
+            return Err(Fault::own("HadoopAccessorException", text));
+        }
+        Ok(())
+    }
+
+    fn make_folder(&self, path: &str) -> Result<(), Fault> {
+        let uri = self.resolve(path, self.name_node)?;
+        // Whatever is there already, a file even, is taken for the folder.
+        if self.files.status(&uri)?.is_some() {
+            return Ok(());
+        }
+        self.files.create_folder(&uri).map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied => Fault::of(&error),
+            _ => Fault::own(
+                "FS004",
+                format_args!("mkdir, path [{}] could not create directory", shown(&uri)),
+            ),
+        })
+    }
+
+    fn delete(&self, path: &str) -> Result<(), Fault> {
+        let uri = self.resolve(path, self.name_node)?;
+        let found = self.matches("delete", &uri)?;
+        for uri in found {
+            self.files.delete(&uri).map_err(|error| match error.kind() {
+                io::ErrorKind::PermissionDenied => Fault::of(&error),
+                _ => Fault::own(
+                    "FS005",
+                    format_args!("delete, path [{}] could not delete path", shown(&uri)),
+                ),
+            })?;
+        }
+        Ok(())
+    }
+
+    fn matches(&self, operation: &str, pattern: &FileUri) -> Result<Vec<FileUri>, Fault> {
+        let found = self.files.glob(pattern, GLOB_LIMIT)?;
+        if found.len() > GLOB_LIMIT {
+            let shown = shown(pattern);
+            let text = format!(
+                "{operation}, too many globbed files/dirs at path [{shown}], more than {GLOB_LIMIT}"
+            );
+            return Err(Fault::own("FS013", text));
+        }
+        Ok(found)
+    }
+
+    fn move_to(&self, source: &str, target: &str) -> Result<(), Fault> {
+        let from = self.resolve(source, self.name_node)?;
+        if target.is_empty() {
+            return Err(Fault::own(
+                "IllegalArgumentException",
+                "Can not create a Path from an empty string",
+            ));
+        }
+        let mut to = FileUri::parse(target);
+        let (scheme, authority) = (&from.scheme, &from.authority);
+        if to.scheme.is_empty() && to.authority.is_empty() {
+            to = from.with_path(to.path);
+        } else if to.scheme != *scheme || to.authority != *authority {
+            let text = format!(
+                "move, target NN URI different from that of source, source [{source}] target [{target}]"
+            );
+            return Err(Fault::own("FS007", text));
+        }
+
+        let found = self.matches("move", &from)?;
+        if found.is_empty() {
+            if self.recovery {
+                return Ok(());
+            }
+            let text = format_args!("move, source path [{}] does not exist", shown(&from));
+            return Err(Fault::own("FS006", text));
+        }
+        let status = self.files.status(&to)?;
+        let into_folder = status.as_ref().is_some_and(|status| status.directory);
+        if found.len() > 1 && !into_folder {
+            let message =
+                "move, could not rename multiple sources to the same target name".to_owned();
+            return Err(Fault { code: "FS012".to_owned(), message });
+        }
+        for uri in found {
+            let to = if into_folder { to.child(uri.name()) } else { to.clone() };
+            if let Err(error) = self.files.rename(&uri, &to) {
+                match error.kind() {
+                    io::ErrorKind::PermissionDenied => return Err(Fault::of(&error)),
+                    _ if self.recovery => {}
+                    _ => {
+                        let text = format!(
+                            "move, could not move from [{}] to [{}]",
+                            shown(&uri),
+                            shown(&to)
+                        );
+                        return Err(Fault::own("FS008", text));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn touch(&self, path: &str) -> Result<(), Fault> {
+        let uri = self.resolve(path, self.name_node)?;
+        match self.files.status(&uri)? {
+            Some(FileStatus { directory: true, .. }) => {
+                return Err(Fault::own(
+                    "Exception",
+                    format_args!("{} is a directory", shown(&uri)),
+                ));
+            }
+            Some(FileStatus { length: 1.., .. }) => {
+                return Err(Fault::own(
+                    "Exception",
+                    format_args!("{} must be a zero-length file", shown(&uri)),
+                ));
+            }
+            _ => {}
+        }
+        self.files.write(&uri, b"")?;
+        Ok(())
+    }
+
+    /// Does something to each path that an operation with `dir-files` and `recursive` reaches.
+    fn each(
+        &self,
+        operation: &str,
+        path: &str,
+        reach: Reach,
+        act: &mut dyn FnMut(&FileUri, bool) -> io::Result<()>,
+    ) -> Result<(), Fault> {
+        let pattern = self.resolve(path, self.name_node)?;
+        let found = self.matches(operation, &pattern)?;
+        if found.is_empty() {
+            let text = format_args!(
+                "{operation}, path(s) that matches [{}] does not exist",
+                shown(&pattern)
+            );
+            return Err(Fault::own("FS009", text));
+        }
+        for top in found {
+            let mut open = vec![(top, true)];
+            while let Some((uri, below)) = open.pop() {
+                let directory = self.files.status(&uri)?.is_some_and(|status| status.directory);
+                // What is below comes first, while the folder can still be read.
+                if directory && below && reach.dir_files {
+                    for name in self.files.list(&uri)? {
+                        let child = uri.child(&name);
+                        if reach.recursive {
+                            open.push((child, true));
+                        } else {
+                            act(&child, false)?;
+                        }
+                    }
+                }
+                act(&uri, directory)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How far `chmod` and `chgrp` reach into a folder.
+#[derive(Clone, Copy)]
+struct Reach {
+    dir_files: bool,
+    recursive: bool,
+}
+
+impl Reach {
+    fn of(operation: Node<'_, '_>) -> Reach {
+        let given = operation.attribute("dir-files");
+        Reach {
+            dir_files: given.is_none_or(|text| text.eq_ignore_ascii_case("true")),
+            recursive: operation.children().any(|child| {
+                child.has_tag_name("recursive") || child.tag_name().name() == "recursive"
+            }),
+        }
+    }
+}
+
+/// A URI in messages: Hadoop shows no empty authority.
+fn shown(uri: &FileUri) -> String {
+    uri.to_string()
+}
+
+/// Three octal digits, or ten characters as `ls` writes them. The engine takes any three characters; those that are
+/// no octal digits give some permission or other, and no error.
+fn permissions(text: &str) -> Result<u32, Fault> {
+    let bad = || Fault::own("FS010", format_args!("chmod, bad permission mask [{text}]"));
+    match text.len() {
+        3 => Ok(text.bytes().fold(0, |mode, byte| (mode << 3) | u32::from(byte & 7))),
+        10 => {
+            let bits = text.bytes().skip(1).map(|byte| u32::from(byte != b'-'));
+            Ok(bits.fold(0, |mode, bit| (mode << 1) | bit))
+        }
+        _ => Err(bad()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::files::MemoryFiles;
+
+    /// Runs operations over `/in/f.txt`, `/in/g.txt` (one byte each) and `/in/sub/h.txt`; shows the files, or the fault.
+    #[track_caller]
+    fn check(operations: &str, expected: &str) {
+        let files = MemoryFiles::default();
+        for name in ["/in/f.txt", "/in/g.txt", "/in/sub/h.txt"] {
+            files.write(&FileUri::parse(&format!("hdfs://nn{name}")), b"x").expect("a file");
+        }
+        let text = format!("<fs>{}</fs>", operations.replace('~', "hdfs://nn"));
+        let document = roxmltree::Document::parse(&text).expect("well-formed");
+        let schemes = ["*".to_owned()];
+        let name_node = operations.contains("name-node").then_some("hdfs://nn");
+        let run = Operations { files: &files, schemes: &schemes, name_node, recovery: false };
+        let seen = match run.run(document.root_element()) {
+            Ok(()) => files
+                .texts()
+                .keys()
+                .map(|uri| uri.trim_start_matches("hdfs://nn"))
+                .collect::<Vec<_>>()
+                .join(" "),
+            Err(fault) => fault.message,
+        };
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn operations_do_what_the_engine_does() {
+        check(
+            "<mkdir path='~/o/p'/><touchz path='~/o/x'/><touchz path='~/o/x'/>",
+            "/in/f.txt /in/g.txt /in/sub/h.txt /o/x",
+        );
+        check("<mkdir path='~/in/f.txt'/>", "/in/f.txt /in/g.txt /in/sub/h.txt");
+        check("<delete path='~/in/*.txt'/><delete path='~/none'/>", "/in/sub/h.txt");
+        check(
+            "<move source='~/in/f.txt' target='~/in/sub'/>",
+            "/in/g.txt /in/sub/f.txt /in/sub/h.txt",
+        );
+        check("<move source='~/in/f.txt' target='/x/y/z'/>", "/in/g.txt /in/sub/h.txt /x/y/z");
+        check(
+            "<chmod path='~/in' permissions='-rwxr-x---'><recursive/></chmod>",
+            "/in/f.txt /in/g.txt /in/sub/h.txt",
+        );
+        check("<name-node>hdfs://nn</name-node><delete path='/in/sub'/>", "/in/f.txt /in/g.txt");
+    }
+
+    #[test]
+    fn faults_have_the_codes_of_the_engine() {
+        check("<mkdir path='/a'/>", "FS001: Missing scheme in path [/a]");
+        check(
+            "<mkdir path='zzz://h/a'/>",
+            "HadoopAccessorException: E0902: Exception occurred: [No FileSystem for scheme: zzz]",
+        );
+        check(
+            "<chmod path='~/none' permissions='700'/>",
+            "FS009: chmod, path(s) that matches [hdfs://nn/none] does not exist",
+        );
+        check("<chmod path='~/in' permissions='7'/>", "FS010: chmod, bad permission mask [7]");
+        check(
+            "<move source='~/in/*.txt' target='~/none'/>",
+            "move, could not rename multiple sources to the same target name",
+        );
+        check(
+            "<move source='~/none' target='~/x'/>",
+            "FS006: move, source path [hdfs://nn/none] does not exist",
+        );
+        check("<touchz path='~/in'/>", "Exception: hdfs://nn/in is a directory");
+        check(
+            "<touchz path='~/in/f.txt'/>",
+            "Exception: hdfs://nn/in/f.txt must be a zero-length file",
+        );
+        check(
+            "<name-node>hdfs://nn</name-node><mkdir path='a'/>",
+            "FS011: Path [a] cannot be relative when a name-node is given",
+        );
+    }
+}
