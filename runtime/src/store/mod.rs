@@ -1,1 +1,157 @@
-//! Where procedures and jobs are kept: SQLite for real, memory for tests.
+//! Where procedures and the rows of jobs are kept: [`Sqlite`] for real, [`Memory`] for tests.
+//!
+//! In: batches of [`Write`]s, each all or nothing. Out: everything that was committed, once, at the start ([`Store::load`]),
+//! and single rows at any time ([`Reader`]). A store knows nothing of what the bytes mean; it keeps a checksum beside each
+//! and names those that no longer agree.
+//!
+//! Two kinds of things are kept. *Records* are the procedures, by id. *Rows* belong to whoever writes them (a job keeps its
+//! workflow, its actions and its events there): a space, a key and a value, in the order of keys within the space.
+
+mod memory;
+mod sqlite;
+
+pub use memory::Memory;
+pub use sqlite::{Options, Sqlite, Synchronous};
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::procedure::ProcedureId;
+
+/// The format of the store that this version writes. A store with a larger number is refused.
+pub const FORMAT: i64 = 1;
+
+/// One change. Writing the same twice leaves the same behind, so a batch whose fate is unknown can be sent again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Inserts or replaces the record of a procedure.
+    Record(ProcedureId, Box<[u8]>),
+    /// Removes the record of a procedure, if there is one. Its id is never given out again.
+    Remove(ProcedureId),
+    /// Inserts or replaces a row.
+    Put(Row),
+    /// Removes a row, if there is one.
+    Delete(Key),
+}
+
+/// The name of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Key {
+    /// Whose rows these are and of which sort, such as `job` or `event`.
+    pub space: Arc<str>,
+    /// Any bytes; rows of a space are in their order.
+    pub key: Box<[u8]>,
+}
+
+impl Key {
+    /// A key of any bytes in a space.
+    pub fn new(space: impl Into<Arc<str>>, key: impl AsRef<[u8]>) -> Self {
+        Key { space: space.into(), key: key.as_ref().into() }
+    }
+}
+
+/// A row: its name and its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Where it stands.
+    pub key: Key,
+    /// What it holds.
+    pub value: Box<[u8]>,
+}
+
+/// Everything a store holds about procedures, as far as its checksums agree.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// Records in the order of ids.
+    pub records: Vec<(ProcedureId, Box<[u8]>)>,
+    /// Records whose bytes are not those that were written.
+    pub damaged: Vec<ProcedureId>,
+    /// The largest id ever stored, removed ones included; zero when there was none.
+    pub largest: u64,
+}
+
+/// A durable map of records and rows. `commit` is all or nothing, and what it accepted survives the process and the machine.
+pub trait Store: Send {
+    /// Every record. Called once, before the first commit.
+    fn load(&mut self) -> Result<Loaded, Error>;
+
+    /// Makes all of the batch durable, or none of it. After an error the same batch may be sent again.
+    fn commit(&mut self, batch: &[Write]) -> Result<(), Error>;
+
+    /// A way to read rows beside the commits.
+    fn reader(&self) -> Arc<dyn Reader>;
+
+    /// Whether a commit costs next to nothing, so that gathering many steps into one is not worth a thread.
+    fn instant(&self) -> bool {
+        false
+    }
+}
+
+/// Reads committed rows, from any thread.
+pub trait Reader: Send + Sync {
+    /// The value of one row.
+    fn get(&self, space: &str, key: &[u8]) -> Result<Option<Box<[u8]>>, Error>;
+
+    /// Rows whose keys begin with `prefix`, in the order of keys, at most `limit` of them.
+    fn scan(
+        &self,
+        space: &str,
+        prefix: &[u8],
+        from: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, Error>;
+}
+
+/// The smallest key that is greater than every key with this prefix, if there is one.
+pub(crate) fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
+    let mut end = prefix.to_vec();
+    while let Some(last) = end.pop() {
+        if last < u8::MAX {
+            end.push(last + 1);
+            return Some(end);
+        }
+    }
+    None
+}
+
+/// Why a store did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Error {
+    /// It was written by a newer version, with this format.
+    Newer {
+        /// The format found.
+        found: i64,
+    },
+    /// The file is not one of ours, or is damaged beyond reading.
+    NotAStore(String),
+    /// Another process runs this store.
+    Busy,
+    /// No room is left.
+    Full,
+    /// The bytes of one row are not those that were written.
+    Damaged(String),
+    /// Anything else the disk or the database said.
+    Failed(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Newer { found } => {
+                write!(
+                    f,
+                    "the store has format {found}, written by a newer version; this one reads up to {FORMAT}"
+                )
+            }
+            Error::NotAStore(why) => write!(f, "not a store of procedures, or damaged: {why}"),
+            Error::Busy => f.write_str("another process runs this store"),
+            Error::Full => f.write_str("no room is left on the disk of the store"),
+            Error::Damaged(what) => {
+                write!(f, "the checksum of {what} does not agree with its bytes")
+            }
+            Error::Failed(why) => write!(f, "the store failed: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,123 @@
+//! Exclusive and shared locks on named things.
+//!
+//! Locks live in memory; that a procedure holds one for life is in its record, and a restart gives it back before anything
+//! runs. Children may use what their ancestors hold.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::ProcedureId;
+
+/// How a lock is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Nobody else.
+    Exclusive,
+    /// Others who share it.
+    Shared,
+}
+
+/// What a procedure asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lock {
+    /// The thing.
+    pub name: Arc<str>,
+    /// Alone or together.
+    pub mode: Mode,
+    /// Held from the first step to the end, through suspension and restarts; otherwise for each step on its own.
+    pub held: bool,
+    /// Instead of standing in line when the lock is taken, go to the end of the queue and try again.
+    pub polls: bool,
+}
+
+impl Lock {
+    /// Alone, for each step on its own.
+    pub fn exclusive(name: impl Into<Arc<str>>) -> Self {
+        Lock { name: name.into(), mode: Mode::Exclusive, held: false, polls: false }
+    }
+
+    /// With others, for each step on its own.
+    pub fn shared(name: impl Into<Arc<str>>) -> Self {
+        Lock { mode: Mode::Shared, ..Self::exclusive(name) }
+    }
+
+    /// From the first step to the end.
+    #[must_use]
+    pub fn for_life(mut self) -> Self {
+        self.held = true;
+        self
+    }
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    exclusive: Option<ProcedureId>,
+    shared: Vec<ProcedureId>,
+    waiters: VecDeque<ProcedureId>,
+}
+
+/// Who holds what, and who waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Locks {
+    held: HashMap<Arc<str>, Held>,
+}
+
+impl Locks {
+    /// Takes the lock for `id`, or stands it in line. `is_ancestor` says whether a holder is above `id`.
+    pub(super) fn acquire(
+        &mut self,
+        lock: &Lock,
+        id: ProcedureId,
+        is_ancestor: impl Fn(ProcedureId) -> bool,
+    ) -> bool {
+        let held = self.held.entry(lock.name.clone()).or_default();
+        let ours = |holder: ProcedureId| holder == id || is_ancestor(holder);
+        let granted = match (held.exclusive, lock.mode) {
+            (Some(holder), _) if ours(holder) => return true,
+            (Some(_), _) => false,
+            (None, Mode::Shared) => {
+                if !held.shared.contains(&id) {
+                    held.shared.push(id);
+                }
+                true
+            }
+            (None, Mode::Exclusive) => {
+                let free = held.shared.iter().all(|holder| ours(*holder));
+                if free {
+                    held.exclusive = Some(id);
+                }
+                free
+            }
+        };
+        if granted {
+            held.waiters.retain(|waiter| *waiter != id);
+        } else if !lock.polls && !held.waiters.contains(&id) {
+            held.waiters.push_back(id);
+        }
+        granted
+    }
+
+    /// Gives up what `id` holds or waits for under this name. Returns who waited, first first, if nothing is held any more.
+    pub(super) fn release(&mut self, name: &str, id: ProcedureId) -> VecDeque<ProcedureId> {
+        let Some(held) = self.held.get_mut(name) else { return VecDeque::new() };
+        let held_before = held.exclusive == Some(id) || held.shared.contains(&id);
+        if held.exclusive == Some(id) {
+            held.exclusive = None;
+        }
+        held.shared.retain(|holder| *holder != id);
+        held.waiters.retain(|waiter| *waiter != id);
+        if held.exclusive.is_some() || !held.shared.is_empty() {
+            return VecDeque::new();
+        }
+        if !held_before && !held.waiters.is_empty() {
+            return VecDeque::new();
+        }
+        // A lock that nobody has or wants is not remembered.
+        self.held.remove(name).map(|held| held.waiters).unwrap_or_default()
+    }
+
+    /// How many names are held or waited for.
+    pub(super) fn len(&self) -> usize {
+        self.held.len()
+    }
+}

@@ -1,0 +1,279 @@
+//! The store on disk: one SQLite file in WAL mode.
+//!
+//! A batch is one transaction, so many steps share one sync of the disk. Every record and row carries a CRC of its name and
+//! bytes; what disagrees is named and left where it is. `user_version` is the format: a larger one is refused before
+//! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` sees to that.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
+
+use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix};
+use crate::procedure::ProcedureId;
+
+/// `ankP`, so that `file` and SQLite's own tools can tell what this is.
+const APPLICATION: i64 = 0x616e_6b50;
+
+const SCHEMA: &str = "
+    CREATE TABLE IF NOT EXISTS procedure (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL, record BLOB NOT NULL);
+    CREATE TABLE IF NOT EXISTS datum (
+        space TEXT NOT NULL, key BLOB NOT NULL, sum INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (space, key)
+    ) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS mark (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT OR IGNORE INTO mark VALUES ('largest', 0);
+";
+
+/// How carefully commits are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Synchronous {
+    /// Every commit reaches the disk before it is answered. What everything promises rests on this.
+    #[default]
+    Full,
+    /// A commit survives the process but perhaps not the machine. For tests and scratch runs.
+    Normal,
+}
+
+/// How to open a store.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// How carefully commits are written.
+    pub synchronous: Synchronous,
+    /// At most so many pages in the file; none: as many as the disk has. For tests of a full disk.
+    pub page_limit: Option<u32>,
+}
+
+/// A store in a SQLite file.
+#[derive(Debug)]
+pub struct Sqlite {
+    connection: Connection,
+    reader: Arc<SqliteReader>,
+    largest: u64,
+}
+
+#[derive(Debug)]
+struct SqliteReader {
+    connection: Mutex<Connection>,
+}
+
+impl Sqlite {
+    /// Opens the store in this file, which is made when it is not there.
+    pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
+        let connection = Connection::open(path).map_err(report)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
+
+        let format: i64 =
+            connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(report)?;
+        let application: i64 =
+            connection.query_row("PRAGMA application_id", [], |row| row.get(0)).map_err(report)?;
+        let tables: i64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(report)?;
+        if tables > 0 && application != APPLICATION {
+            return Err(Error::NotAStore("the file is a database of something else".to_owned()));
+        }
+        if format > FORMAT {
+            return Err(Error::Newer { found: format });
+        }
+
+        let synchronous = match options.synchronous {
+            Synchronous::Full => "FULL",
+            Synchronous::Normal => "NORMAL",
+        };
+        let setup = format!(
+            "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; PRAGMA journal_mode = WAL;
+             PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000;
+             PRAGMA journal_size_limit = 67108864; BEGIN IMMEDIATE; {SCHEMA} COMMIT;"
+        );
+        connection.execute_batch(&setup).map_err(report)?;
+        if let Some(pages) = options.page_limit {
+            connection
+                .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| {
+                    row.get::<_, i64>(0)
+                })
+                .map_err(report)?;
+        }
+
+        let read =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
+        read.busy_timeout(Duration::from_secs(10)).map_err(report)?;
+        let reader = Arc::new(SqliteReader { connection: Mutex::new(read) });
+        let largest: i64 = connection
+            .query_row("SELECT value FROM mark WHERE name = 'largest'", [], |row| row.get(0))
+            .map_err(report)?;
+        Ok(Sqlite { connection, reader, largest: unsigned(largest) })
+    }
+
+    /// What SQLite itself finds wrong with the file; `ok` when nothing is.
+    pub fn integrity(&self) -> Result<String, Error> {
+        self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(report)
+    }
+
+    /// Lifts or sets the limit on the size of the file.
+    pub fn limit_pages(&mut self, pages: u32) -> Result<(), Error> {
+        let sql = format!("PRAGMA max_page_count = {pages}");
+        self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(|_| ()).map_err(report)
+    }
+}
+
+impl Store for Sqlite {
+    fn load(&mut self) -> Result<Loaded, Error> {
+        let mut loaded = Loaded { largest: self.largest, ..Loaded::default() };
+        let mut statement = self
+            .connection
+            .prepare("SELECT id, sum, record FROM procedure ORDER BY id")
+            .map_err(report)?;
+        let mut rows = statement.query([]).map_err(report)?;
+        while let Some(row) = rows.next().map_err(report)? {
+            let id = ProcedureId(unsigned(row.get(0).map_err(report)?));
+            loaded.largest = loaded.largest.max(id.0);
+            // A damaged page may turn the type of a value as well as its bytes.
+            let sum: Result<i64, _> = row.get(1);
+            let record = row.get_ref(2).ok().and_then(|value| value.as_blob().ok());
+            match (sum, record) {
+                (Ok(sum), Some(record)) if sum == checksum(&[&id.0.to_le_bytes()], record) => {
+                    loaded.records.push((id, record.into()));
+                }
+                _ => loaded.damaged.push(id),
+            }
+        }
+        Ok(loaded)
+    }
+
+    fn commit(&mut self, batch: &[Write]) -> Result<(), Error> {
+        let transaction = self.connection.transaction().map_err(report)?;
+        let mut largest = self.largest;
+        {
+            let mut record = transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO procedure (id, sum, record) VALUES (?1, ?2, ?3)",
+                )
+                .map_err(report)?;
+            let mut remove = transaction
+                .prepare_cached("DELETE FROM procedure WHERE id = ?1")
+                .map_err(report)?;
+            let mut put = transaction
+                .prepare_cached(
+                    "INSERT OR REPLACE INTO datum (space, key, sum, value) VALUES (?1, ?2, ?3, ?4)",
+                )
+                .map_err(report)?;
+            let mut delete = transaction
+                .prepare_cached("DELETE FROM datum WHERE space = ?1 AND key = ?2")
+                .map_err(report)?;
+            for write in batch {
+                match write {
+                    Write::Record(id, bytes) => {
+                        largest = largest.max(id.0);
+                        let sum = checksum(&[&id.0.to_le_bytes()], bytes);
+                        record.execute(params![signed(id.0), sum, &bytes[..]])
+                    }
+                    Write::Remove(id) => remove.execute(params![signed(id.0)]),
+                    Write::Put(row) => {
+                        let sum = checksum(&[row.key.space.as_bytes(), &row.key.key], &row.value);
+                        put.execute(params![&*row.key.space, &row.key.key[..], sum, &row.value[..]])
+                    }
+                    Write::Delete(key) => delete.execute(params![&*key.space, &key.key[..]]),
+                }
+                .map_err(report)?;
+            }
+            if largest > self.largest {
+                transaction
+                    .prepare_cached("UPDATE mark SET value = ?1 WHERE name = 'largest'")
+                    .and_then(|mut mark| mark.execute(params![signed(largest)]))
+                    .map_err(report)?;
+            }
+        }
+        transaction.commit().map_err(report)?;
+        self.largest = largest;
+        Ok(())
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.reader.clone()
+    }
+}
+
+impl Reader for SqliteReader {
+    fn get(&self, space: &str, key: &[u8]) -> Result<Option<Box<[u8]>>, Error> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statement = connection
+            .prepare_cached("SELECT sum, value FROM datum WHERE space = ?1 AND key = ?2")
+            .map_err(report)?;
+        let found: Option<(i64, Vec<u8>)> = statement
+            .query_row(params![space, key], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()
+            .map_err(report)?;
+        found.map(|(sum, value)| intact(space, key, sum, value)).transpose()
+    }
+
+    fn scan(
+        &self,
+        space: &str,
+        prefix: &[u8],
+        from: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, Error> {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = from.filter(|from| *from > prefix).unwrap_or(prefix);
+        let end = after_prefix(prefix);
+        let mut statement = connection
+            .prepare_cached(
+                "SELECT key, sum, value FROM datum
+                 WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3) ORDER BY key LIMIT ?4",
+            )
+            .map_err(report)?;
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let mut rows = statement.query(params![space, first, end, limit]).map_err(report)?;
+        let name: Arc<str> = space.into();
+        let mut found = Vec::new();
+        while let Some(row) = rows.next().map_err(report)? {
+            let key: Vec<u8> = row.get(0).map_err(report)?;
+            let value =
+                intact(space, &key, row.get(1).map_err(report)?, row.get(2).map_err(report)?)?;
+            found.push(Row { key: Key { space: name.clone(), key: key.into() }, value });
+        }
+        Ok(found)
+    }
+}
+
+fn intact(space: &str, key: &[u8], sum: i64, value: Vec<u8>) -> Result<Box<[u8]>, Error> {
+    if sum == checksum(&[space.as_bytes(), key], &value) {
+        return Ok(value.into());
+    }
+    Err(Error::Damaged(format!(
+        "row `{}` of `{space}`",
+        String::from_utf8_lossy(key).escape_default()
+    )))
+}
+
+/// Covers the name too, so that a row in the place of another is noticed.
+fn checksum(name: &[&[u8]], bytes: &[u8]) -> i64 {
+    let mut hasher = crc32fast::Hasher::new();
+    for part in name {
+        hasher.update(part);
+        hasher.update(&[0xff]);
+    }
+    hasher.update(bytes);
+    i64::from(hasher.finalize())
+}
+
+/// SQLite's integers are signed; ids keep their bits.
+fn signed(id: u64) -> i64 {
+    id.cast_signed()
+}
+
+fn unsigned(id: i64) -> u64 {
+    id.cast_unsigned()
+}
+
+fn report(error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => Error::Full,
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            Error::NotAStore(error.to_string())
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
+        _ => Error::Failed(error.to_string()),
+    }
+}
