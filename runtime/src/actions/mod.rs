@@ -1,3 +1,4 @@
 //! What each type of action does.
 
+pub mod command;
 pub mod fs;
