@@ -1,0 +1,356 @@
+//! The instances of a dataset, and the functions that choose among them.
+//!
+//! Instances are counted from the initial one, in the zone of the dataset. Which one is *current* at an instant is found
+//! by stepping, and some functions use the stepped value while others count again from the origin: at ends of months and
+//! in the gap of a clock change these differ, and which function uses which is the server's.
+
+use std::fmt;
+
+use super::calendar::{Local, civil_of_days, period_boundary};
+use super::{EndOf, Instant, Unit, WeekStart, Zone, add, days_in_month, end_of, hours_in_day};
+
+/// The series of instances.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dataset {
+    /// The initial instance, already moved to the end of its period where the frequency says so.
+    pub initial: Instant,
+    /// How many units from one to the next; above 0.
+    pub frequency: i64,
+    /// Unit of the frequency.
+    pub unit: Unit,
+    /// Zone of the dataset.
+    pub zone: Zone,
+    /// First day of a week on the server.
+    pub week: WeekStart,
+}
+
+/// Why a range has no instances to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RangeError {
+    /// The start is later than the end.
+    Reversed,
+    /// The start lies before the initial instance.
+    BeforeInitial,
+    /// The start is no instance.
+    OutOfPhase,
+    /// The nominal time lies before the initial instance.
+    NotYet,
+    /// More instances than anyone would want.
+    TooMany,
+}
+
+impl RangeError {
+    /// The server's code; none for a bound of ours.
+    pub fn code(self) -> Option<&'static str> {
+        match self {
+            RangeError::TooMany => None,
+            _ => Some("E1010"),
+        }
+    }
+}
+
+impl fmt::Display for RangeError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            RangeError::Reversed => "the range ends before it starts",
+            RangeError::BeforeInitial => "the range starts before the initial instance",
+            RangeError::OutOfPhase => "the range starts between two instances",
+            RangeError::NotYet => "the nominal time is before the initial instance",
+            RangeError::TooMany => "the range has more than a million instances",
+        })
+    }
+}
+
+impl std::error::Error for RangeError {}
+
+/// What a search among existing instances found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The search starts before the initial instance: there is nothing to wait for.
+    Nothing,
+    /// These exist.
+    Instances(Vec<Instant>),
+    /// Not enough of them; these were found so far.
+    Missing(Vec<Instant>),
+}
+
+/// The most instances a range gives; the server has no such bound and ends out of memory.
+const MOST: i64 = 1_000_000;
+
+impl Dataset {
+    /// A dataset as it is written: the initial instance is moved where the frequency says so.
+    pub fn new(
+        initial_instance: Instant,
+        frequency: i64,
+        unit: Unit,
+        end: EndOf,
+        zone: Zone,
+        week: WeekStart,
+    ) -> Dataset {
+        let initial = end_of(initial_instance, end, &zone, week);
+        Dataset { initial, frequency: frequency.max(1), unit, zone, week }
+    }
+
+    /// The instance of a number, counted from the initial one.
+    pub fn instance(&self, number: i64) -> Instant {
+        add(self.initial, self.unit, number.saturating_mul(self.frequency), &self.zone)
+    }
+
+    fn step(&self, instant: Instant, steps: i64) -> Instant {
+        add(instant, self.unit, steps.saturating_mul(self.frequency), &self.zone)
+    }
+
+    /// The instance that is current at an instant, as it is found by stepping, and its number. Nothing before the initial
+    /// one.
+    pub fn current(&self, at: Instant) -> Option<(Instant, i64)> {
+        if self.initial > at {
+            return None;
+        }
+        let units = match self.unit {
+            Unit::Minute => (at.0 - self.initial.0) / 60,
+            Unit::Hour => (at.0 - self.initial.0) / 3600,
+            Unit::Day => (at.0 - self.initial.0) / 86_400,
+            Unit::Week => (at.0 - self.initial.0) / (7 * 86_400),
+            Unit::Month | Unit::Year => {
+                let from = civil_of_days(self.zone.local(self.initial).days);
+                let to = civil_of_days(self.zone.local(at).days);
+                let years = to.year - from.year;
+                match self.unit {
+                    Unit::Year => years,
+                    _ => years * 12 + i64::from(to.month) - i64::from(from.month),
+                }
+            }
+        };
+
+        let (mut current, mut number) = (self.initial, 0);
+        if units > 2 {
+            number = units / self.frequency;
+            current = self.instance(number);
+        }
+        while current <= at {
+            let next = self.step(current, 1);
+            number += 1;
+            if next <= current {
+                // At the edge of the years that are kept nothing moves.
+                return Some((current, number - 1));
+            }
+            current = next;
+        }
+        Some((self.step(current, -1), number - 1))
+    }
+
+    /// `coord:current(n)`: nothing where it is before the initial instance.
+    pub fn current_n(&self, nominal: Instant, n: i64) -> Option<Instant> {
+        let (_, number) = self.current(nominal)?;
+        let instance = self.instance(number.saturating_add(n));
+        (instance >= self.initial).then_some(instance)
+    }
+
+    /// `coord:current(start)` to `coord:current(end)`, newest first.
+    pub fn current_range(
+        &self,
+        nominal: Instant,
+        start: i64,
+        end: i64,
+    ) -> Result<Vec<Instant>, RangeError> {
+        if start > end {
+            return Err(RangeError::Reversed);
+        }
+        let Some((_, number)) = self.current(nominal) else { return Ok(Vec::new()) };
+        // What lies before the initial instance is dropped, but the walk to it counts as steps of its own.
+        if end.saturating_sub(start) >= MOST {
+            return Err(RangeError::TooMany);
+        }
+        let mut instances = Vec::with_capacity((end - start + 1) as usize);
+        let mut instance = self.instance(number.saturating_add(start));
+        for _ in start..=end {
+            if instance >= self.initial {
+                instances.push(instance);
+            }
+            instance = self.step(instance, 1);
+        }
+        instances.reverse();
+        Ok(instances)
+    }
+
+    /// `coord:offset(n, unit)`.
+    pub fn offset(&self, nominal: Instant, n: i64, unit: Unit) -> Option<Instant> {
+        let (current, _) = self.current(nominal)?;
+        let wanted = add(current, unit, n, &self.zone);
+        self.stepped_to(wanted)
+    }
+
+    /// The last instance at or before an instant, found by stepping from the initial one.
+    fn stepped_to(&self, wanted: Instant) -> Option<Instant> {
+        if wanted < self.initial {
+            return None;
+        }
+        let fixed = match self.unit {
+            Unit::Minute => 60,
+            Unit::Hour => 3600,
+            Unit::Day if self.zone.is_fixed() => 86_400,
+            Unit::Week if self.zone.is_fixed() => 7 * 86_400,
+            _ => 0,
+        } * self.frequency;
+        if fixed > 0 {
+            let steps = (wanted.0 - self.initial.0) / fixed;
+            return Some(self.initial.plus_seconds(steps * fixed));
+        }
+        let mut instance = self.initial;
+        while instance < wanted {
+            let next = self.step(instance, 1);
+            if next <= instance {
+                break;
+            }
+            instance = next;
+        }
+        if instance > wanted {
+            instance = self.step(instance, -1);
+        }
+        (instance >= self.initial).then_some(instance)
+    }
+
+    /// `coord:offset(…)` to `coord:offset(…)`, newest first. The check that comes before weighs units oddly, so that a
+    /// day before to an hour before is refused.
+    pub fn offset_range(
+        &self,
+        nominal: Instant,
+        start: (i64, Unit),
+        end: (i64, Unit),
+    ) -> Result<Vec<Instant>, RangeError> {
+        let weighed = |(n, unit): (i64, Unit)| n.saturating_mul(unit.weight());
+        if weighed(start) > weighed(end) {
+            return Err(RangeError::Reversed);
+        }
+        let Some((current, _)) = self.current(nominal) else { return Ok(Vec::new()) };
+        let first = add(current, start.1, start.0, &self.zone);
+        let last = add(current, end.1, end.0, &self.zone);
+
+        let mut instances = Vec::new();
+        let mut instance = self.stepped_to(last);
+        while let Some(at) = instance.filter(|at| *at >= first && *at >= self.initial) {
+            if instances.len() as i64 >= MOST {
+                return Err(RangeError::TooMany);
+            }
+            instances.push(at);
+            let before = self.step(at, -1);
+            instance = (before < at).then_some(before);
+        }
+        Ok(instances)
+    }
+
+    /// From a date to `coord:current(end)`, newest first.
+    pub fn absolute_range(
+        &self,
+        nominal: Instant,
+        start: Instant,
+        end: i64,
+    ) -> Result<Vec<Instant>, RangeError> {
+        if start < self.initial {
+            return Err(RangeError::BeforeInitial);
+        }
+        let Some((_, number)) = self.current(nominal) else { return Err(RangeError::NotYet) };
+        let Some((instance, start_number)) = self.current(start).filter(|(at, _)| *at == start)
+        else {
+            return Err(RangeError::OutOfPhase);
+        };
+        debug_assert_eq!(instance, start);
+        self.current_range(nominal, start_number - number, end)
+    }
+
+    /// The midnight that `coord:endOfDays(n)` and its kind mean.
+    pub fn end_of_period(&self, nominal: Instant, end: EndOf, n: i64) -> Instant {
+        period_boundary(nominal, end, n, &self.zone, self.week)
+    }
+
+    /// `coord:latest(start)` to `coord:latest(end)`, both 0 or below: backwards from what is current at `from`, newest
+    /// first.
+    pub fn latest<E>(
+        &self,
+        from: Instant,
+        start: i64,
+        end: i64,
+        mut exists: impl FnMut(Instant) -> Result<bool, E>,
+    ) -> Result<Found, E> {
+        let Some((_, number)) = self.current(from) else { return Ok(Found::Nothing) };
+        let (newest, oldest) = (end.saturating_neg(), start.saturating_neg());
+        let mut rank = 0;
+        let mut found = Vec::new();
+        for number in (0..=number).rev() {
+            let instance = self.instance(number);
+            if instance < self.initial {
+                break;
+            }
+            if !exists(instance)? {
+                continue;
+            }
+            if rank >= newest {
+                found.push(instance);
+            }
+            if rank == oldest {
+                return Ok(Found::Instances(found));
+            }
+            rank += 1;
+        }
+        Ok(Found::Missing(found))
+    }
+
+    /// `coord:future(start, limit)` to `coord:future(end, limit)`: forwards from what is current at the nominal time,
+    /// oldest first, among `limit + 1` instances.
+    pub fn future<E>(
+        &self,
+        nominal: Instant,
+        start: i64,
+        end: i64,
+        limit: i64,
+        mut exists: impl FnMut(Instant) -> Result<bool, E>,
+    ) -> Result<Found, E> {
+        let Some((_, number)) = self.current(nominal) else { return Ok(Found::Nothing) };
+        let mut rank = 0;
+        let mut found = Vec::new();
+        for more in 0..=limit {
+            let instance = self.instance(number.saturating_add(more));
+            if instance == Instant::MAX {
+                break;
+            }
+            if !exists(instance)? {
+                continue;
+            }
+            if rank >= start {
+                found.push(instance);
+            }
+            if rank == end {
+                return Ok(Found::Instances(found));
+            }
+            rank += 1;
+        }
+        Ok(Found::Missing(found))
+    }
+
+    /// `coord:hoursInDay(n)`; `n` counts instances of the dataset. −1 before the initial one.
+    pub fn hours_in_day(&self, nominal: Instant, n: i64) -> i64 {
+        match self.initial > nominal {
+            true => -1,
+            false => hours_in_day(self.step(nominal, n), &self.zone),
+        }
+    }
+
+    /// `coord:daysInMonth(n)`; `n` counts instances of the dataset. −1 before the initial one.
+    pub fn days_in_month(&self, nominal: Instant, n: i64) -> i64 {
+        match self.initial > nominal {
+            true => -1,
+            false => days_in_month(self.step(nominal, n), &self.zone),
+        }
+    }
+
+    /// `coord:tzOffset()` in a coordinator of a zone.
+    pub fn zone_offset_minutes(&self, nominal: Instant, coordinator: &Zone) -> i64 {
+        (self.zone.offset_seconds(nominal) - coordinator.offset_seconds(nominal)) / 60
+    }
+
+    /// The local date of an instant in the zone of the dataset, as days since 1970.
+    pub fn local_day(&self, instant: Instant) -> i64 {
+        let Local { days, .. } = self.zone.local(instant);
+        days
+    }
+}

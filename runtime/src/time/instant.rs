@@ -1,0 +1,254 @@
+//! Instants, and how the server writes them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::calendar::{Civil, civil_of_days, days_of_civil};
+
+/// A point in time, in seconds since 1970-01-01T00:00Z.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Instant(pub i64);
+
+impl Instant {
+    /// 0001-01-03T00:00Z: room is left for the offset of any zone.
+    pub const MIN: Instant = Instant(-62_135_424_000);
+    /// 9999-12-29T00:00Z.
+    pub const MAX: Instant = Instant(253_402_041_600);
+
+    /// The instant so many seconds later, within the years that are kept.
+    pub fn plus_seconds(self, seconds: i64) -> Instant {
+        Instant(self.0.saturating_add(seconds)).clamped()
+    }
+
+    /// The instant so many minutes later.
+    pub fn plus_minutes(self, minutes: i64) -> Instant {
+        self.plus_seconds(minutes.saturating_mul(60))
+    }
+
+    /// Milliseconds since 1970.
+    pub fn millis(self) -> i64 {
+        self.0 * 1000
+    }
+
+    /// The instant of so many milliseconds since 1970; a part of a second is dropped.
+    pub fn from_millis(millis: i64) -> Instant {
+        Instant(millis.div_euclid(1000)).clamped()
+    }
+
+    pub(super) fn clamped(self) -> Instant {
+        self.clamp(Instant::MIN, Instant::MAX)
+    }
+}
+
+/// The zone in which a server reads and writes instants: UTC, or a fixed offset. It never has clock changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ProcessingZone {
+    /// Minutes east of UTC, or nothing for UTC itself, which is written `Z`.
+    offset_minutes: Option<i32>,
+}
+
+impl Default for ProcessingZone {
+    fn default() -> Self {
+        ProcessingZone::UTC
+    }
+}
+
+impl ProcessingZone {
+    /// What a server has as shipped.
+    pub const UTC: ProcessingZone = ProcessingZone { offset_minutes: None };
+
+    /// Reads a value of `oozie.processing.timezone`: `UTC` or `GMT±HHMM`; with anything else a server does not start.
+    pub fn from_id(id: &str) -> Option<ProcessingZone> {
+        if id == "UTC" {
+            return Some(ProcessingZone::UTC);
+        }
+
+        let rest = id.strip_prefix("GMT")?.as_bytes();
+        let (sign, digits) = match rest {
+            [b'+', digits @ ..] => (1, digits),
+            [b'-', digits @ ..] => (-1, digits),
+            _ => return None,
+        };
+        if digits.len() != 4 || !digits.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        let two = |at: usize| i32::from(digits[at] - b'0') * 10 + i32::from(digits[at + 1] - b'0');
+        // Java takes an offset that is no time of day for GMT itself.
+        let minutes = if two(0) < 24 && two(2) < 60 { sign * (two(0) * 60 + two(2)) } else { 0 };
+        Some(ProcessingZone { offset_minutes: Some(minutes) })
+    }
+
+    /// Minutes east of UTC.
+    pub fn offset_minutes(self) -> i32 {
+        self.offset_minutes.unwrap_or(0)
+    }
+
+    /// Its id: `UTC` or `GMT±HHMM`.
+    pub fn id(self) -> String {
+        match self.offset_minutes {
+            None => "UTC".to_owned(),
+            Some(_) => format!("GMT{}", self.suffix()),
+        }
+    }
+
+    /// The text that ends each instant: `Z` or `±HHMM`.
+    pub fn suffix(self) -> String {
+        match self.offset_minutes {
+            None => "Z".to_owned(),
+            Some(minutes) => {
+                let sign = if minutes < 0 { '-' } else { '+' };
+                format!("{sign}{:02}{:02}", minutes.abs() / 60, minutes.abs() % 60)
+            }
+        }
+    }
+
+    /// Reads `yyyy-MM-ddTHH:mm` with the suffix of this zone and no other.
+    ///
+    /// Blanks around the whole are dropped, fields may be of any width and have blanks before them, as Java's parser has
+    /// it; each is checked for its range, so that 24:00 is refused although the published specification uses it.
+    pub fn parse(self, text: &str) -> Result<Instant, NotAnInstant> {
+        let trimmed = text.trim_matches(|character: char| character <= ' ');
+        let mut rest = trimmed;
+        let year = number(&mut rest)?;
+        literal(&mut rest, "-")?;
+        let month = number(&mut rest)?;
+        literal(&mut rest, "-")?;
+        let day = number(&mut rest)?;
+        literal(&mut rest, "T")?;
+        let hour = number(&mut rest)?;
+        literal(&mut rest, ":")?;
+        let minute = number(&mut rest)?;
+        literal(&mut rest, &self.suffix())?;
+        if !rest.is_empty() {
+            return Err(NotAnInstant::Form);
+        }
+
+        if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || hour > 23 || minute > 59 {
+            return Err(NotAnInstant::Range);
+        }
+        let civil = Civil { year, month: month as u8, day: 1 };
+        if day < 1 || day > i64::from(hybrid_month_length(civil)) {
+            return Err(NotAnInstant::Range);
+        }
+        let days = hybrid_days(Civil { day: day as u8, ..civil });
+        let local = days * 86_400 + hour * 3600 + minute * 60;
+        Ok(Instant(local - i64::from(self.offset_minutes()) * 60).clamped())
+    }
+
+    /// Writes an instant as the server does.
+    pub fn format(self, instant: Instant) -> String {
+        use std::fmt::Write as _;
+
+        let local = self.local_seconds(instant);
+        let civil = civil_of_hybrid_days(local.div_euclid(86_400));
+        let minute = local.rem_euclid(86_400) / 60;
+        let mut text = String::with_capacity(22);
+        let _ = write!(
+            text,
+            "{:04}-{:02}-{:02}T{:02}:{:02}",
+            civil.year,
+            civil.month,
+            civil.day,
+            minute / 60,
+            minute % 60
+        );
+        match self.offset_minutes {
+            None => text.push('Z'),
+            Some(_) => text.push_str(&self.suffix()),
+        }
+        text
+    }
+
+    pub(super) fn local_seconds(self, instant: Instant) -> i64 {
+        instant.0 + i64::from(self.offset_minutes()) * 60
+    }
+}
+
+/// Why a text is no instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAnInstant {
+    /// It has not the form.
+    Form,
+    /// A field is out of its range: month 13, 24:00, 30 February.
+    Range,
+}
+
+impl fmt::Display for NotAnInstant {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            NotAnInstant::Form => "not of the form `yyyy-MM-ddTHH:mmZ`",
+            NotAnInstant::Range => "no such day or time of day",
+        })
+    }
+}
+
+impl std::error::Error for NotAnInstant {}
+
+fn number(rest: &mut &str) -> Result<i64, NotAnInstant> {
+    let text = rest.trim_start_matches([' ', '\t']);
+    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
+    let digits = text[..end].trim_start_matches('0');
+    if end == 0 {
+        return Err(NotAnInstant::Form);
+    }
+    *rest = &text[end..];
+    match digits.len() {
+        0 => Ok(0),
+        1..=9 => digits.parse().map_err(|_| NotAnInstant::Form),
+        _ => Err(NotAnInstant::Range),
+    }
+}
+
+fn literal(rest: &mut &str, expected: &str) -> Result<(), NotAnInstant> {
+    *rest = rest.strip_prefix(expected).ok_or(NotAnInstant::Form)?;
+    Ok(())
+}
+
+/// The first day on which Java's calendar counts in the Gregorian way; before it the Julian one holds.
+const GREGORIAN_FROM: i64 = -141_427;
+
+fn hybrid_days(civil: Civil) -> i64 {
+    let days = days_of_civil(civil.year, i64::from(civil.month), i64::from(civil.day));
+    if days >= GREGORIAN_FROM { days } else { julian_days(civil) }
+}
+
+fn hybrid_month_length(civil: Civil) -> u8 {
+    let julian_leap = civil.year < 1583 && civil.year % 4 == 0;
+    match (civil.month, julian_leap) {
+        (2, true) => 29,
+        _ => super::calendar::month_length(civil.year, i64::from(civil.month)) as u8,
+    }
+}
+
+/// Days since 1970 of a date of the Julian calendar.
+fn julian_days(civil: Civil) -> i64 {
+    let (year, month) = if civil.month <= 2 {
+        (civil.year - 1, i64::from(civil.month) + 9)
+    } else {
+        (civil.year, i64::from(civil.month) - 3)
+    };
+    let day_of_year = (153 * month + 2) / 5 + i64::from(civil.day) - 1;
+    year.div_euclid(4) * 1461 + year.rem_euclid(4) * 365 + day_of_year - 719_470
+}
+
+pub(super) fn civil_of_hybrid_days(days: i64) -> Civil {
+    if days >= GREGORIAN_FROM {
+        return civil_of_days(days);
+    }
+
+    let shifted = days + 719_470;
+    let of_cycle = shifted.rem_euclid(1461);
+    let year_of_cycle = (of_cycle / 365).min(3);
+    let day_of_year = of_cycle - year_of_cycle * 365;
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let year = shifted.div_euclid(1461) * 4 + year_of_cycle;
+    if month < 10 {
+        Civil { year, month: (month + 3) as u8, day: day as u8 }
+    } else {
+        Civil { year: year + 1, month: (month - 9) as u8, day: day as u8 }
+    }
+}

@@ -1,0 +1,244 @@
+//! When the actions of a coordinator are due.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Cron, EndOf, Instant, NoFire, ProcessingZone, Unit, WeekStart, Zone, add, end_of};
+
+/// How often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Frequency {
+    /// So many units, counted from the start or from the end of its period.
+    Every {
+        /// How many; a server takes negative ones for days and months.
+        count: i64,
+        /// Of what.
+        unit: Unit,
+        /// Where counting starts.
+        end_of: EndOf,
+    },
+    /// As a cron expression says.
+    Cron(Cron),
+}
+
+/// Start, end and frequency of a coordinator, in the zones that matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// The first nominal time, if no end of a period and no cron says otherwise.
+    pub start: Instant,
+    /// Nominal times are before it.
+    pub end: Instant,
+    /// How often.
+    pub frequency: Frequency,
+    /// The zone of the coordinator.
+    pub zone: Zone,
+    /// The zone of the server.
+    pub processing: ProcessingZone,
+    /// First day of a week on the server.
+    pub week: WeekStart,
+}
+
+impl Schedule {
+    /// All nominal times, as one run of materialization from start to end gives them.
+    pub fn times(&self) -> NominalTimes<'_> {
+        self.run(None, 0, self.end, None)
+    }
+
+    /// One run of materialization: from the next nominal time that was stored (nothing at first), after so many actions,
+    /// up to `until`, stopping at a pause.
+    ///
+    /// It matters for cron where a run begins: within a run, a fire that comes a day or more after the one before is
+    /// moved by what daylight saving differs from that at the start of the job, and the first of a run is not, for it is
+    /// looked for from a minute before.
+    pub fn run(
+        &self,
+        from: Option<Instant>,
+        created: i64,
+        until: Instant,
+        pause: Option<Instant>,
+    ) -> NominalTimes<'_> {
+        let (next, origin) = match &self.frequency {
+            Frequency::Every { end_of: end, .. } => {
+                let origin = end_of(self.start, *end, &self.zone, self.week);
+                let next = match from {
+                    Some(from) => from,
+                    None => self.after_origin(origin, created),
+                };
+                (Ok(next), origin)
+            }
+            Frequency::Cron(cron) => {
+                let from = from.unwrap_or(self.start);
+                (cron.next_after(from.plus_minutes(-1), self.processing), from)
+            }
+        };
+        let searched_from = origin.plus_minutes(-1);
+        let until = until.min(self.end);
+        NominalTimes { schedule: self, origin, next, searched_from, created, until, pause }
+    }
+
+    /// The boundary that LAST_ONLY asks for: the nominal time after that of action `number`, or nothing if it would be
+    /// after the end of the job.
+    pub fn next_nominal(&self, number: i64, nominal: Instant) -> Option<Instant> {
+        let next = match &self.frequency {
+            Frequency::Every { count, unit, end_of: end } => {
+                let next = add(self.start, *unit, number.saturating_mul(*count), &self.zone);
+                end_of(next, *end, &self.zone, self.week)
+            }
+            Frequency::Cron(cron) => cron.next_after(nominal, self.processing).ok()?,
+        };
+        (next <= self.end).then_some(next)
+    }
+
+    /// What is added to a cron fire that comes a day or more after the instant it was searched from, in seconds.
+    pub fn cron_shift_seconds(&self, fire: Instant) -> i64 {
+        self.zone.daylight_saving_seconds(self.start) - self.zone.daylight_saving_seconds(fire)
+    }
+
+    /// Where one run of catching up ends that would begin at `from`: the bounds of `materialization window`.
+    pub fn window_end(
+        &self,
+        from: Instant,
+        now: Instant,
+        window_seconds: i64,
+        throttle: i64,
+        skips: bool,
+    ) -> Instant {
+        let end = from.plus_seconds(window_seconds);
+        if end > now {
+            return end.min(self.end);
+        }
+        if skips {
+            return now.min(self.end);
+        }
+        match &self.frequency {
+            Frequency::Cron(_) => self.end,
+            Frequency::Every { count, unit, .. } => {
+                let mut previous = from;
+                for step in 1..=throttle.max(0) {
+                    let next = add(from, *unit, step.saturating_mul(*count), &self.zone);
+                    if next >= now {
+                        return previous.max(end).min(self.end);
+                    }
+                    previous = next;
+                }
+                previous.min(self.end)
+            }
+        }
+    }
+
+    /// The nominal time after so many actions, always counted from the origin.
+    fn after_origin(&self, origin: Instant, created: i64) -> Instant {
+        match &self.frequency {
+            Frequency::Every { count, unit, .. } => {
+                add(origin, *unit, created.saturating_mul(*count), &self.zone)
+            }
+            Frequency::Cron(_) => origin,
+        }
+    }
+}
+
+/// An action's number and nominal time, one after the other.
+#[derive(Clone, Debug)]
+pub struct NominalTimes<'a> {
+    schedule: &'a Schedule,
+    origin: Instant,
+    next: Result<Instant, NoFire>,
+    searched_from: Instant,
+    created: i64,
+    until: Instant,
+    pause: Option<Instant>,
+}
+
+impl NominalTimes<'_> {
+    /// The first nominal time that was not given: where a later run begins. An error where cron has none.
+    pub fn upcoming(&self) -> Result<Instant, NoFire> {
+        self.next
+    }
+
+    /// How many actions there are so far, those of earlier runs included.
+    pub fn created(&self) -> i64 {
+        self.created
+    }
+
+    /// Passes over those before an instant. Where the frequency is of fixed length this takes no time.
+    pub fn skip_to(&mut self, instant: Instant) {
+        if let (Frequency::Every { count, unit, .. }, Ok(next)) =
+            (&self.schedule.frequency, self.next)
+        {
+            let seconds = match unit {
+                Unit::Minute => 60,
+                Unit::Hour => 3600,
+                _ => 0,
+            } * count;
+            if seconds > 0 && next < instant {
+                let behind = (instant.0 - next.0 + seconds - 1) / seconds;
+                self.created += behind;
+                self.next = Ok(next.plus_seconds(behind * seconds));
+            }
+        }
+        while self.next.is_ok_and(|next| next < instant) && self.next().is_some() {}
+    }
+}
+
+impl Iterator for NominalTimes<'_> {
+    type Item = (i64, Instant);
+
+    fn next(&mut self) -> Option<(i64, Instant)> {
+        let due = self.next.ok()?;
+        if due >= self.until || self.pause.is_some_and(|pause| due >= pause) {
+            return None;
+        }
+
+        self.created = self.created.checked_add(1)?;
+        let mut nominal = due;
+        match &self.schedule.frequency {
+            Frequency::Every { .. } => {
+                self.next = Ok(self.schedule.after_origin(self.origin, self.created));
+            }
+            Frequency::Cron(cron) => {
+                if due.0 - self.searched_from.0 >= 86_400 {
+                    nominal = due.plus_seconds(self.schedule.cron_shift_seconds(due));
+                }
+                self.searched_from = due;
+                self.next = cron.next_after_fire(due, self.schedule.processing);
+            }
+        }
+        Some((self.created, nominal))
+    }
+}
+
+/// What one run gave: for those who want it whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MaterializedTimes {
+    /// Nominal times, in order.
+    pub times: Vec<Instant>,
+    /// Where the next run begins; nothing if cron never fires again.
+    pub upcoming: Option<Instant>,
+}
+
+impl MaterializedTimes {
+    /// Collects at most so many.
+    pub fn collect(times: &mut NominalTimes<'_>, limit: usize) -> MaterializedTimes {
+        let list = times.by_ref().take(limit).map(|(_, nominal)| nominal).collect();
+        MaterializedTimes { times: list, upcoming: times.upcoming().ok() }
+    }
+}
+
+/// Whole minutes that an action has waited: from its nominal time or its creation, whichever is later.
+pub fn age_minutes(now: Instant, nominal: Instant, created: Instant) -> i64 {
+    (now.0 - nominal.max(created).0) / 60
+}
+
+/// Whether a waiting action has waited too long: for more than so many whole minutes.
+pub fn is_timed_out(now: Instant, nominal: Instant, created: Instant, timeout: i64) -> bool {
+    timeout >= 0 && age_minutes(now, nominal, created) > timeout
+}
+
+/// Whether LAST_ONLY passes an action over.
+pub fn is_skipped_by_last_only(now: Instant, next_nominal: Option<Instant>) -> bool {
+    next_nominal.is_some_and(|next| now > next)
+}
+
+/// Whether NONE passes an action over, with the server's tolerance in minutes.
+pub fn is_skipped_by_none(now: Instant, nominal: Instant, tolerance_minutes: i64) -> bool {
+    now > nominal.plus_minutes(tolerance_minutes)
+}

@@ -1,0 +1,91 @@
+//! URI templates of datasets.
+
+use super::instant::civil_of_hybrid_days;
+use super::{Instant, ProcessingZone};
+
+/// The five names that a template may hold.
+const NAMES: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
+
+/// A template that was split once and is filled often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UriTemplate {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// An index into [`NAMES`].
+    Name(usize),
+}
+
+impl UriTemplate {
+    /// Splits a text at `${YEAR}` and its kind; what else stands there is text.
+    pub fn new(text: &str) -> UriTemplate {
+        let mut pieces = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find("${") {
+            let name = rest[at + 2..].find('}').and_then(|end| {
+                let name = rest[at + 2..at + 2 + end].trim();
+                NAMES.iter().position(|known| *known == name).map(|index| (index, at + 3 + end))
+            });
+            match name {
+                Some((index, next)) => {
+                    plain.push_str(&rest[..at]);
+                    if !plain.is_empty() {
+                        pieces.push(Piece::Text(std::mem::take(&mut plain)));
+                    }
+                    pieces.push(Piece::Name(index));
+                    rest = &rest[next..];
+                }
+                None => {
+                    plain.push_str(&rest[..at + 2]);
+                    rest = &rest[at + 2..];
+                }
+            }
+        }
+        plain.push_str(rest);
+        if !plain.is_empty() {
+            pieces.push(Piece::Text(plain));
+        }
+        UriTemplate { pieces }
+    }
+
+    /// The URI of an instance: its date in the zone of the server, whatever the zone of the dataset.
+    pub fn fill(&self, instant: Instant, zone: ProcessingZone) -> String {
+        use std::fmt::Write as _;
+
+        let local = zone.local_seconds(instant);
+        let civil = civil_of_hybrid_days(local.div_euclid(86_400));
+        let minute = local.rem_euclid(86_400) / 60;
+        let mut uri = String::with_capacity(64);
+        for piece in &self.pieces {
+            let _ = match piece {
+                Piece::Text(text) => write!(uri, "{text}"),
+                Piece::Name(0) => write!(uri, "{}", civil.year),
+                Piece::Name(1) => write!(uri, "{:02}", civil.month),
+                Piece::Name(2) => write!(uri, "{:02}", civil.day),
+                Piece::Name(3) => write!(uri, "{:02}", minute / 60),
+                Piece::Name(_) => write!(uri, "{:02}", minute % 60),
+            };
+        }
+        uri
+    }
+
+    /// Which of year, month, day, hour and minute it names.
+    pub fn names(&self) -> [bool; 5] {
+        let mut names = [false; 5];
+        for piece in &self.pieces {
+            if let Piece::Name(index) = piece {
+                names[*index] = true;
+            }
+        }
+        names
+    }
+}
+
+/// Splits and fills in one go.
+pub fn fill_template(text: &str, instant: Instant, zone: ProcessingZone) -> String {
+    UriTemplate::new(text).fill(instant, zone)
+}
