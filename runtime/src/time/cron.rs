@@ -565,9 +565,7 @@ impl Side {
             while now.day + more + 7 <= length {
                 more += 7;
             }
-            return Ok(
-                (more > 0).then(|| Clock::midnight(now.year, now.month, now.day + more))
-            );
+            return Ok((more > 0).then(|| Clock::midnight(now.year, now.month, now.day + more)));
         }
         if self.nth_day_of_week != 0 {
             let more = ahead(first);

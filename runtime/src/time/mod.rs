@@ -35,7 +35,7 @@ pub use format::{PatternError, format_time};
 pub use instant::{Instant, NotAnInstant, ProcessingZone};
 pub use schedule::{
     Frequency, MaterializedTimes, NominalTimes, Schedule, age_minutes, is_skipped_by_last_only,
-    is_skipped_by_none, is_timed_out,
+    is_skipped_by_none, is_timed_out, timeout_minutes,
 };
 pub use template::{UriTemplate, fill_template};
 pub use zone::{UnknownZone, Zone};

@@ -228,6 +228,21 @@ pub fn age_minutes(now: Instant, nominal: Instant, created: Instant) -> i64 {
     (now.0 - nominal.max(created).0) / 60
 }
 
+/// The time-out that is stored for a number of units, in minutes: a month has 30 days, and what is negative or above the
+/// most a server allows is that most.
+pub fn timeout_minutes(number: i64, unit: Unit, most: i64) -> i64 {
+    let minutes = match unit {
+        Unit::Minute => 1,
+        Unit::Hour => 60,
+        Unit::Day => 1440,
+        Unit::Week => 7 * 1440,
+        Unit::Month => 30 * 1440,
+        Unit::Year => 365 * 1440,
+    };
+    let minutes = number.saturating_mul(minutes);
+    if (0..=most).contains(&minutes) { minutes } else { most }
+}
+
 /// Whether a waiting action has waited too long: for more than so many whole minutes.
 pub fn is_timed_out(now: Instant, nominal: Instant, created: Instant, timeout: i64) -> bool {
     timeout >= 0 && age_minutes(now, nominal, created) > timeout

@@ -6,4 +6,5 @@
     reason = "tests read the reference and print how far they agree"
 )]
 
+mod coordinator_time;
 mod expressions;
