@@ -14,7 +14,7 @@ use super::{Check, Child, Content, Language, Meaning, Schema, Type, TypeId, Type
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
 
 use crate::source::Span;
-use crate::syntax::xml::{AttributeRef, Element, NodeKind, Tree};
+use crate::syntax::xml::{AttributeRef, Element, NOT_WELL_FORMED, NodeKind, Tree};
 
 /// Which families a document is held against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,7 +116,37 @@ impl<'t, 'a> Checker<'t, 'a> {
         schema
     }
 
+    /// What is well-formed for people, and not for a server.
+    fn oddities(&mut self) {
+        let text = self.tree.text();
+        if text.starts_with('\u{feff}') {
+            let mark = Span::new(0, 3);
+            self.report(
+                Diagnostic::new(&NOT_WELL_FORMED, mark, "the text begins with a byte-order mark")
+                    .help("a server takes it for text before the first element")
+                    .fix(Fix::safe("Remove it", mark, "")),
+            );
+        }
+        let reserved =
+            |rest: &str| rest.get(..3).is_some_and(|word| word.eq_ignore_ascii_case("xml"));
+        // Nearly no text has a suspect, so the nodes are rarely looked at.
+        if !text.match_indices("<?").any(|(at, _)| at > 0 && reserved(&text[at + 2..])) {
+            return;
+        }
+        for node in self.tree.nodes().filter(|node| node.kind() == NodeKind::Instruction) {
+            let raw = node.raw().trim_start_matches("<?");
+            let target =
+                raw.split(|c: char| c.is_whitespace() || c == '?').next().unwrap_or_default();
+            if target.eq_ignore_ascii_case("xml") {
+                let message =
+                    format!("`<?{target}` may stand only at the very beginning, in lower case");
+                self.report(Diagnostic::new(&NOT_WELL_FORMED, node.span(), message));
+            }
+        }
+    }
+
     fn run(&mut self) {
+        self.oddities();
         let Some(root) = self.tree.root() else {
             let text = self.tree.text();
             let end = text.chars().next().map_or(0, char::len_utf8);
