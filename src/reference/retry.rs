@@ -1,6 +1,18 @@
 //! The expressions that the server evaluates while it parses: those of retry attributes.
 
+use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
+
 use super::{Properties, Target};
+
+/// Properties as the variables of an expression.
+struct Given<'p>(&'p Properties);
+
+impl Scope for Given<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        let value = self.0.get(name)?;
+        Phase::JobSubmit.admit(name, value).map(Value::text)
+    }
+}
 
 /// Evaluates a retry attribute with the properties of the job; on failure, what was wrong (`variable`, `function`,
 /// `parse`) and with which name.
@@ -9,6 +21,17 @@ pub(super) fn check(
     properties: &Properties,
     target: Target,
 ) -> Result<(), (&'static str, String)> {
-    let _ = (text, properties, target);
-    Ok(())
+    if !text.contains(['$', '#']) {
+        return Ok(());
+    }
+    let template = Template::compile(text, Phase::JobSubmit, Dialect::of_target(target.name()));
+    let Err(failure) = template.text(&Given(properties)) else { return Ok(()) };
+    let name = failure.name.clone().unwrap_or_else(|| text.to_owned());
+    Err(match failure.reason {
+        Reason::UnknownVariable => ("variable", name),
+        // Without a prefix the server looks for a variable that can be called.
+        Reason::UnknownFunction if !name.contains(':') => ("variable", name),
+        Reason::UnknownFunction => ("function", name),
+        _ => ("parse", text.to_owned()),
+    })
 }
