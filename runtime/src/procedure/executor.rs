@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -75,6 +76,8 @@ pub enum Error {
     Damage(Vec<Unfit>),
     /// Nobody registered this kind of procedure.
     UnknownKind(String),
+    /// The bytes given are no state of a procedure of this kind.
+    Unwilling(String),
     /// A nonce was not registered before it was used.
     NotRegistered,
     /// A root has no owner and [`Config::owner_required`] is set.
@@ -91,6 +94,7 @@ impl std::fmt::Display for Error {
                 write!(f, "found {} procedures that cannot be taken up", unfit.len())
             }
             Error::UnknownKind(kind) => write!(f, "no kind of procedure is named `{kind}`"),
+            Error::Unwilling(why) => f.write_str(why),
             Error::NotRegistered => f.write_str("the nonce was not registered"),
             Error::NoOwner => f.write_str("the procedure has no owner"),
             Error::Stopped => f.write_str("the executor has stopped"),
@@ -125,7 +129,7 @@ pub struct Recovery {
 }
 
 /// The end of a procedure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finished {
     /// [`State::Success`] or [`State::RolledBack`].
     pub state: State,
@@ -138,7 +142,7 @@ pub struct Finished {
 }
 
 /// One line about a procedure.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing {
     /// Its id.
     pub id: ProcedureId,
@@ -519,6 +523,15 @@ impl Executor {
         true
     }
 
+    /// A procedure of a registered kind, from the bytes that [`super::Procedure::save`] would give.
+    pub fn new_of(&self, kind: &str, data: &[u8]) -> Result<New, Error> {
+        let Some(name) = self.shared.registry.name(kind) else {
+            return Err(Error::UnknownKind(kind.to_owned()));
+        };
+        let body = self.shared.registry.decode(kind, data).map_err(Error::Unwilling)?;
+        Ok(New::boxed(name, body))
+    }
+
     // --- Looking -------------------------------------------------------------------------------------------------------
 
     /// Where a procedure is, as of the last commit; none when nothing is known of it, any more or yet.
@@ -542,18 +555,18 @@ impl Executor {
     /// Waits until a root has ended, at most so long. None when it has not, or is not known.
     pub fn wait(&self, id: ProcedureId, at_most: Option<Duration>) -> Option<Finished> {
         let mut core = self.shared.lock();
+        let since = self.shared.host.elapsed_ms();
         loop {
             if let Some(ended) = core.ended.get(&id) {
                 return Some(finished(ended));
             }
-            if !core.procedures.contains_key(&id) || self.shared.stopping() {
+            let waited = Duration::from_millis(self.shared.host.elapsed_ms().saturating_sub(since));
+            let over = at_most.is_some_and(|at_most| waited >= at_most);
+            if over || !core.procedures.contains_key(&id) || self.shared.stopping() {
                 return None;
             }
-            let (guard, timed_out) = self.shared.wait_for(&self.shared.moved, core, at_most);
-            core = guard;
-            if timed_out {
-                return core.ended.get(&id).map(finished);
-            }
+            let rest = at_most.map(|at_most| at_most - waited);
+            core = self.shared.wait(&self.shared.moved, core, rest);
         }
     }
 
@@ -1102,8 +1115,9 @@ mod tests {
         executor.start(runtime.handle(), 2);
         let ids: Vec<_> = (0..100_u8)
             .map(|n| {
-                let body = executor.shared.registry.decode("greet", &[n]).expect("a known kind");
-                executor.submit(New::boxed("greet", body)).expect("submitted")
+                executor
+                    .submit(executor.new_of("greet", &[n]).expect("a known kind"))
+                    .expect("submitted")
             })
             .collect();
         for (n, id) in ids.iter().enumerate() {

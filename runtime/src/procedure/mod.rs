@@ -8,6 +8,7 @@
 //! beside the records of the executor, written in the same commit as the step that changes them ([`Context::put`]).
 
 mod context;
+pub mod control;
 mod core;
 mod executor;
 mod helpers;

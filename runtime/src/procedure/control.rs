@@ -1,0 +1,583 @@
+//! One process runs a store; others reach it.
+//!
+//! Whoever wants something of a store calls [`hold`] with its path. The answer is either the right to run it, which lasts
+//! as long as the [`Guard`] (or the process: a killed one leaves nothing behind that hinders the next), or a [`Client`] of
+//! the process that runs it. The lock is `<store>.lock`, the socket `<store>.sock`; both belong to the user alone.
+//!
+//! A frame is its length in four bytes, little end first, and a [`Request`] or [`Reply`] in postcard.
+#![expect(clippy::disallowed_methods, reason = "sockets and lock files are the outside world")]
+
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use super::{Executor, Finished, Listing, Metrics, New, Nonce, ProcedureId, State};
+
+/// No frame is longer.
+const LONGEST: usize = 64 << 20;
+
+/// So long a process that has just begun to run a store may take to answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What `hold` found.
+#[derive(Debug)]
+pub enum Hold {
+    /// Nobody ran the store. Now it is ours to run.
+    Mine(Guard),
+    /// Another process runs it, and this reaches it.
+    Theirs(Client),
+}
+
+/// The right to run a store.
+#[derive(Debug)]
+pub struct Guard {
+    store: PathBuf,
+    _lock: File,
+}
+
+/// Takes the right to run the store in this file, or reaches whoever has it.
+pub fn hold(store: &Path) -> Result<Hold, ControlError> {
+    let began = Instant::now();
+    loop {
+        if let Some(guard) = Guard::take(store)? {
+            return Ok(Hold::Mine(guard));
+        }
+        match Client::reach(store) {
+            Ok(client) => return Ok(Hold::Theirs(client)),
+            // Whoever holds the lock is about to open the socket, or about to end.
+            Err(_) if began.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Guard {
+    /// Takes the right to run a store; none if someone else has it.
+    pub fn take(store: &Path) -> Result<Option<Self>, ControlError> {
+        let path = beside(store, ".lock");
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let file = file.map_err(|error| ControlError::at(&path, &error))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Guard { store: store.to_owned(), _lock: file })),
+            Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
+            Err(error) => Err(ControlError::at(&path, &error.into())),
+        }
+    }
+
+    /// Answers others about this executor. `call` answers [`Client::call`], whatever it is they ask.
+    pub fn serve(
+        self,
+        executor: Executor,
+        call: impl Fn(&str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static,
+    ) -> Result<Server, ControlError> {
+        let path = beside(&self.store, ".sock");
+        // What a killed process left behind; nobody else has the lock.
+        let _ = fs::remove_file(&path);
+        let listener = with_short(&path, UnixListener::bind)
+            .map_err(|error| ControlError::at(&path, &error))?;
+        let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o600));
+        let serving = Arc::new(Serving {
+            executor,
+            call: Box::new(call),
+            stop: AtomicBool::new(false),
+            streams: Mutex::new(HashMap::new()),
+        });
+        let accepting = serving.clone();
+        let thread = thread::spawn(move || accepting.accept(&listener));
+        Ok(Server { serving, path, thread: Some(thread), _guard: self })
+    }
+}
+
+/// Answers others for as long as it is not dropped.
+pub struct Server {
+    serving: Arc<Serving>,
+    path: PathBuf,
+    thread: Option<thread::JoinHandle<()>>,
+    _guard: Guard,
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.serving.stop.store(true, Ordering::Release);
+        // One last guest, so that `accept` looks up.
+        let _ = with_short(&self.path, UnixStream::connect);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+        for stream in self.serving.streams.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+type Call = dyn Fn(&str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync;
+
+struct Serving {
+    executor: Executor,
+    call: Box<Call>,
+    stop: AtomicBool,
+    streams: Mutex<HashMap<u64, UnixStream>>,
+}
+
+impl Serving {
+    fn accept(self: Arc<Self>, listener: &UnixListener) {
+        for (number, stream) in (0_u64..).zip(listener.incoming()) {
+            if self.stop.load(Ordering::Acquire) {
+                return;
+            }
+            let Ok(stream) = stream else { continue };
+            let Ok(other) = stream.try_clone() else { continue };
+            self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(number, other);
+            let serving = self.clone();
+            thread::spawn(move || {
+                let _ = serving.converse(stream);
+                serving.streams.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+            });
+        }
+    }
+
+    fn converse(&self, mut stream: UnixStream) -> io::Result<()> {
+        while let Some(request) = receive(&mut stream)? {
+            let reply = match postcard::from_bytes(&request) {
+                Ok(request) => self.answer(request),
+                Err(_) => Reply::Error("the request is of another version".to_owned()),
+            };
+            send(&mut stream, &reply)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, request: Request) -> Reply {
+        let executor = &self.executor;
+        let tried = match request {
+            Request::Ping => Ok(Reply::Done),
+            Request::Send { to, tag, data } => executor.send(to, tag, data).map(Reply::Answer),
+            Request::Wake(id) => Ok(Reply::Answer(executor.wake(id))),
+            Request::Abort { id, unless_started } => {
+                executor.abort(id, unless_started).map(Reply::Answer)
+            }
+            Request::Bypass { ids, force, recursive } => {
+                executor.bypass(&ids, force, recursive).map(Reply::Answers)
+            }
+            Request::Acknowledge(id) => Ok(Reply::Answer(executor.acknowledge(id))),
+            Request::State(id) => Ok(Reply::State(executor.state(id))),
+            Request::Wait { id, at_most_ms } => {
+                Ok(Reply::Finished(executor.wait(id, Some(Duration::from_millis(at_most_ms)))))
+            }
+            Request::List => Ok(Reply::List(executor.list())),
+            Request::Metrics => Ok(Reply::Metrics(Box::new(executor.metrics()))),
+            Request::Call { name, data } => {
+                return match (self.call)(&name, &data) {
+                    Ok(data) => Reply::Data(data),
+                    Err(why) => Reply::Error(why),
+                };
+            }
+            Request::Submit { kind, data, owner, priority, nonce } => {
+                executor.new_of(&kind, &data).and_then(|mut new| {
+                    if let Some(owner) = owner {
+                        new = new.owner(owner);
+                    }
+                    let new: New = new.priority(priority);
+                    match nonce {
+                        Some(nonce) => executor
+                            .submit_once(new, nonce)
+                            .map(|submitted| Reply::Id(submitted.id())),
+                        None => executor.submit(new).map(Reply::Id),
+                    }
+                })
+            }
+        };
+        tried.unwrap_or_else(|error| Reply::Error(error.to_string()))
+    }
+}
+
+/// What is asked of the process that runs a store.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Request {
+    Ping,
+    Submit {
+        kind: String,
+        data: Vec<u8>,
+        owner: Option<String>,
+        priority: u8,
+        nonce: Option<Nonce>,
+    },
+    Send {
+        to: ProcedureId,
+        tag: u64,
+        data: Vec<u8>,
+    },
+    Wake(ProcedureId),
+    Abort {
+        id: ProcedureId,
+        unless_started: bool,
+    },
+    Bypass {
+        ids: Vec<ProcedureId>,
+        force: bool,
+        recursive: bool,
+    },
+    Acknowledge(ProcedureId),
+    State(ProcedureId),
+    Wait {
+        id: ProcedureId,
+        at_most_ms: u64,
+    },
+    List,
+    Metrics,
+    Call {
+        name: String,
+        data: Vec<u8>,
+    },
+}
+
+/// What it answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+enum Reply {
+    Done,
+    Id(ProcedureId),
+    Answer(bool),
+    Answers(Vec<bool>),
+    State(Option<State>),
+    Finished(Option<Finished>),
+    List(Vec<Listing>),
+    Metrics(Box<Metrics>),
+    Data(Vec<u8>),
+    Error(String),
+}
+
+/// Reaches the process that runs a store.
+#[derive(Debug)]
+pub struct Client {
+    stream: UnixStream,
+}
+
+impl Client {
+    /// Connects to whoever runs this store now.
+    pub fn reach(store: &Path) -> Result<Self, ControlError> {
+        let path = beside(store, ".sock");
+        let stream = with_short(&path, UnixStream::connect)
+            .map_err(|error| ControlError::at(&path, &error))?;
+        let mut client = Client { stream };
+        match client.ask(&Request::Ping)? {
+            Reply::Done => Ok(client),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// Asks whatever the process that runs the store was given to answer.
+    pub fn call(&mut self, name: &str, data: &[u8]) -> Result<Vec<u8>, ControlError> {
+        match self.ask(&Request::Call { name: name.to_owned(), data: data.to_vec() })? {
+            Reply::Data(data) => Ok(data),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::submit`] and [`Executor::submit_once`]; the state of the new procedure is given as bytes.
+    pub fn submit(
+        &mut self,
+        kind: &str,
+        data: &[u8],
+        owner: Option<&str>,
+        priority: u8,
+        nonce: Option<Nonce>,
+    ) -> Result<ProcedureId, ControlError> {
+        let (kind, data, owner) = (kind.to_owned(), data.to_vec(), owner.map(str::to_owned));
+        match self.ask(&Request::Submit { kind, data, owner, priority, nonce })? {
+            Reply::Id(id) => Ok(id),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::send`].
+    pub fn send(&mut self, to: ProcedureId, tag: u64, data: &[u8]) -> Result<bool, ControlError> {
+        self.ask_whether(&Request::Send { to, tag, data: data.to_vec() })
+    }
+
+    /// See [`Executor::wake`].
+    pub fn wake(&mut self, id: ProcedureId) -> Result<bool, ControlError> {
+        self.ask_whether(&Request::Wake(id))
+    }
+
+    /// See [`Executor::abort`].
+    pub fn abort(&mut self, id: ProcedureId, unless_started: bool) -> Result<bool, ControlError> {
+        self.ask_whether(&Request::Abort { id, unless_started })
+    }
+
+    /// See [`Executor::acknowledge`].
+    pub fn acknowledge(&mut self, id: ProcedureId) -> Result<bool, ControlError> {
+        self.ask_whether(&Request::Acknowledge(id))
+    }
+
+    /// See [`Executor::bypass`].
+    pub fn bypass(
+        &mut self,
+        ids: &[ProcedureId],
+        force: bool,
+        recursive: bool,
+    ) -> Result<Vec<bool>, ControlError> {
+        match self.ask(&Request::Bypass { ids: ids.to_vec(), force, recursive })? {
+            Reply::Answers(answers) => Ok(answers),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::state`].
+    pub fn state(&mut self, id: ProcedureId) -> Result<Option<State>, ControlError> {
+        match self.ask(&Request::State(id))? {
+            Reply::State(state) => Ok(state),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::wait`].
+    pub fn wait(
+        &mut self,
+        id: ProcedureId,
+        at_most: Duration,
+    ) -> Result<Option<Finished>, ControlError> {
+        let at_most_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
+        match self.ask(&Request::Wait { id, at_most_ms })? {
+            Reply::Finished(finished) => Ok(finished),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::list`].
+    pub fn list(&mut self) -> Result<Vec<Listing>, ControlError> {
+        match self.ask(&Request::List)? {
+            Reply::List(list) => Ok(list),
+            other => Err(strange(&other)),
+        }
+    }
+
+    /// See [`Executor::metrics`].
+    pub fn metrics(&mut self) -> Result<Metrics, ControlError> {
+        match self.ask(&Request::Metrics)? {
+            Reply::Metrics(metrics) => Ok(*metrics),
+            other => Err(strange(&other)),
+        }
+    }
+
+    fn ask_whether(&mut self, request: &Request) -> Result<bool, ControlError> {
+        match self.ask(request)? {
+            Reply::Answer(answer) => Ok(answer),
+            other => Err(strange(&other)),
+        }
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply, ControlError> {
+        send(&mut self.stream, request).map_err(|error| ControlError::gone(&error))?;
+        let reply = receive(&mut self.stream).map_err(|error| ControlError::gone(&error))?;
+        let Some(reply) = reply else {
+            return Err(ControlError::Gone("it closed the connection".to_owned()));
+        };
+        match postcard::from_bytes(&reply) {
+            Ok(Reply::Error(why)) => Err(ControlError::Refused(why)),
+            Ok(reply) => Ok(reply),
+            Err(_) => Err(ControlError::Refused(
+                "the process that runs the store is of another version".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Why nobody answered, or not as asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ControlError {
+    /// The lock file or the socket cannot be used.
+    Files(String),
+    /// The process that ran the store has gone. Calling [`hold`] again may give the right to run it.
+    Gone(String),
+    /// It answered that it will not.
+    Refused(String),
+}
+
+impl ControlError {
+    fn at(path: &Path, error: &io::Error) -> Self {
+        ControlError::Files(format!("{}: {error}", path.display()))
+    }
+
+    fn gone(error: &io::Error) -> Self {
+        ControlError::Gone(error.to_string())
+    }
+}
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ControlError::Files(why) => f.write_str(why),
+            ControlError::Gone(why) => write!(f, "the process that ran the store has gone: {why}"),
+            ControlError::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for ControlError {}
+
+fn strange(reply: &Reply) -> ControlError {
+    ControlError::Refused(format!("it answered something else than was asked: {reply:?}"))
+}
+
+fn beside(store: &Path, suffix: &str) -> PathBuf {
+    let mut name: OsString = store.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// Socket addresses are short; a longer path is reached through its folder.
+fn with_short<T>(path: &Path, open: impl Fn(PathBuf) -> io::Result<T>) -> io::Result<T> {
+    if path.as_os_str().as_bytes().len() < 100 {
+        return open(path.to_owned());
+    }
+    let parent =
+        path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = File::open(parent)?;
+    let name = path.file_name().unwrap_or_default();
+    open(Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name))
+}
+
+fn send(stream: &mut UnixStream, frame: &impl Serialize) -> io::Result<()> {
+    let bytes = postcard::to_stdvec(frame).map_err(io::Error::other)?;
+    if bytes.len() > LONGEST {
+        return Err(io::Error::other("the frame is too long"));
+    }
+    let length = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+    stream.write_all(&[&length.to_le_bytes(), &bytes[..]].concat())
+}
+
+fn receive(stream: &mut UnixStream) -> io::Result<Option<Vec<u8>>> {
+    let mut length = [0; 4];
+    match stream.read_exact(&mut length) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    let length = u32::from_le_bytes(length) as usize;
+    if length > LONGEST {
+        return Err(io::Error::other("the frame is too long"));
+    }
+    // Room is made as the bytes come, not as they are promised.
+    let mut bytes = Vec::new();
+    let read = stream.take(length as u64).read_to_end(&mut bytes)?;
+    if read < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(Some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::procedure::{Config, Procedure, RealHost, Registry, Step, Wait};
+    use crate::store::Memory;
+
+    /// Waits for one message, which is its result.
+    struct Listener;
+
+    impl Procedure for Listener {
+        fn execute(
+            &mut self,
+            context: &mut crate::procedure::Context<'_>,
+        ) -> Result<Step, crate::procedure::Failure> {
+            let Some(message) = context.take_messages().into_iter().next() else {
+                return Ok(Step::Suspend(Wait::for_message()));
+            };
+            let crate::procedure::Note::Data(data) = message.note else { return Ok(Step::More) };
+            context.set_result(data);
+            Ok(Step::Done)
+        }
+
+        fn save(&self) -> Vec<u8> {
+            Vec::new()
+        }
+    }
+
+    fn executor() -> Executor {
+        let mut registry = Registry::new();
+        registry.register("listener", |_| Ok(Listener));
+        let host = Arc::new(RealHost::new());
+        let opened = Executor::open(Box::new(Memory::new()), registry, host, Config::default());
+        opened.expect("an empty store").0
+    }
+
+    fn check_conversation(store: &Path) {
+        let Ok(Hold::Mine(guard)) = hold(store) else { panic!("nobody runs it yet") };
+        assert!(Guard::take(store).expect("readable").is_none(), "two run it");
+
+        let runtime = tokio::runtime::Builder::new_multi_thread().build().expect("a runtime");
+        let executor = executor();
+        executor.start(runtime.handle(), 1);
+        let answer = |name: &str, data: &[u8]| match name {
+            "echo" => Ok(data.to_vec()),
+            _ => Err(format!("nobody answers `{name}`")),
+        };
+        let server = guard.serve(executor.clone(), answer).expect("a socket");
+
+        let Ok(Hold::Theirs(mut client)) = hold(store) else { panic!("somebody runs it") };
+        assert_eq!(client.call("echo", b"x"), Ok(b"x".to_vec()));
+        let refused = ControlError::Refused("nobody answers `y`".to_owned());
+        assert_eq!(client.call("y", b""), Err(refused));
+        let id = client.submit("listener", b"", Some("alice"), 0, None).expect("a known kind");
+        assert_eq!(client.wait(id, Duration::ZERO), Ok(None));
+        assert_eq!(client.send(id, 0, b"over here"), Ok(true));
+        let finished = client.wait(id, Duration::from_secs(10)).expect("answered").expect("ended");
+        assert_eq!(finished.result.as_deref(), Some(&b"over here"[..]));
+        assert_eq!(client.state(id), Ok(Some(State::Success)));
+        assert_eq!(client.send(id, 0, b"too late"), Ok(false));
+        assert!(client.submit("stranger", b"", None, 0, None).is_err());
+        assert_eq!(client.metrics().map(|metrics| metrics.succeeded), Ok(1));
+        assert_eq!(client.list().map(|list| list.len()), Ok(1));
+
+        drop(server);
+        executor.stop();
+        assert!(matches!(client.state(id), Err(ControlError::Gone(_))));
+        assert!(matches!(hold(store), Ok(Hold::Mine(_))), "the right to run it comes back");
+    }
+
+    #[test]
+    fn others_reach_the_process_that_runs_a_store() {
+        let folder = tempfile::tempdir().expect("a folder");
+        check_conversation(&folder.path().join("store"));
+    }
+
+    #[test]
+    fn a_long_path_is_no_hindrance() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let deep = folder.path().join("x".repeat(120));
+        fs::create_dir(&deep).expect("a folder");
+        check_conversation(&deep.join("store"));
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_no_hindrance() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = folder.path().join("store");
+        drop(UnixListener::bind(beside(&store, ".sock")).expect("a socket that nobody answers"));
+        fs::write(beside(&store, ".lock"), b"").expect("a lock that nobody holds");
+        check_conversation(&store);
+    }
+}
