@@ -265,3 +265,17 @@ impl Diagnostic {
         self
     }
 }
+
+/// The known name that `word` is most likely a slip of: at most a third of its letters differ.
+///
+/// ```
+/// assert_eq!(ankus::diag::nearest("laod", ["load", "end"]), Some("load"));
+/// assert_eq!(ankus::diag::nearest("x", ["load", "end"]), None);
+/// ```
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).clamp(1, 4);
+    let close = known.into_iter().map(|known| (strsim::damerau_levenshtein(word, known), known));
+    let close =
+        close.filter(|(distance, known)| *distance <= limit && *distance < known.chars().count());
+    close.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+}

@@ -1,1 +1,15 @@
-//! Facts about the IR. The order of the passes is the list here.
+//! Facts about the IR.
+//!
+//! Each pass is a function with one input and one output, and reports where a fact is a fault; users cannot switch a
+//! pass off. In order: [`names`] binds transitions to nodes, [`reach`] says what a run can get to and where it would
+//! go round in circles.
+
+pub mod names;
+pub mod reach;
+
+use crate::diag::Kind;
+
+/// Every kind of finding that passes report.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    [names::KINDS, reach::KINDS].into_iter().flatten().copied()
+}

@@ -1,0 +1,195 @@
+//! Binds every transition to the node it names, and every credential to its definition.
+//!
+//! In: a lowered workflow in any state of disrepair. Out: [`Names`], with a binding for each transition that has one.
+//! Later passes ask `Names`; none of them compares strings again. A transition without a binding is reported by
+//! `reach`, for it is a fault only where a run can get to it.
+
+use std::collections::HashMap;
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
+
+/// What this pass reports.
+pub static KINDS: &[&Kind] = &[
+    &DUPLICATE_NODE_NAME,
+    &SELF_TRANSITION,
+    &NODE_NAME_LONG,
+    &UNDEFINED_CREDENTIAL,
+    &UNUSED_CREDENTIAL,
+];
+
+/// Two nodes of one name.
+pub static DUPLICATE_NODE_NAME: Kind = Kind {
+    name: "duplicate-node-name",
+    group: Group::Names,
+    summary: "two nodes have one name",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0705"],
+    fix: None,
+    page: include_str!("../../docs/rules/duplicate-node-name.md"),
+};
+
+/// A node that leads to itself.
+pub static SELF_TRANSITION: Kind = Kind {
+    name: "self-transition",
+    group: Group::Names,
+    summary: "a node leads to itself",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0706"],
+    fix: None,
+    page: include_str!("../../docs/rules/self-transition.md"),
+};
+
+/// A name that older servers refuse.
+pub static NODE_NAME_LONG: Kind = Kind {
+    name: "node-name-long",
+    group: Group::Names,
+    summary: "the name of a node is longer than older servers take",
+    level: Level::Info,
+    since: "0.1.0",
+    oozie: &["E0724"],
+    fix: None,
+    page: include_str!("../../docs/rules/node-name-long.md"),
+};
+
+/// A credential nobody defines.
+pub static UNDEFINED_CREDENTIAL: Kind = Kind {
+    name: "undefined-credential",
+    group: Group::Names,
+    summary: "an action asks for a credential that is not defined",
+    level: Level::Warning,
+    since: "0.1.0",
+    oozie: &["JA021"],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/undefined-credential.md"),
+};
+
+/// A credential nobody asks for.
+pub static UNUSED_CREDENTIAL: Kind = Kind {
+    name: "unused-credential",
+    group: Group::Names,
+    summary: "no action asks for this credential",
+    level: Level::Info,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../../docs/rules/unused-credential.md"),
+};
+
+/// Characters of a name that servers before 5.0 take.
+const OLD_NAME_LIMIT: usize = 50;
+
+/// Which node each transition leads to.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    /// By transition.
+    targets: Vec<Option<NodeId>>,
+}
+
+impl Names {
+    /// The node a transition leads to.
+    pub fn target(&self, transition: &Transition<'_>) -> Option<NodeId> {
+        self.targets.get(transition.id.index()).copied().flatten()
+    }
+}
+
+/// Total: it answers for every workflow, and reports instead of stopping.
+pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
+    let mut findings = Vec::new();
+    let mut by_name: HashMap<&str, NodeId> = HashMap::with_capacity(workflow.nodes.len());
+    for (id, node) in workflow.nodes() {
+        if !node.name.given || node.shape == Shape::Start {
+            continue;
+        }
+        // The first definition wins, so that one edit does not move every later finding.
+        match by_name.get(&*node.name.text) {
+            None => {
+                by_name.insert(&node.name.text, id);
+            }
+            Some(first) => {
+                let message = format!("a second node is named `{}`", node.name.text);
+                let first = workflow.node(*first).name.span;
+                let finding = Diagnostic::new(&DUPLICATE_NODE_NAME, node.name.span, message);
+                findings.push(finding.note(first, "first defined here"));
+            }
+        }
+        let length = node.name.text.chars().count();
+        if length > OLD_NAME_LIMIT {
+            let message = format!(
+                "the name has {length} characters, more than the {OLD_NAME_LIMIT} of older servers"
+            );
+            findings.push(Diagnostic::new(&NODE_NAME_LONG, node.name.span, message));
+        }
+    }
+
+    let mut targets = Vec::with_capacity(workflow.transitions.len());
+    for transition in workflow.transitions() {
+        let name = &transition.target;
+        let target = by_name.get(&*name.text).copied().filter(|_| name.given);
+        targets.push(target);
+        if !name.given {
+            // The schema asks for the attribute, so its absence is reported there.
+            continue;
+        }
+        if target == Some(transition.from) {
+            let message = format!("`{}` leads to itself", name.text);
+            findings.push(Diagnostic::new(&SELF_TRANSITION, name.span, message));
+        }
+    }
+    credentials(workflow, &mut findings);
+    findings.sort_by_key(|finding| finding.span);
+    (Names { targets }, findings)
+}
+
+fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
+    let mut used = vec![false; workflow.credentials.len()];
+    let mut all_known = true;
+    for (_, _, action) in workflow.actions() {
+        let Some(cred) = &action.cred else { continue };
+        let Some(text) = cred.known() else {
+            all_known = false;
+            continue;
+        };
+        let mut at = 0;
+        for part in text.split(',') {
+            let name = part.trim();
+            let start = at + (part.len() - part.trim_start().len());
+            at += part.len() + 1;
+            if name.is_empty() {
+                continue;
+            }
+            let mut defined = false;
+            for (index, credential) in workflow.credentials.iter().enumerate() {
+                if credential.name.text == name {
+                    used[index] = true;
+                    defined = true;
+                }
+            }
+            if defined {
+                continue;
+            }
+            let span = cred.place(start..start + name.len());
+            let finding = Diagnostic::new(
+                &UNDEFINED_CREDENTIAL,
+                span,
+                format!("no credential is named `{name}`"),
+            );
+            let known = workflow.credentials.iter().map(|credential| &*credential.name.text);
+            findings.push(match nearest(name, known) {
+                Some(near) => {
+                    let fix = Fix::guess(format!("Rename to `{near}`"), span, near);
+                    finding.help(format!("did you mean `{near}`?")).fix(fix)
+                }
+                None => finding.help("define it in `<credentials>`"),
+            });
+        }
+    }
+    for (credential, used) in workflow.credentials.iter().zip(used) {
+        if !used && all_known && credential.name.given {
+            let message = format!("no action asks for the credential `{}`", credential.name.text);
+            findings.push(Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message));
+        }
+    }
+}

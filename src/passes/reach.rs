@@ -1,0 +1,378 @@
+//! What a run can get to, and where it would go round in circles.
+//!
+//! In: a workflow and its [`Names`]. Out: [`Reach`], with what can be entered from `start` by any choice of outcomes,
+//! and an order of the nodes in which every transition but those of a circle goes forward. A circle is reported once,
+//! as the shortest one through a transition that closes it, whole; nodes that nothing leads to are reported each.
+
+use petgraph::algo::tarjan_scc;
+use petgraph::graph::{DiGraph, NodeIndex};
+
+use super::names::Names;
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
+
+/// What this pass reports.
+pub static KINDS: &[&Kind] = &[
+    &UNRESOLVED_TRANSITION,
+    &NODE_NAME_TOO_LONG,
+    &CYCLE,
+    &FAULT_OUT_OF_REACH,
+    &UNREACHABLE_NODE,
+    &UNUSED_KILL,
+];
+
+/// A transition to nowhere.
+pub static UNRESOLVED_TRANSITION: Kind = Kind {
+    name: "unresolved-transition",
+    group: Group::Names,
+    summary: "a transition names no node",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0708"],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/unresolved-transition.md"),
+};
+
+/// A name over the server's limit.
+pub static NODE_NAME_TOO_LONG: Kind = Kind {
+    name: "node-name-too-long",
+    group: Group::Names,
+    summary: "the name of a node is longer than the server takes",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0724"],
+    fix: None,
+    page: include_str!("../../docs/rules/node-name-too-long.md"),
+};
+
+/// What would be refused if some path led to it.
+pub static FAULT_OUT_OF_REACH: Kind = Kind {
+    name: "fault-out-of-reach",
+    group: Group::Graph,
+    summary: "a fault that the server does not see, as no path from start leads to it",
+    level: Level::Warning,
+    since: "0.1.0",
+    oozie: &[],
+    fix: Some(Safety::Guess),
+    page: include_str!("../../docs/rules/fault-out-of-reach.md"),
+};
+
+/// A way back.
+pub static CYCLE: Kind = Kind {
+    name: "cycle",
+    group: Group::Graph,
+    summary: "a run could come back to a node it was at",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0707"],
+    fix: None,
+    page: include_str!("../../docs/rules/cycle.md"),
+};
+
+/// A node that no run enters.
+pub static UNREACHABLE_NODE: Kind = Kind {
+    name: "unreachable-node",
+    group: Group::Graph,
+    summary: "no path from start leads to this node",
+    level: Level::Warning,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../../docs/rules/unreachable-node.md"),
+};
+
+/// A kill node that no run enters.
+pub static UNUSED_KILL: Kind = Kind {
+    name: "unused-kill",
+    group: Group::Graph,
+    summary: "nothing leads to this kill node",
+    level: Level::Info,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../../docs/rules/unused-kill.md"),
+};
+
+/// Characters of a name that current servers take, of nodes that a run can reach.
+const NAME_LIMIT: usize = 128;
+
+/// What can be entered, and in which order.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// By node: whether some choice of outcomes enters it.
+    pub reachable: Vec<bool>,
+    /// Reachable nodes, each before those it leads to, circles aside.
+    pub order: Vec<NodeId>,
+    /// By node: whether it lies on a circle.
+    pub cyclic: Vec<bool>,
+}
+
+impl Reach {
+    /// Whether some choice of outcomes enters a node.
+    pub fn is_reachable(&self, id: NodeId) -> bool {
+        self.reachable.get(id.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether no run can come back to where it was.
+    pub fn is_acyclic(&self) -> bool {
+        !self.cyclic.iter().any(|cyclic| *cyclic)
+    }
+}
+
+/// Total: it answers for every workflow. Without a `start` nothing is reachable, and nothing is reported for it.
+pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>) {
+    let count = workflow.nodes.len();
+    let mut reach =
+        Reach { reachable: vec![false; count], order: Vec::new(), cyclic: vec![false; count] };
+    let mut findings = Vec::new();
+
+    let starts = workflow.nodes().filter(|(_, node)| node.shape == Shape::Start).map(|(id, _)| id);
+    let mut open: Vec<NodeId> = starts.collect();
+    for id in &open {
+        reach.reachable[id.index()] = true;
+    }
+    let started = !open.is_empty();
+    while let Some(id) = open.pop() {
+        for transition in workflow.exits(id) {
+            if let Some(target) = names.target(transition)
+                && !reach.reachable[target.index()]
+            {
+                reach.reachable[target.index()] = true;
+                open.push(target);
+            }
+        }
+    }
+
+    let mut graph: DiGraph<(), ()> = DiGraph::with_capacity(count, workflow.transitions.len());
+    for _ in 0..count {
+        graph.add_node(());
+    }
+    for transition in workflow.transitions() {
+        if let Some(target) = names.target(transition) {
+            graph.add_edge(
+                NodeIndex::new(transition.from.index()),
+                NodeIndex::new(target.index()),
+                (),
+            );
+        }
+    }
+    // Components come in reverse topological order.
+    let components = tarjan_scc(&graph);
+    for component in components.iter().rev() {
+        for index in component {
+            if reach.reachable[index.index()] {
+                reach.order.push(NodeId(index.index() as u32));
+            }
+        }
+    }
+    // The server looks only at what it can get to; a workflow without a start it refuses anyway.
+    let seen = |id: NodeId| !started || reach.reachable[id.index()];
+    let kind = |id: NodeId, kind: &'static Kind| if seen(id) { kind } else { &FAULT_OUT_OF_REACH };
+    for transition in workflow.transitions() {
+        if transition.target.given && names.target(transition).is_none() {
+            findings.push(unresolved(
+                workflow,
+                transition,
+                kind(transition.from, &UNRESOLVED_TRANSITION),
+            ));
+        }
+    }
+    for (id, node) in workflow.nodes() {
+        let length = node.name.text.chars().count();
+        if length > NAME_LIMIT {
+            let message = format!(
+                "the name has {length} characters, more than the {NAME_LIMIT} a server takes"
+            );
+            findings.push(Diagnostic::new(kind(id, &NODE_NAME_TOO_LONG), node.name.span, message));
+        }
+    }
+    let mut cycles: Vec<Vec<NodeId>> = components
+        .into_iter()
+        .filter(|component| component.len() > 1)
+        .map(|component| {
+            let mut nodes: Vec<NodeId> =
+                component.iter().map(|index| NodeId(index.index() as u32)).collect();
+            nodes.sort();
+            nodes
+        })
+        .collect();
+    cycles.sort();
+    for nodes in cycles {
+        for id in &nodes {
+            reach.cyclic[id.index()] = true;
+        }
+        let kind = if nodes.iter().any(|id| !started || reach.reachable[id.index()]) {
+            &CYCLE
+        } else {
+            &FAULT_OUT_OF_REACH
+        };
+        findings.extend(cycle(workflow, names, &nodes, kind));
+    }
+
+    if started {
+        for (id, node) in workflow.nodes() {
+            if !reach.reachable[id.index()] && node.name.given {
+                findings.push(unreachable(node.shape, &node.name.text, node.name.span));
+            }
+        }
+    }
+    findings.sort_by_key(|finding| finding.span);
+    (reach, findings)
+}
+
+fn unresolved(
+    workflow: &Workflow<'_>,
+    transition: &Transition<'_>,
+    kind: &'static Kind,
+) -> Diagnostic {
+    let name = &transition.target;
+    let message = match &*name.text {
+        "" => format!("`{}` names no node", workflow.node(transition.from).name.text),
+        text => format!("no node is named `{text}`"),
+    };
+    let finding = Diagnostic::new(kind, name.span, message);
+    // A node is seldom meant to lead to itself, and where two names are equally near the first in the file is offered.
+    let own = &*workflow.node(transition.from).name.text;
+    let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
+    let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
+    match nearest(&name.text, known) {
+        Some(near) => {
+            let fix = Fix::guess(format!("Rename to `{near}`"), name.span, near);
+            finding.help(format!("did you mean `{near}`?")).fix(fix)
+        }
+        None => finding.help("define the node, or lead to one that is defined"),
+    }
+}
+
+fn unreachable(shape: Shape, name: &str, span: crate::source::Span) -> Diagnostic {
+    if shape == Shape::Kill {
+        return Diagnostic::new(
+            &UNUSED_KILL,
+            span,
+            format!("nothing leads to the kill node `{name}`"),
+        );
+    }
+    let message = format!("no path from start leads to `{name}`");
+    let help =
+        "lead to it, or remove it; the server never looks at it, so its mistakes stay hidden";
+    Diagnostic::new(&UNREACHABLE_NODE, span, message).help(help)
+}
+
+/// The shortest circle through the first node (in the order of the text) of a component.
+fn cycle(
+    workflow: &Workflow<'_>,
+    names: &Names,
+    nodes: &[NodeId],
+    kind: &'static Kind,
+) -> Option<Diagnostic> {
+    let first = *nodes.first()?;
+    let mut came: std::collections::HashMap<NodeId, &Transition<'_>> =
+        std::collections::HashMap::new();
+    let mut open = std::collections::VecDeque::from([first]);
+    let closing = 'search: loop {
+        let id = open.pop_front()?;
+        for transition in workflow.exits(id) {
+            let Some(target) = names.target(transition) else { continue };
+            if target == first {
+                break 'search transition;
+            }
+            if nodes.binary_search(&target).is_ok() && !came.contains_key(&target) {
+                came.insert(target, transition);
+                open.push_back(target);
+            }
+        }
+    };
+    let mut steps = vec![closing];
+    let mut at = closing.from;
+    while at != first {
+        let step = came.get(&at)?;
+        steps.push(step);
+        at = step.from;
+    }
+    steps.reverse();
+    let name = |id: NodeId| format!("`{}`", workflow.node(id).name.text);
+    let mut path: Vec<String> = steps.iter().map(|step| name(step.from)).collect();
+    path.push(name(first));
+    // A circle of ten thousand nodes is shown by its ends.
+    if path.len() > 12 {
+        let left_out = path.len() - 11;
+        path.splice(6..6 + left_out, [format!("… {left_out} more …")]);
+    }
+    let message = format!("a run could come back here: {}", path.join(" → "));
+    let mut finding = Diagnostic::new(kind, closing.target.span, message)
+        .help("a workflow may not go back; repeat work with a coordinator or a sub-workflow");
+    for step in steps.iter().take(steps.len() - 1).take(10) {
+        finding = finding
+            .note(step.target.span, format!("{} leads to {}", name(step.from), step.target.text));
+    }
+    Some(finding)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names;
+    use super::*;
+    use crate::ir::lower;
+    use crate::syntax::xml::Tree;
+
+    #[track_caller]
+    fn check(nodes: &str, expected: &[&str]) {
+        let text =
+            format!("<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>{nodes}</workflow-app>");
+        let (tree, _) = Tree::parse(&text);
+        let workflow = lower::workflow(&tree);
+        let (names, mut findings) = names::bind(&workflow);
+        let (_, more) = reach(&workflow, &names);
+        findings.extend(more);
+        findings.sort_by_key(|finding| finding.span);
+        let found: Vec<_> =
+            findings.iter().map(|f| format!("{} {}", &text[f.span.range()], f.message)).collect();
+        assert_eq!(found, expected);
+    }
+
+    fn action(name: &str, ok: &str, error: &str) -> String {
+        format!("<action name='{name}'><fs/><ok to='{ok}'/><error to='{error}'/></action>")
+    }
+
+    #[test]
+    fn a_name_almost_right_is_offered() {
+        let nodes = format!("<start to='a'/>{}<end name='end'/>", action("a", "ned", "end"));
+        check(&nodes, &["ned no node is named `ned`"]);
+    }
+
+    #[test]
+    fn a_circle_is_shown_whole() {
+        let nodes = format!(
+            "<start to='a'/>{}{}<end name='end'/>",
+            action("a", "b", "end"),
+            action("b", "end", "a")
+        );
+        check(&nodes, &["a a run could come back here: `a` → `b` → `a`"]);
+    }
+
+    #[test]
+    fn what_nothing_leads_to_is_said() {
+        let nodes = format!(
+            "<start to='end'/>{}<kill name='k'/><end name='end'/>",
+            action("a", "end", "end")
+        );
+        check(
+            &nodes,
+            &["a no path from start leads to `a`", "k nothing leads to the kill node `k`"],
+        );
+    }
+
+    #[test]
+    fn one_name_twice_and_a_node_to_itself() {
+        let nodes =
+            format!("<start to='a'/>{}<kill name='a'/><end name='end'/>", action("a", "a", "end"));
+        check(
+            &nodes,
+            &[
+                "a `a` leads to itself",
+                "a a second node is named `a`",
+                "a nothing leads to the kill node `a`",
+            ],
+        );
+    }
+}
