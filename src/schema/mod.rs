@@ -325,6 +325,8 @@ static TABLES: &[&str] = &[
     include_str!("../../grammar/schema/ssh.schema"),
     include_str!("../../grammar/schema/git.schema"),
     include_str!("../../grammar/schema/sla.schema"),
+    include_str!("../../grammar/schema/coordinator.schema"),
+    include_str!("../../grammar/schema/bundle.schema"),
 ];
 
 /// Types and texts that the tables share.
