@@ -1,15 +1,19 @@
 //! The functions of dates and dataset instances, over the calendar of [`crate::time`].
 
-use super::eval::Effects;
+use std::borrow::Cow;
+
 use super::functions::Call;
-use super::{Failure, Value};
+use super::{CoordinatorScope, Dataset as Written, Failure, Value};
+use crate::time::{
+    Dataset, EndOf, Found, Instant, ProcessingZone, RangeError, Unit, UriTemplate, WeekStart, Zone,
+    date_offset as offset_date, format_time as format, local_text,
+};
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;
 
 /// A date in the server's form, in UTC.
 pub(crate) fn date(millis: i64) -> String {
-    let Ok(instant) = jiff::Timestamp::from_millisecond(millis) else { return String::new() };
-    instant.strftime("%Y-%m-%dT%H:%MZ").to_string()
+    ProcessingZone::UTC.format(Instant::from_millis(millis))
 }
 
 /// A date as Java's `Date` writes it.
@@ -18,38 +22,242 @@ pub(crate) fn java_date(millis: i64) -> String {
     instant.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
 }
 
-macro_rules! waits {
-    ($($name:ident),* $(,)?) => {$(
-        pub(crate) fn $name<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
-            let _: &Effects = call.effects;
-            Err(Failure::unavailable("the calendar is not connected yet"))
-        }
-    )*};
-}
-
-waits!(
-    current,
-    current_range,
-    offset,
-    latest,
-    latest_range,
-    future,
-    future_range,
-    absolute_range,
-    hours_in_day,
-    days_in_month,
-    tz_offset,
-    date_offset,
-    date_tz_offset,
-    format_time,
-    epoch_time,
-    nominal_time,
-    actual_time,
-);
-
 /// A date in the server's form to milliseconds since 1970.
 pub(crate) fn parse(date: &str) -> Option<i64> {
-    let date = date.strip_suffix('Z')?;
-    let time: jiff::civil::DateTime = format!("{date}:00").parse().ok()?;
-    Some(time.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
+    ProcessingZone::UTC.parse(date).ok().map(Instant::millis)
+}
+
+fn text<'a>(text: String) -> Answer<'a> {
+    Ok(Value::String(Cow::Owned(text)))
+}
+
+fn coordinator<'a>(call: &Call<'a, '_>) -> Result<&'a dyn CoordinatorScope, Box<Failure>> {
+    let absent = || Failure::unavailable("there is no coordinator action here");
+    call.scope.coordinator().ok_or_else(absent)
+}
+
+fn processing(call: &Call<'_, '_>) -> ProcessingZone {
+    call.scope.coordinator().map_or(ProcessingZone::UTC, |coordinator| coordinator.processing())
+}
+
+fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {
+    let (zone, text) = (processing(call), call.text(at));
+    zone.parse(&text).map_err(|reason| {
+        Failure::exception("ParseException", format!("`{text}` is no date: {reason}"))
+    })
+}
+
+fn zone(id: &str) -> Result<Zone, Box<Failure>> {
+    let unknown =
+        |_| Failure::exception("IllegalArgumentException", format!("`{id}` is no time zone"));
+    Zone::from_id(id).map_err(unknown)
+}
+
+fn nominal(call: &Call<'_, '_>) -> Result<Instant, Box<Failure>> {
+    let absent = || Failure::unavailable("there is no nominal time here");
+    coordinator(call)?.nominal().map(Instant::from_millis).ok_or_else(absent)
+}
+
+fn actual(call: &Call<'_, '_>) -> Result<Instant, Box<Failure>> {
+    let absent = || Failure::unavailable("there is no time of creation here");
+    coordinator(call)?.actual().map(Instant::from_millis).ok_or_else(absent)
+}
+
+/// A unit by name; `CRON` is none that moves anything.
+fn unit(name: &str) -> Result<Option<Unit>, Box<Failure>> {
+    match Unit::from_name(name) {
+        Some(unit) => Ok(Some(unit)),
+        None if name == "CRON" => Ok(None),
+        None => {
+            let message = format!("`{name}` is no unit: MINUTE, HOUR, DAY, WEEK, MONTH or YEAR");
+            Err(Failure::exception("IllegalArgumentException", message))
+        }
+    }
+}
+
+/// What the scope says of the dataset, ready for arithmetic.
+fn dataset<'a>(call: &Call<'a, '_>) -> Result<(Dataset, Written<'a>), Box<Failure>> {
+    let none = || Failure::exception("RuntimeException", "there is no dataset here");
+    let coordinator = call.scope.coordinator().ok_or_else(none)?;
+    let written = coordinator.dataset().ok_or_else(none)?;
+    let initial = coordinator.processing().parse(&written.initial_instance).map_err(|reason| {
+        Failure::exception("ParseException", format!("the initial instance is no date: {reason}"))
+    })?;
+    let unit = Unit::from_name(&written.unit).unwrap_or(Unit::Minute);
+    let end = EndOf::from_name(&written.end_of).unwrap_or_default();
+    let zone = zone(&written.timezone)?;
+    let frequency = i64::from(written.frequency);
+    Ok((Dataset::new(initial, frequency, unit, end, zone, WeekStart::Sunday), written))
+}
+
+fn range_failure(reason: RangeError) -> Box<Failure> {
+    Failure::exception("CommandException", reason.to_string())
+}
+
+fn join(call: &Call<'_, '_>, instances: &[Instant]) -> String {
+    let zone = processing(call);
+    let dates: Vec<String> = instances.iter().map(|instance| zone.format(*instance)).collect();
+    dates.join("#")
+}
+
+pub(crate) fn current<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let n = i64::from(call.integer(0));
+    let instance = dataset(call)?.0.current_n(nominal(call)?, n);
+    text(join(call, instance.as_slice()))
+}
+
+pub(crate) fn current_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (start, end) = (i64::from(call.integer(0)), i64::from(call.integer(1)));
+    let range = dataset(call)?.0.current_range(nominal(call)?, start, end);
+    text(join(call, &range.map_err(range_failure)?))
+}
+
+pub(crate) fn offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let n = i64::from(call.integer(0));
+    let unit = unit(&call.text(1))?;
+    let (dataset, nominal) = (dataset(call)?.0, nominal(call)?);
+    let instance = match unit {
+        Some(unit) => dataset.offset(nominal, n, unit),
+        None => dataset.offset(nominal, 0, Unit::Minute),
+    };
+    text(join(call, instance.as_slice()))
+}
+
+pub(crate) fn absolute_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (start, end) = (instant(call, 0)?, i64::from(call.integer(1)));
+    let range = dataset(call)?.0.absolute_range(nominal(call)?, start, end);
+    text(join(call, &range.map_err(range_failure)?))
+}
+
+pub(crate) fn latest<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let n = i64::from(call.integer(0));
+    search_back(call, n, n, format!("${{coord:latest({n})}}"))
+}
+
+pub(crate) fn latest_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (start, end) = (i64::from(call.integer(0)), i64::from(call.integer(1)));
+    search_back(call, start, end, format!("${{coord:latestRange({start}, {end})}}"))
+}
+
+fn search_back<'a>(call: &mut Call<'a, '_>, start: i64, end: i64, itself: String) -> Answer<'a> {
+    if start > 0 || end > 0 || start > end {
+        let message = "the number of `latest` is 0 or below, and a range goes up";
+        return Err(Failure::exception("IllegalArgumentException", message));
+    }
+    let (dataset, written) = dataset(call)?;
+    let found = dataset.latest(actual(call)?, start, end, exists(call, &written)?)?;
+    searched(call, found, itself)
+}
+
+pub(crate) fn future<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (n, limit) = (i64::from(call.integer(0)), i64::from(call.integer(1)));
+    search_ahead(call, (n, n), limit, format!("${{coord:future({n}, {limit})}}"))
+}
+
+pub(crate) fn future_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (start, end) = (i64::from(call.integer(0)), i64::from(call.integer(1)));
+    let limit = i64::from(call.integer(2));
+    let itself = format!("${{coord:futureRange({start}, {end}, {limit})}}");
+    search_ahead(call, (start, end), limit, itself)
+}
+
+fn search_ahead<'a>(
+    call: &mut Call<'a, '_>,
+    (start, end): (i64, i64),
+    limit: i64,
+    itself: String,
+) -> Answer<'a> {
+    if start < 0 || end < 0 || limit <= 0 {
+        let message = "the number of `future` is 0 or above, and its limit above 0";
+        return Err(Failure::exception("IllegalArgumentException", message));
+    }
+    let (dataset, written) = dataset(call)?;
+    let found = dataset.future(nominal(call)?, start, end, limit, exists(call, &written)?)?;
+    searched(call, found, itself)
+}
+
+/// Whether the data of an instance are there: its URI with the done flag, or the partition.
+fn exists<'a>(
+    call: &Call<'a, '_>,
+    written: &Written<'_>,
+) -> Result<impl FnMut(Instant) -> Result<bool, Box<Failure>> + use<'a>, Box<Failure>> {
+    let (scope, zone) = (call.scope, processing(call));
+    let template = UriTemplate::new(&written.uri_template);
+    let flag = written.done_flag.to_string();
+    let is_table = written.uri_template.starts_with("hcat:");
+    let absent = || Failure::unavailable("there is no file system here");
+    if !is_table && scope.files().is_none() {
+        return Err(absent());
+    }
+    Ok(move |instance| {
+        let uri = template.fill(instance, zone);
+        if is_table {
+            let none = || Failure::unavailable("no HCatalog is configured here");
+            return scope.hcat_exists(&uri).ok_or_else(none)?;
+        }
+        let path = if flag.is_empty() { uri } else { format!("{uri}/{flag}") };
+        scope.files().ok_or_else(absent)?.exists(&path)
+    })
+}
+
+fn searched<'a>(call: &mut Call<'a, '_>, found: Found, itself: String) -> Answer<'a> {
+    match found {
+        Found::Nothing => text(String::new()),
+        Found::Instances(instances) => text(join(call, &instances)),
+        Found::Missing(_) => {
+            call.effects.unresolved = true;
+            text(itself)
+        }
+    }
+}
+
+pub(crate) fn hours_in_day<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let n = i64::from(call.integer(0));
+    Ok(Value::Integer(dataset(call)?.0.hours_in_day(nominal(call)?, n)))
+}
+
+pub(crate) fn days_in_month<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let n = i64::from(call.integer(0));
+    Ok(Value::Integer(dataset(call)?.0.days_in_month(nominal(call)?, n)))
+}
+
+pub(crate) fn tz_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (dataset, _) = dataset(call)?;
+    let none = || Failure::exception("RuntimeException", "the coordinator has no time zone here");
+    let coordinator = zone(&coordinator(call)?.timezone().ok_or_else(none)?)?;
+    Ok(Value::Integer(dataset.zone_offset_minutes(nominal(call)?, &coordinator)))
+}
+
+pub(crate) fn date_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (base, n) = (instant(call, 0)?, i64::from(call.integer(1)));
+    let (unit, zone) = (unit(&call.text(2))?, processing(call));
+    text(zone.format(unit.map_or(base, |unit| offset_date(base, n, unit, zone))))
+}
+
+pub(crate) fn date_tz_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let base = instant(call, 0)?;
+    let zone = zone(&call.text(1))?;
+    text(local_text(base, &zone, processing(call)))
+}
+
+pub(crate) fn format_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (base, pattern) = (instant(call, 0)?, call.text(1));
+    let wrong = |reason: crate::time::PatternError| {
+        Failure::exception("IllegalArgumentException", reason.to_string())
+    };
+    text(format(base, &pattern, processing(call)).map_err(wrong)?)
+}
+
+pub(crate) fn epoch_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    let (base, millis) = (instant(call, 0)?, call.text(1));
+    let number = if millis.eq_ignore_ascii_case("true") { base.millis() } else { base.0 };
+    text(number.to_string())
+}
+
+pub(crate) fn nominal_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    text(processing(call).format(nominal(call)?))
+}
+
+pub(crate) fn actual_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
+    text(processing(call).format(actual(call)?))
 }

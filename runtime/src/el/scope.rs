@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::{Failure, Value};
+use crate::time::ProcessingZone;
 
 /// Variables, and doors to the rest.
 pub trait Scope {
@@ -141,6 +142,10 @@ pub enum DataUris<'a> {
 
 /// A coordinator job or one of its actions.
 pub trait CoordinatorScope {
+    /// The zone in which the server reads and writes dates.
+    fn processing(&self) -> ProcessingZone {
+        ProcessingZone::UTC
+    }
     /// Time zone of the coordinator.
     fn timezone(&self) -> Option<Cow<'_, str>>;
     /// Name of the coordinator.
