@@ -4,9 +4,12 @@
 //! same that the server gives, with its first code and the names in its message; oddities included. It is made to be
 //! read beside `workflow-language.md`: schema validity ([`schema`], over the events of [`xml`]), then the parser's
 //! checks in its order ([`workflow`]), then the graph ([`walk`]). Our own opinion of a definition is elsewhere, and
-//! nothing here looks at the tolerant tree.
+//! only [`findings`], which puts
+//! the server's refusals into places, looks at what was lowered from the tolerant tree.
 
 mod document;
+pub mod findings;
+pub mod kinds;
 mod retry;
 mod schema;
 mod walk;

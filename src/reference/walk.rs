@@ -4,7 +4,7 @@
 //! walks go depth first in the order of transitions, as the server's do, but on a stack of their own; and where the
 //! walk of 5.2.1 forgets what it has seen, this one remembers and only counts how many calls forgetting would take.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A node, by its place in a [`Graph`].
 pub(super) type Id = u32;
@@ -44,6 +44,18 @@ pub(super) struct Refusal {
 
 fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Refusal {
     Refusal { code, names: names.map(str::to_owned).to_vec() }
+}
+
+/// A fault of forks and joins, with the nodes that have to do with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) code: &'static str,
+    /// The node that the message names first.
+    pub(super) node: Id,
+    /// The other node that it names: the end, the target that repeats, or the join's first fork.
+    pub(super) other: Id,
+    /// The fork within which it was met, where the message does not name it.
+    pub(super) fork: Option<Id>,
 }
 
 /// Which server's walk over forks and joins.
@@ -154,20 +166,74 @@ pub(super) fn forks(
     if reached.forks != reached.joins {
         return (Err(refuse("E0730", [])), false);
     }
-    let mut walk = Walk {
-        graph,
-        reached,
-        memory,
-        fork_of: vec![None; graph.nodes.len()],
-        joins_of: HashMap::new(),
-        first_decision: vec![None; graph.nodes.len()],
-        visited: vec![false; if memory == Memory::Remembers { graph.nodes.len() } else { 0 }],
-        known: HashMap::new(),
-        path: Vec::new(),
-        total: 0,
-    };
-    let answer = walk.run();
+    let mut walk = Walk::new(graph, reached, memory);
+    let answer = walk.run().map_err(|fault| walk.refusal(fault));
     (answer, memory == Memory::Forgets && walk.total > SLOW)
+}
+
+/// All faults of forks and joins: the walk goes on behind each of them. With each, the joins of the fork it is about.
+pub(super) fn faults(
+    graph: &Graph<'_>,
+    reached: &Reached,
+    memory: Memory,
+) -> Vec<(Fault, Vec<Id>)> {
+    let mut walk = Walk::new(graph, reached, memory);
+    walk.all = Some(Vec::new());
+    let outcome = walk.run();
+    debug_assert!(outcome.is_ok(), "a walk that goes on does not stop");
+    let mut seen = HashSet::new();
+    let mut faults = walk.all.take().unwrap_or_default();
+    faults.retain(|fault| seen.insert((fault.code, fault.node, fault.other)));
+    let joins = |fault: &Fault| walk.joins_of.get(&fault.node).cloned().unwrap_or_default();
+    faults.iter().map(|fault| (*fault, joins(fault))).collect()
+}
+
+/// What can be reached in a graph that may be incomplete: transitions to no node are left out. None where it has a
+/// cycle. The second says whether nothing was left out.
+pub(super) fn reach(graph: &Graph<'_>) -> Option<(Reached, bool)> {
+    let mut reached = Reached { targets: Vec::new(), forks: 0, joins: 0 };
+    reached.targets.resize_with(graph.nodes.len(), Vec::new);
+    for (node, targets) in graph.nodes.iter().zip(&mut reached.targets) {
+        targets.extend(node.targets.iter().filter_map(|target| graph.by_name.get(target)));
+    }
+    let mut whole = true;
+    // 0: not met, 1: on the path, 2: done.
+    let mut state = vec![0_u8; graph.nodes.len()];
+    let mut path: Vec<(Id, usize)> = Vec::new();
+    if !graph.nodes.is_empty() {
+        path.push((0, 0));
+    }
+    while let Some((id, next)) = path.last_mut() {
+        let at = *id as usize;
+        if *next == 0 {
+            reached.forks += usize::from(graph.nodes[at].shape == Shape::Fork);
+            reached.joins += usize::from(graph.nodes[at].shape == Shape::Join);
+            whole &= graph.nodes[at].targets.len() == reached.targets[at].len();
+            state[at] = 1;
+        }
+        match reached.targets[at].get(*next) {
+            Some(to) => {
+                *next += 1;
+                match state[*to as usize] {
+                    0 => path.push((*to, 0)),
+                    1 => return None,
+                    _ => {}
+                }
+            }
+            None => {
+                state[at] = 2;
+                path.pop();
+            }
+        }
+    }
+    Some((reached, whole))
+}
+
+impl Reached {
+    /// How many forks and how many joins can be reached.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        (self.forks, self.joins)
+    }
 }
 
 struct Walk<'g, 'a> {
@@ -183,9 +249,55 @@ struct Walk<'g, 'a> {
     known: HashMap<u64, u64>,
     path: Vec<Visit>,
     total: u64,
+    /// The faults met so far, where the walk goes on behind them.
+    all: Option<Vec<Fault>>,
 }
 
-impl Walk<'_, '_> {
+impl<'g, 'a> Walk<'g, 'a> {
+    fn new(graph: &'g Graph<'a>, reached: &'g Reached, memory: Memory) -> Walk<'g, 'a> {
+        let nodes = graph.nodes.len();
+        Walk {
+            graph,
+            reached,
+            memory,
+            fork_of: vec![None; nodes],
+            joins_of: HashMap::new(),
+            first_decision: vec![None; nodes],
+            visited: vec![false; if memory == Memory::Remembers { nodes } else { 0 }],
+            known: HashMap::new(),
+            path: Vec::new(),
+            total: 0,
+            all: None,
+        }
+    }
+
+    /// Ends the walk, or goes on.
+    fn fault(&mut self, fault: Fault) -> Result<(), Fault> {
+        match &mut self.all {
+            Some(all) => {
+                all.push(fault);
+                self.counted(1)
+            }
+            None => Err(fault),
+        }
+    }
+
+    /// A fault in the words of the server.
+    fn refusal(&self, fault: Fault) -> Refusal {
+        let (node, other) = (self.name(fault.node), self.name(fault.other));
+        match fault.code {
+            "E0737" | "E0744" | "E0758" => refuse(fault.code, [node, other]),
+            "E0757" => {
+                let joins = self.joins_of[&fault.node].iter();
+                let mut names: Vec<String> = joins.map(|id| self.name(*id).to_owned()).collect();
+                names.sort();
+                names.insert(0, node.to_owned());
+                Refusal { code: "E0757", names }
+            }
+            code => refuse(code, [node]),
+        }
+    }
+
     fn name(&self, id: Id) -> &str {
         self.graph.nodes[id as usize].name
     }
@@ -194,7 +306,7 @@ impl Walk<'_, '_> {
         self.graph.nodes[id as usize].shape
     }
 
-    fn run(&mut self) -> Result<(), Refusal> {
+    fn run(&mut self) -> Result<(), Fault> {
         self.enter(0, None, None, true)?;
         while let Some(top) = self.path.last_mut() {
             let (node, next) = (top.node, top.next);
@@ -205,9 +317,11 @@ impl Walk<'_, '_> {
                 (Shape::Fork, Some(to)) => self.enter(*to, Some(node), decision, ok)?,
                 (Shape::Fork, None) if next == targets.len() => {
                     let join = self.only_join(node)?;
-                    // The join has one target, which was reached with it.
-                    let to = self.reached.targets[join as usize][0];
-                    self.enter(to, fork, decision, ok)?;
+                    // The join has one target, unless the definition is broken.
+                    let to = join.and_then(|join| self.reached.targets[join as usize].first());
+                    if let Some(to) = to.copied() {
+                        self.enter(to, fork, decision, ok)?;
+                    }
                 }
                 (Shape::Decision, Some(to)) => {
                     self.enter(*to, fork, decision.or(Some(node)), ok)?;
@@ -228,18 +342,17 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn only_join(&self, fork: Id) -> Result<Id, Refusal> {
-        match self.joins_of.get(&fork).map_or(&[][..], Vec::as_slice) {
-            [] => Err(refuse("E0733", [self.name(fork)])),
-            [join] => Ok(*join),
-            joins => {
-                let mut names: Vec<String> =
-                    joins.iter().map(|id| self.name(*id).to_owned()).collect();
-                names.sort();
-                names.insert(0, self.name(fork).to_owned());
-                Err(Refusal { code: "E0757", names })
-            }
-        }
+    /// The join of a fork whose paths were walked, if it has one.
+    fn only_join(&mut self, fork: Id) -> Result<Option<Id>, Fault> {
+        let joins = self.joins_of.get(&fork).map_or(&[][..], Vec::as_slice);
+        let first = joins.first().copied();
+        let code = match joins.len() {
+            0 => "E0733",
+            1 => return Ok(first),
+            _ => "E0757",
+        };
+        self.fault(Fault { code, node: fork, other: fork, fork: None })?;
+        Ok(first)
     }
 
     fn enter(
@@ -248,14 +361,15 @@ impl Walk<'_, '_> {
         fork: Option<Id>,
         decision: Option<Id>,
         ok: bool,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Fault> {
         let shape = self.shape(node);
         self.total = self.total.saturating_add(1);
         if ok && !matches!(shape, Shape::Kill | Shape::Join | Shape::End) {
             match self.first_decision[node as usize] {
                 None => self.first_decision[node as usize] = Some(decision),
                 Some(first) if first.is_none() || first != decision => {
-                    return Err(refuse("E0743", [self.name(node)]));
+                    let fault = Fault { code: "E0743", node, other: node, fork };
+                    return self.fault(fault);
                 }
                 Some(_) => {}
             }
@@ -264,23 +378,30 @@ impl Walk<'_, '_> {
             u64::from(node) << 33 | u64::from(fork.map_or(0, |id| id + 1)) << 1 | u64::from(ok);
         match shape {
             Shape::End => {
-                return match fork {
-                    Some(_) => {
-                        let before = self.path.last().map_or(node, |visit| visit.node);
-                        Err(refuse("E0737", [self.name(before), self.name(node)]))
-                    }
-                    None => self.counted(1),
-                };
+                let Some(inside) = fork else { return self.counted(1) };
+                let before = self.path.last().map_or(node, |visit| visit.node);
+                let fork = Some(inside);
+                return self.fault(Fault { code: "E0737", node: before, other: node, fork });
             }
             Shape::Join => {
-                let Some(fork) = fork else { return Err(refuse("E0742", [self.name(node)])) };
+                let Some(fork) = fork else {
+                    return self.fault(Fault { code: "E0742", node, other: node, fork: None });
+                };
                 match self.fork_of[node as usize] {
                     None => {
                         self.fork_of[node as usize] = Some(fork);
                         self.joins_of.entry(fork).or_default().push(node);
                     }
                     Some(first) if first != fork => {
-                        return Err(refuse("E0758", [self.name(node), self.name(first)]));
+                        if self.all.is_some() {
+                            // The join is this fork's as well, as far as later faults go.
+                            let joins = self.joins_of.entry(fork).or_default();
+                            if !joins.contains(&node) {
+                                joins.push(node);
+                            }
+                        }
+                        let fork = Some(fork);
+                        return self.fault(Fault { code: "E0758", node, other: first, fork });
                     }
                     Some(_) => {}
                 }
@@ -306,7 +427,7 @@ impl Walk<'_, '_> {
     }
 
     /// A visit that ends at once, or was made before.
-    fn counted(&mut self, calls: u64) -> Result<(), Refusal> {
+    fn counted(&mut self, calls: u64) -> Result<(), Fault> {
         if let Some(parent) = self.path.last_mut() {
             parent.calls = parent.calls.saturating_add(calls);
         }
@@ -314,8 +435,9 @@ impl Walk<'_, '_> {
     }
 
     /// A target that a fork names twice, joins and kills excepted.
-    fn repeated_path(&self, fork: Id) -> Result<(), Refusal> {
-        let targets = &self.reached.targets[fork as usize];
+    fn repeated_path(&mut self, fork: Id) -> Result<(), Fault> {
+        let reached = self.reached;
+        let targets = &reached.targets[fork as usize];
         let mut times: HashMap<Id, u32> = HashMap::new();
         for to in targets {
             *times.entry(*to).or_default() += 1;
@@ -324,7 +446,7 @@ impl Walk<'_, '_> {
             .iter()
             .find(|to| times[*to] > 1 && !matches!(self.shape(**to), Shape::Join | Shape::Kill));
         match repeated {
-            Some(to) => Err(refuse("E0744", [self.name(fork), self.name(*to)])),
+            Some(to) => self.fault(Fault { code: "E0744", node: fork, other: *to, fork: None }),
             None => Ok(()),
         }
     }

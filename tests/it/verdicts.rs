@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ankus::reference::{Answer, Conditions, Definition, Rules, Target};
+use ankus::reference::{Answer, Conditions, Definition, Rules, Target, findings};
 use ankus::schema::Language;
 use ankus::schema::validate::{self, Document};
 use ankus::syntax::xml::Tree;
@@ -313,5 +313,51 @@ fn schema_findings_of_changed_workflows() {
     }
     println!("schema findings of changed workflows: agree {} of {total}", total - differing.len());
     differing.iter().take(10).for_each(|line| println!("  {line}"));
+    assert!(differing.is_empty());
+}
+
+#[test]
+fn findings_of_forks_and_joins() {
+    let (Some(verdicts), Some(corpus)) =
+        (crate::shared("ANKUS_VERDICTS", "verdicts"), crate::shared("ANKUS_CORPUS", "corpus"))
+    else {
+        return;
+    };
+    let language = Language::default();
+    let codes = ["E0730", "E0733", "E0737", "E0742", "E0743", "E0744", "E0757", "E0758"];
+    let (mut total, mut differing) = (0, Vec::new());
+    for (list, folder) in [("workflow.jsonl", corpus), ("mutants.jsonl", verdicts.join("mutants"))]
+    {
+        for row in rows(&verdicts.join(list)) {
+            let file = row["file"].as_str().unwrap();
+            let text = read(&folder.join(file));
+            for target in [Target::V5_2_1, Target::Trunk] {
+                let definition = Definition::workflow(&text, Rules::new(target, &language));
+                let answer = definition.parse(&Conditions::bound());
+                let (tree, _) = Tree::parse(&text);
+                let workflow = ankus::ir::lower::workflow(&tree);
+                let found = findings::forks_and_joins(&workflow, target);
+                let right = match &answer.rejected {
+                    None => found.is_empty(),
+                    Some(rejected) if codes.contains(&rejected.code) => {
+                        found.iter().any(|finding| finding.kind.oozie.contains(&rejected.code))
+                    }
+                    Some(_) => true,
+                };
+                total += 1;
+                let said: Vec<String> =
+                    found.iter().map(|f| format!("{}: {}", f.kind.name, f.message)).collect();
+                if !right {
+                    differing.push(format!("{file}: {:?}, ours {said:#?}", answer.rejected));
+                } else if std::env::var_os("ANKUS_SHOW").is_some() && !said.is_empty() {
+                    println!("{file}: {:?}, ours {said:#?}", answer.rejected);
+                }
+                let covered = findings::unexplained(&answer, Some(&workflow), &text, &[]);
+                assert_eq!(covered.is_some(), answer.rejected.is_some());
+            }
+        }
+    }
+    println!("findings of forks and joins: agree {} of {total}", total - differing.len());
+    differing.iter().for_each(|line| println!("  {line}"));
     assert!(differing.is_empty());
 }

@@ -1,0 +1,222 @@
+//! The server's refusals as findings with places.
+//!
+//! In: a lowered workflow, and the server's answer. Out: every fault of forks and joins that the server's walk meets,
+//! with both places; and one finding for a refusal that nothing else explains, so that a definition the server refuses
+//! always has an error with its code. Nothing here is reported of a definition that the server takes.
+
+use std::collections::HashMap;
+
+use super::kinds::*;
+use super::walk::{self, Fault, Graph, Memory, Node, Shape};
+use super::{Answer, Target};
+use crate::diag::{Diagnostic, Level};
+use crate::ir::workflow::{self as ir, NodeId, Workflow};
+use crate::source::Span;
+
+/// Faults of forks and joins, all of them. Nothing is said of a graph with a cycle, and little of one with transitions
+/// to nowhere: what is behind those is not known.
+pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnostic> {
+    let has_forks = |node: &ir::Node<'_>| matches!(node.shape, ir::Shape::Fork | ir::Shape::Join);
+    if !workflow.nodes.iter().any(has_forks) {
+        return Vec::new();
+    }
+    let Some((graph, ids)) = graph(workflow) else { return Vec::new() };
+    let Some((reached, whole)) = walk::reach(&graph) else { return Vec::new() };
+    let memory = if target == Target::Trunk { Memory::Remembers } else { Memory::Forgets };
+    let teller = Teller { workflow, ids: &ids };
+    let mut findings: Vec<Diagnostic> = walk::faults(&graph, &reached, memory)
+        .iter()
+        // A way that leads nowhere may have been the one to the join.
+        .filter(|(fault, _)| whole || !matches!(fault.code, "E0733"))
+        .map(|(fault, joins)| teller.tell(fault, joins))
+        .collect();
+    let (forks, joins) = reached.counts();
+    if forks != joins && whole {
+        let count = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            _ => format!("{count} {what}s"),
+        };
+        let message = format!(
+            "{} and {} can be reached; a server wants as many of the one as of the other",
+            count(forks, "fork"),
+            count(joins, "join")
+        );
+        findings.push(Diagnostic::new(&FORK_JOIN_UNBALANCED, workflow.span, message));
+    }
+    findings.sort_by_key(|finding| (finding.span, finding.kind.name));
+    findings
+}
+
+/// The finding for a refusal, unless one of `found` explains it.
+pub fn unexplained(
+    answer: &Answer,
+    workflow: Option<&Workflow<'_>>,
+    text: &str,
+    found: &[Diagnostic],
+) -> Option<Diagnostic> {
+    let rejected = answer.rejected.as_ref()?;
+    let explains = |finding: &Diagnostic| {
+        finding.kind.level == Level::Error && finding.kind.oozie.contains(&rejected.code)
+    };
+    if found.iter().any(explains) {
+        return None;
+    }
+    let span = match rejected.at {
+        // The parser stands behind what it minds.
+        Some(at) => {
+            let at = at as usize;
+            let start = text[..at].char_indices().next_back().map_or(0, |(start, _)| start);
+            Span::new(start, at)
+        }
+        None => {
+            let named = |name: &String| {
+                let nodes = &workflow?.nodes;
+                nodes.iter().find(|node| node.name.text == *name).map(|node| node.name.span)
+            };
+            let node = rejected.subject.iter().find_map(named);
+            node.or_else(|| Some(workflow?.span)).unwrap_or_default()
+        }
+    };
+    let names: Vec<String> = rejected.subject.iter().map(|name| format!("`{name}`")).collect();
+    let message = match names.as_slice() {
+        [] => format!("the server refuses this definition with {}", rejected.code),
+        names => format!("the server refuses this with {}: {}", rejected.code, names.join(", ")),
+    };
+    Some(Diagnostic::new(&REFUSED, span, message))
+}
+
+/// The graph of the first definitions of each name, the start first.
+fn graph<'w>(workflow: &'w Workflow<'_>) -> Option<(Graph<'w>, Vec<NodeId>)> {
+    let start = workflow.start()?;
+    let mut graph = Graph { nodes: Vec::new(), by_name: HashMap::new() };
+    let mut ids = Vec::new();
+    let rest = workflow.nodes().map(|(id, _)| id).filter(|id| *id != start);
+    for id in std::iter::once(start).chain(rest) {
+        let node = workflow.node(id);
+        let shape = match node.shape {
+            ir::Shape::Start if id == start => Shape::Start,
+            ir::Shape::Start => continue,
+            ir::Shape::Action => Shape::Action,
+            ir::Shape::Decision => Shape::Decision,
+            ir::Shape::Fork => Shape::Fork,
+            ir::Shape::Join => Shape::Join,
+            ir::Shape::Kill => Shape::Kill,
+            ir::Shape::End => Shape::End,
+        };
+        let targets = targets(workflow, id);
+        graph.by_name.entry(&*node.name.text).or_insert(graph.nodes.len() as u32);
+        graph.nodes.push(Node { name: &node.name.text, shape, targets });
+        ids.push(id);
+    }
+    Some((graph, ids))
+}
+
+/// Where a node leads, in the order in which the server walks: `ok` before `error`, the default last.
+fn targets<'w>(workflow: &'w Workflow<'_>, id: NodeId) -> Vec<&'w str> {
+    let exits = workflow.exits(id);
+    let of = |last: bool| {
+        let late = |way: ir::Way| matches!(way, ir::Way::Error | ir::Way::Default);
+        let exits = exits.iter().filter(move |exit| late(exit.way) == last);
+        exits.map(|exit| &*exit.target.text)
+    };
+    of(false).chain(of(true)).collect()
+}
+
+struct Teller<'w> {
+    workflow: &'w Workflow<'w>,
+    ids: &'w [NodeId],
+}
+
+impl Teller<'_> {
+    fn node(&self, id: walk::Id) -> &ir::Node<'_> {
+        self.workflow.node(self.ids[id as usize])
+    }
+
+    fn name(&self, id: walk::Id) -> &str {
+        &self.node(id).name.text
+    }
+
+    fn place(&self, id: walk::Id) -> Span {
+        self.node(id).name.span
+    }
+
+    fn tell(&self, fault: &Fault, joins: &[walk::Id]) -> Diagnostic {
+        let (name, other) = (self.name(fault.node), self.name(fault.other));
+        let place = self.place(fault.node);
+        let inside = fault.fork.map_or(String::new(), |fork| self.name(fork).to_owned());
+        match fault.code {
+            "E0733" => Diagnostic::new(
+                &FORK_WITHOUT_JOIN,
+                place,
+                format!("no path of the fork `{name}` reaches a join"),
+            )
+            .help("lead its paths to one join"),
+            "E0742" => Diagnostic::new(
+                &JOIN_WITHOUT_FORK,
+                place,
+                format!("the join `{name}` can be reached outside any fork"),
+            ),
+            "E0757" => {
+                let mut list: Vec<_> = joins.iter().map(|id| self.name(*id)).collect();
+                list.sort_unstable();
+                let list: Vec<String> = list.iter().map(|name| format!("`{name}`")).collect();
+                let message = format!(
+                    "the paths of the fork `{name}` end in several joins: {}",
+                    list.join(", ")
+                );
+                let finding = Diagnostic::new(&FORK_WITH_SEVERAL_JOINS, place, message);
+                joins.iter().fold(finding, |finding, join| {
+                    finding.note(self.place(*join), "some paths end here")
+                })
+            }
+            "E0758" => Diagnostic::new(
+                &JOIN_OF_SEVERAL_FORKS,
+                place,
+                format!("the join `{name}` is reached from the forks `{other}` and `{inside}`"),
+            )
+            .note(self.place(fault.other), "one fork is here")
+            .note(fault.fork.map_or(place, |fork| self.place(fork)), "the other is here")
+            .help("each fork needs a join of its own"),
+            "E0737" => {
+                let exits = self.workflow.exits(self.ids[fault.node as usize]);
+                let exit = exits.iter().find(|exit| exit.target.text == other);
+                let finding = Diagnostic::new(
+                    &END_INSIDE_FORK,
+                    exit.map_or(place, |exit| exit.target.span),
+                    match name == inside {
+                        true => {
+                            format!("the fork `{name}` leads to `{other}` before its paths meet")
+                        }
+                        false => format!("`{name}` leads to `{other}` inside the fork `{inside}`"),
+                    },
+                );
+                match fault.fork {
+                    Some(fork) if fork != fault.node => {
+                        finding.note(self.place(fork), "the fork is here")
+                    }
+                    _ => finding,
+                }
+            }
+            "E0744" => {
+                let exits = self.workflow.exits(self.ids[fault.node as usize]);
+                let mut paths = exits.iter().filter(|exit| exit.target.text == other);
+                let (first, second) = (paths.next(), paths.next());
+                let mut finding = Diagnostic::new(
+                    &FORK_PATH_REPEATED,
+                    second.map_or(place, |path| path.target.span),
+                    format!("`{name}` starts `{other}` twice"),
+                );
+                if let Some(first) = first {
+                    finding = finding.note(first.target.span, "the first is here");
+                }
+                finding
+            }
+            _ => Diagnostic::new(
+                &NODE_REACHED_TWICE_IN_PARALLEL,
+                place,
+                format!("two ways lead to `{name}` and nothing decides between them"),
+            )
+            .help("let the paths meet in a join first"),
+        }
+    }
+}
