@@ -12,6 +12,7 @@ pub mod findings;
 pub mod kinds;
 mod retry;
 mod schema;
+mod submit;
 mod walk;
 mod workflow;
 mod xml;
@@ -22,6 +23,7 @@ use schema::Sets;
 use walk::{Memory, Refusal};
 use xml::Stop;
 
+pub use submit::Submission;
 pub use workflow::Properties;
 
 /// The server whose answer is wanted.
@@ -263,7 +265,37 @@ impl<'a> Definition<'a> {
         let (outcome, slow) = self.graph(reading, conditions);
         let refused =
             |refusal: Refusal| Rejected { code: refusal.code, subject: refusal.names, at: None };
-        Answer { rejected: outcome.err().map(refused), slow, uncertain: Vec::new() }
+        let rejected = outcome.err().map(refused);
+        let missing = |rejected: &Rejected| match rejected.code {
+            "E0738" => rejected.subject.clone(),
+            "E0703" if rejected.subject.first().is_some_and(|kind| kind == "variable") => {
+                rejected.subject[1..].to_vec()
+            }
+            _ => Vec::new(),
+        };
+        let uncertain = rejected.as_ref().map(missing).unwrap_or_default();
+        Answer { rejected, slow, uncertain }
+    }
+
+    /// What a submission with these properties meets, from its first check to its last.
+    pub fn submit(&self, submission: &Submission) -> Answer {
+        if let Err(refused) = submission.before() {
+            return rejected(refused);
+        }
+        let conditions = Conditions {
+            properties: submission.merged(),
+            bind: false,
+            no_fork_join: submission.no_fork_join(),
+        };
+        let answer = self.parse(&conditions);
+        let root = self.reading.as_ref().and_then(|reading| reading.document.root());
+        let (None, Some(root)) = (&answer.rejected, root) else { return answer };
+        let mut properties = conditions.properties;
+        // The defaults of formal parameters are properties by now.
+        let taken = workflow::parameters(root, &mut properties, false);
+        debug_assert!(taken.is_ok(), "the parser has taken them");
+        let after = submission.after(root, &properties, self.rules.target);
+        Answer { slow: answer.slow, ..after }
     }
 
     fn graph(&self, reading: &Reading<'a>, conditions: &Conditions) -> (Result<(), Refusal>, bool) {
@@ -287,6 +319,27 @@ impl<'a> Definition<'a> {
     }
 }
 
+/// The answers that a report shows.
+#[derive(Clone, Debug, Default)]
+pub struct Verdicts {
+    /// The structure alone: what a submission answers when every declared parameter is given.
+    pub structure: Answer,
+    /// What `oozie validate` answers.
+    pub validate: Answer,
+    /// What the submission at hand answers.
+    pub submit: Answer,
+}
+
+/// All answers to one workflow.
+pub fn workflow(text: &str, rules: Rules<'_>, submission: &Submission) -> Verdicts {
+    let definition = Definition::workflow(text, rules);
+    Verdicts {
+        structure: definition.parse(&Conditions::bound()),
+        validate: definition.validate(),
+        submit: definition.submit(submission),
+    }
+}
+
 fn rejected(rejected: Rejected) -> Answer {
     Answer { rejected: Some(rejected), ..Answer::default() }
 }
@@ -302,5 +355,84 @@ fn schema_stage(fault: &Fault, external: &'static str) -> Rejected {
                 .collect(),
             at: Some(*at as u32),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w-${who}'><parameters><property>\
+        <name>who</name></property></parameters><start to='e'/><end name='e'/></workflow-app>";
+
+    fn submit(text: &str, properties: &[(&str, &str)], defaults: &[(&str, &str)]) -> String {
+        let language = Language::default();
+        let owned = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let mut properties: Properties = owned(properties);
+        properties.insert("user.name".to_owned(), "tester".to_owned());
+        let submission = Submission { properties, defaults: owned(defaults), needs_path: false };
+        let rules = Rules::new(Target::V5_2_1, &language);
+        match workflow(text, rules, &submission).submit.rejected {
+            Some(rejected) => format!("{} {}", rejected.code, rejected.subject.join(" ")),
+            None => "accepted".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_submission_meets_more_than_the_parser() {
+        assert_eq!(submit(PLAIN, &[], &[]), "E0738 who");
+        assert_eq!(submit(PLAIN, &[("who", "me")], &[]), "accepted");
+        assert_eq!(submit(PLAIN, &[], &[("who", "me")]), "accepted");
+        assert_eq!(submit(PLAIN, &[("who", "me"), ("DAYS", "7")], &[]), "E0803 E0808 DAYS");
+        assert_eq!(submit(PLAIN, &[("who", "me")], &[("user.name", "x")]), "E0803 E0808 user.name");
+        assert_eq!(submit(PLAIN, &[("who", "${who}")], &[]), "E0803 IllegalStateException who");
+        let unnamed = PLAIN.replace("<name>who<", "<name>other<");
+        assert_eq!(submit(&unnamed, &[("other", "x")], &[]), "E0803 EL_ERROR who");
+    }
+
+    #[test]
+    fn sla_blocks_are_evaluated_and_held_against_a_stricter_schema() {
+        let block = |percentage: &str| {
+            let leaf = |name: &str| format!("<{name}>1</{name}>");
+            let before =
+                ["app-name", "nominal-time", "should-start", "should-end"].map(leaf).concat();
+            let contacts =
+                ["alert-contact", "dev-contact", "qa-contact", "se-contact"].map(leaf).concat();
+            format!(
+                "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='e'/><end name='e'/>\
+                 <info xmlns='uri:oozie:sla:0.1'>{before}{contacts}\
+                 <alert-percentage>{percentage}</alert-percentage></info></workflow-app>"
+            )
+        };
+        assert_eq!(submit(&block("${p}"), &[("p", "80")], &[]), "accepted");
+        assert_eq!(submit(&block("${p}"), &[("p", "180")], &[]), "E0803 E1004 alert-percentage");
+        assert_eq!(submit(&block("${p}"), &[], &[]), "E0803 E1004 p");
+    }
+
+    #[test]
+    fn the_walk_is_answered_where_the_server_would_not_come_back() {
+        let mut text = String::from(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='f'/>\
+             <fork name='f'><path start='d0'/><path start='b'/></fork>",
+        );
+        let action = |name: &str, to: &str| {
+            format!("<action name='{name}'><fs/><ok to='{to}'/><error to='k'/></action>")
+        };
+        for rung in 0..40 {
+            text += &format!(
+                "<decision name='d{rung}'><switch><case to='l{rung}'>x</case><default to='r{rung}'/></switch></decision>"
+            );
+            let next = if rung == 39 { "j".to_owned() } else { format!("d{}", rung + 1) };
+            text += &action(&format!("l{rung}"), &next);
+            text += &action(&format!("r{rung}"), &next);
+        }
+        text += &action("b", "j");
+        text += "<join name='j' to='e'/><kill name='k'><message>m</message></kill><end name='e'/></workflow-app>";
+        let language = Language::default();
+        let definition = Definition::workflow(&text, Rules::new(Target::V5_2_1, &language));
+        let answer = definition.parse(&Conditions::bound());
+        assert!(answer.slow && answer.rejected.is_none(), "{answer:?}");
     }
 }

@@ -1,0 +1,167 @@
+//! What else a submission checks: the properties of the job before the definition is parsed, and the expressions that
+//! are evaluated after.
+//!
+//! Whatever goes wrong outside the parser reaches the client as E0803 with another code inside its text; that code is
+//! the first of the names here.
+
+use ankus_runtime::configuration::substitute;
+use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
+
+use super::document::Element;
+use super::{Answer, Properties, Rejected, Target};
+
+/// What a job is submitted with.
+#[derive(Clone, Debug, Default)]
+pub struct Submission {
+    /// The properties of the job, as given.
+    pub properties: Properties,
+    /// Those of `config-default.xml` beside the definition.
+    pub defaults: Properties,
+    /// Refuses a job whose properties name no application. Leave it off where nobody gave any properties: the path is
+    /// that of the definition then.
+    pub needs_path: bool,
+}
+
+/// Properties named like a constant of the language.
+const RESERVED: [&str; 14] = [
+    "DAYS",
+    "HOURS",
+    "MINUTES",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+];
+
+/// Properties that defaults may not set.
+const IDENTITY: [&str; 2] = ["user.name", "mapreduce.job.user.name"];
+
+impl Submission {
+    /// The properties with the defaults below them.
+    pub(super) fn merged(&self) -> Properties {
+        let mut merged = self.defaults.clone();
+        merged.extend(self.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
+        merged
+    }
+
+    /// Whether the check of forks and joins is switched off.
+    pub(super) fn no_fork_join(&self) -> bool {
+        let value = self.merged();
+        let value = value.get("oozie.wf.validate.ForkJoin").map(|value| value.trim());
+        value.is_some_and(|value| value.eq_ignore_ascii_case("false"))
+    }
+
+    /// The checks before the definition is read.
+    pub(super) fn before(&self) -> Result<(), Rejected> {
+        let has = |name: &str| self.properties.contains_key(name);
+        if !has("user.name") {
+            return Err(Rejected::new("E0401", ["user.name"], None));
+        }
+        if self.needs_path && !has("oozie.wf.application.path") {
+            let code = if has("oozie.libpath") { "E0401" } else { "E0405" };
+            return Err(Rejected::new(code, ["oozie.wf.application.path"], None));
+        }
+        let forbidden =
+            |name: &&String| RESERVED.contains(&name.as_str()) || IDENTITY.contains(&name.as_str());
+        match self.defaults.keys().find(forbidden) {
+            Some(name) => Err(Rejected::new("E0803", ["E0808", name], None)),
+            None => Ok(()),
+        }
+    }
+
+    /// The checks behind the parser.
+    pub(super) fn after(
+        &self,
+        root: Element<'_, '_>,
+        merged: &Properties,
+        target: Target,
+    ) -> Answer {
+        if let Some(name) = self.properties.keys().find(|name| RESERVED.contains(&name.as_str())) {
+            return super::rejected(Rejected::new("E0803", ["E0808", name], None));
+        }
+        let mut resolved = Properties::new();
+        for (name, value) in merged {
+            match substitute(value, |name| merged.get(name).map(|value| value.as_str().into())) {
+                Ok(value) => resolved.insert(name.clone(), value.into_owned()),
+                Err(_) => {
+                    let names = ["IllegalStateException", name];
+                    return super::rejected(Rejected::new("E0803", names, None));
+                }
+            };
+        }
+        let name = root.attribute("name").unwrap_or_default();
+        if let Err(answer) = evaluate(name, "EL_ERROR", Phase::JobSubmit, &resolved, target) {
+            return answer;
+        }
+        let actions = root.children().filter(|child| child.name() == "action");
+        let blocks = actions.chain([root]).flat_map(|parent| parent.children());
+        for block in blocks.filter(|child| child.namespace().starts_with("uri:oozie:sla:")) {
+            if let Err(answer) = sla(block, &resolved, target) {
+                return answer;
+            }
+        }
+        Answer::default()
+    }
+}
+
+/// An SLA block, evaluated and then held against the stricter schema that the server has for evaluated ones.
+fn sla(block: Element<'_, '_>, resolved: &Properties, target: Target) -> Result<(), Answer> {
+    for child in block.children() {
+        let text = evaluate(&child.text(), "E1004", Phase::WorkflowSla, resolved, target)?;
+        if block.namespace() != "uri:oozie:sla:0.1" {
+            continue;
+        }
+        let valid = match child.name() {
+            "alert-frequency" => {
+                matches!(text.as_str(), "NONE" | "LAST_HOUR" | "LAST_DAY" | "LAST_MONTH")
+            }
+            "alert-percentage" => {
+                text.trim().parse::<i64>().is_ok_and(|percent| (0..=100).contains(&percent))
+            }
+            _ => true,
+        };
+        if !valid {
+            let names = ["E1004", child.name()];
+            return Err(super::rejected(Rejected::new("E0803", names, None)));
+        }
+    }
+    Ok(())
+}
+
+struct Resolved<'p>(&'p Properties, Phase);
+
+impl Scope for Resolved<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        self.1.admit(name, self.0.get(name)?).map(Value::text)
+    }
+}
+
+fn evaluate(
+    text: &str,
+    inner: &'static str,
+    phase: Phase,
+    resolved: &Properties,
+    target: Target,
+) -> Result<String, Answer> {
+    if !text.contains(['$', '#']) {
+        return Ok(text.to_owned());
+    }
+    let template = Template::compile(text, phase, Dialect::of_target(target.name()));
+    let failure = match template.text(&Resolved(resolved, phase)) {
+        Ok(value) => return Ok(value.into_owned()),
+        Err(failure) => failure,
+    };
+    let name = failure.name.clone().unwrap_or_else(|| text.to_owned());
+    let mut answer = super::rejected(Rejected::new("E0803", [inner, &name], None));
+    if failure.reason == Reason::UnknownVariable {
+        answer.uncertain.push(name);
+    }
+    Err(answer)
+}
