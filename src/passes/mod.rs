@@ -2,8 +2,9 @@
 //!
 //! Each pass is a function with one input and one output, and reports where a fact is a fault; users cannot switch a
 //! pass off. In order: [`names`] binds transitions to nodes, [`reach`] says what a run can get to and where it would
-//! go round in circles.
+//! go round in circles, [`expressions`] reads, places and types every expression.
 
+pub mod expressions;
 pub mod names;
 pub mod reach;
 
@@ -11,5 +12,5 @@ use crate::diag::Kind;
 
 /// Every kind of finding that passes report.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
-    [names::KINDS, reach::KINDS].into_iter().flatten().copied()
+    [names::KINDS, reach::KINDS, expressions::KINDS].into_iter().flatten().copied()
 }

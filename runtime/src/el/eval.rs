@@ -871,3 +871,42 @@ fn is_class(name: &str) -> bool {
             | "NoClassDefFoundError"
     )
 }
+
+/// What an operator makes of two values; nothing where it fails. For folding.
+pub fn fold_binary(
+    operator: Binary,
+    left: &Value<'_>,
+    right: &Value<'_>,
+    dialect: Dialect,
+) -> Option<Value<'static>> {
+    match operator {
+        Binary::Equal => value::equal(left, right, dialect).ok().map(Value::Boolean),
+        Binary::NotEqual => {
+            value::equal(left, right, dialect).ok().map(|same| Value::Boolean(!same))
+        }
+        Binary::Concatenate => {
+            let mut text = left.to_text().into_owned();
+            right.write(&mut text);
+            Some(Value::String(Cow::Owned(text)))
+        }
+        operator if operator.is_arithmetic() => {
+            value::arithmetic(operator, left, right, dialect).ok()
+        }
+        operator => value::ordered(operator, left, right, dialect).ok().map(Value::Boolean),
+    }
+}
+
+/// What unary minus makes of a value; nothing where it fails. For folding.
+pub fn fold_negation(value: &Value<'_>, dialect: Dialect) -> Option<Value<'static>> {
+    value::negate(value, dialect).ok()
+}
+
+/// What `empty` makes of a value. For folding.
+pub fn fold_empty(value: &Value<'_>) -> bool {
+    value::is_empty(value)
+}
+
+/// Whether a value can be an integer parameter of a function. For checking.
+pub fn takes_integer(value: &Value<'_>) -> Option<i32> {
+    value.to_int().ok()
+}

@@ -42,7 +42,9 @@ pub mod xml;
 
 use serde::{Deserialize, Serialize};
 
-pub use eval::{Effects, EndOf, Lambda, Unit};
+pub use eval::{
+    Effects, EndOf, Lambda, Unit, fold_binary, fold_empty, fold_negation, takes_integer,
+};
 pub use failure::{Failure, Reason};
 pub use functions::{Function, SiteFunction};
 pub use phase::{Phase, Phases, is_identifier};

@@ -1,0 +1,549 @@
+//! What expressions ask of other actions: whether they are there, can have run, capture their output, and print that key.
+//!
+//! Whether an action has run where an expression is evaluated is a question about paths from the start. A join is entered
+//! when every branch of its fork has come, so an action in one branch has run behind the join on every path.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use ankus_runtime::el::Piece;
+use ankus_runtime::el::tree::{Op, Target};
+
+use super::kinds::*;
+use super::types::{Origin, infer};
+use super::{Expression, Facts, Input, nearest};
+use crate::diag::{Diagnostic, Fix};
+use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
+use crate::source::Span;
+
+/// Workflows beyond that size are not searched for paths.
+const MOST_NODES: usize = 5_000;
+
+/// A question about an action.
+struct Question {
+    /// The action.
+    action: String,
+    /// Where its name stands.
+    span: Span,
+    /// The function.
+    function: String,
+    /// The key of `wf:actionData`, with its place.
+    key: Option<(String, Span)>,
+    /// The node in which the question stands.
+    node: Option<String>,
+}
+
+pub(super) fn check(
+    all: &[Expression<'_>],
+    workflow: &Workflow<'_>,
+    input: &Input<'_, '_>,
+    facts: &Facts<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let questions = questions(all, facts);
+    if questions.is_empty() {
+        return;
+    }
+    let mut by_name: HashMap<&str, NodeId> = HashMap::new();
+    for (id, node) in workflow.nodes() {
+        by_name.entry(node.name.text.as_ref()).or_insert(id);
+    }
+    let mut paths = Paths::new(workflow, &by_name);
+    for question in &questions {
+        let Some(id) = by_name.get(question.action.as_str()).copied() else {
+            let message = format!("no node is named `{}`", question.action);
+            let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message);
+            let actions = workflow.actions().map(|(_, node, _)| node.name.text.as_ref());
+            if let Some(near) = nearest(&question.action, actions) {
+                finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
+                    format!("Ask `{near}`"),
+                    question.span,
+                    near,
+                ));
+            }
+            out.push(finding);
+            continue;
+        };
+        let node = workflow.node(id);
+        if node.shape != Shape::Action && question.function != "wf:transition" {
+            let message = format!("`{}` is a {} and no action", question.action, node.shape.name());
+            out.push(
+                Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
+                    .note(node.name.span, "defined here"),
+            );
+            continue;
+        }
+        if let Some(here) = question.node.as_deref().and_then(|name| by_name.get(name).copied()) {
+            order(question, id, here, workflow, &mut paths, out);
+        }
+        let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
+            continue;
+        };
+        match question.function.as_str() {
+            "wf:actionData" => captured(question, node.name.span, body, input, out),
+            "hadoop:counters" => counters(question, node.name.span, body, out),
+            _ => {}
+        }
+    }
+}
+
+fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for Expression { place, template } in all {
+        for piece in template.pieces() {
+            let Piece::Expression { first, last, .. } = *piece else { continue };
+            infer(template, first, last, facts, &facts.site, &mut |visit| {
+                match visit.node.op {
+                    Op::Call { target: Target::Table(_), .. } => {
+                        let function = template.call_name(&visit.node).into_owned();
+                        let asks = matches!(
+                            function.as_str(),
+                            "wf:actionData"
+                                | "wf:actionExternalId"
+                                | "wf:actionExternalStatus"
+                                | "wf:actionTrackerUri"
+                                | "wf:errorCode"
+                                | "wf:errorMessage"
+                                | "wf:transition"
+                                | "hadoop:counters"
+                        );
+                        let [argument] = visit.operands else { return };
+                        let Some(ankus_runtime::el::Value::String(action)) = &argument.constant
+                        else {
+                            return;
+                        };
+                        if !asks || argument.origin != Origin::Literal {
+                            return;
+                        }
+                        questions.push(Question {
+                            action: action.to_string(),
+                            span: place.span(argument.start + 1, argument.end - 1),
+                            function,
+                            key: None,
+                            node: place.node.clone(),
+                        });
+                    }
+                    Op::Dot | Op::Bracket => {
+                        let Origin::ActionData(Some(action), Some(key)) = &visit.result.origin
+                        else {
+                            return;
+                        };
+                        let (start, end) = match visit.node.op {
+                            Op::Dot => (visit.node.start, visit.node.end),
+                            _ => {
+                                let key = &visit.operands[1];
+                                if key.origin != Origin::Literal {
+                                    return;
+                                }
+                                (key.start + 1, key.end - 1)
+                            }
+                        };
+                        let span = place.span(start, end);
+                        // The question of the call itself is the last one asked about that action.
+                        if let Some(question) =
+                            questions.iter_mut().rev().find(|question| question.action == *action)
+                        {
+                            question.key.get_or_insert((key.clone(), span));
+                        }
+                    }
+                    _ => {}
+                }
+            });
+        }
+    }
+    questions
+}
+
+/// Whether the action can have run, and has run, where it is asked about.
+fn order(
+    question: &Question,
+    action: NodeId,
+    here: NodeId,
+    workflow: &Workflow<'_>,
+    paths: &mut Paths<'_, '_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    if workflow.nodes.len() > MOST_NODES || !paths.from_start().contains(&here) {
+        // A node that nothing reaches has no past.
+        return;
+    }
+    let asked = workflow.node(action);
+    if !paths.leads(action, here) {
+        if paths.beside(action, here) {
+            let message = format!("`{}` runs beside this, and may not have ended", question.action);
+            out.push(
+                Diagnostic::new(&ACTION_ON_SOME_PATHS, question.span, message)
+                    .note(asked.name.span, "the action is here"),
+            );
+            return;
+        }
+        let message = if action == here {
+            format!("`{}` has not ended while its own expressions are evaluated", question.action)
+        } else {
+            format!("`{}` cannot have run when this is evaluated", question.action)
+        };
+        out.push(
+            Diagnostic::new(&ACTION_NOT_YET_RUN, question.span, message)
+                .note(asked.name.span, "the action is here")
+                .help("what it asks for is always empty: ask behind the action"),
+        );
+    } else if paths.avoids(action, here) {
+        let message =
+            format!("`{}` has run on some paths that lead here, but not on all", question.action);
+        out.push(
+            Diagnostic::new(&ACTION_ON_SOME_PATHS, question.span, message)
+                .note(asked.name.span, "the action is here"),
+        );
+    }
+}
+
+/// Paths through a workflow.
+struct Paths<'p, 'a> {
+    workflow: &'p Workflow<'a>,
+    next: Vec<Vec<NodeId>>,
+    reached: HashMap<NodeId, HashSet<NodeId>>,
+}
+
+impl<'p, 'a> Paths<'p, 'a> {
+    fn new(workflow: &'p Workflow<'a>, by_name: &HashMap<&str, NodeId>) -> Paths<'p, 'a> {
+        let next = workflow
+            .nodes()
+            .map(|(id, _)| {
+                workflow
+                    .exits(id)
+                    .iter()
+                    .filter_map(|exit| by_name.get(exit.target.text.as_ref()).copied())
+                    .collect()
+            })
+            .collect();
+        Paths { workflow, next, reached: HashMap::new() }
+    }
+
+    /// Everything behind a node.
+    fn behind(&mut self, from: NodeId) -> &HashSet<NodeId> {
+        let next = &self.next;
+        self.reached.entry(from).or_insert_with(|| {
+            let mut reached = HashSet::new();
+            let mut open = next[from.index()].clone();
+            while let Some(node) = open.pop() {
+                if reached.insert(node) {
+                    open.extend(&next[node.index()]);
+                }
+            }
+            reached
+        })
+    }
+
+    fn from_start(&mut self) -> HashSet<NodeId> {
+        let Some(start) = self.workflow.start() else { return HashSet::new() };
+        let mut reached = self.behind(start).clone();
+        reached.insert(start);
+        reached
+    }
+
+    fn leads(&mut self, from: NodeId, to: NodeId) -> bool {
+        self.behind(from).contains(&to)
+    }
+
+    /// Whether both can run at the same time: a fork leads to both by different paths.
+    fn beside(&mut self, one: NodeId, other: NodeId) -> bool {
+        if one == other || self.leads(other, one) {
+            return false;
+        }
+        let forks: Vec<NodeId> = self
+            .workflow
+            .nodes()
+            .filter(|(_, node)| node.shape == Shape::Fork)
+            .map(|(id, _)| id)
+            .collect();
+        forks.into_iter().any(|fork| {
+            let paths = self.next[fork.index()].clone();
+            let to = |paths: &mut Paths<'_, '_>, path: NodeId, node: NodeId| {
+                path == node || paths.leads(path, node)
+            };
+            paths.iter().any(|first| {
+                to(self, *first, one)
+                    && paths.iter().any(|second| second != first && to(self, *second, other))
+            })
+        })
+    }
+
+    /// Whether a run can come to `here` without `action`. A join is entered over all branches of a fork.
+    fn avoids(&mut self, action: NodeId, here: NodeId) -> bool {
+        let Some(start) = self.workflow.start() else { return false };
+        let mut reached: HashSet<NodeId> = HashSet::new();
+        let mut open = vec![start];
+        let mut forks = Vec::new();
+        loop {
+            while let Some(node) = open.pop() {
+                if node == action || !reached.insert(node) {
+                    continue;
+                }
+                if node == here {
+                    return true;
+                }
+                if self.workflow.node(node).shape == Shape::Fork {
+                    forks.push(node);
+                }
+                for next in &self.next[node.index()] {
+                    if self.workflow.node(*next).shape != Shape::Join {
+                        open.push(*next);
+                    }
+                }
+            }
+            // A join opens when some fork reaches it over every path without the action.
+            let joins: BTreeSet<NodeId> = reached
+                .iter()
+                .flat_map(|node| &self.next[node.index()])
+                .filter(|next| {
+                    self.workflow.node(**next).shape == Shape::Join && !reached.contains(next)
+                })
+                .copied()
+                .collect();
+            for join in joins {
+                let full = |paths: &Paths<'_, '_>, fork: NodeId| {
+                    let branches = &paths.next[fork.index()];
+                    !branches.is_empty()
+                        && branches
+                            .iter()
+                            .all(|branch| paths.reaches_without(*branch, join, action))
+                };
+                let opened = forks.iter().any(|fork| full(self, *fork));
+                // A join that belongs to no fork is entered by whoever comes.
+                let orphan = !forks.iter().any(|fork| {
+                    self.next[fork.index()].iter().all(|branch| {
+                        *branch == join || self.reaches_without(*branch, join, NodeId(u32::MAX))
+                    })
+                });
+                if opened || orphan {
+                    open.push(join);
+                }
+            }
+            if open.is_empty() {
+                return false;
+            }
+        }
+    }
+
+    fn reaches_without(&self, from: NodeId, to: NodeId, without: NodeId) -> bool {
+        let mut seen = HashSet::new();
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            if node == to {
+                return true;
+            }
+            if node != without && seen.insert(node) {
+                open.extend(&self.next[node.index()]);
+            }
+        }
+        false
+    }
+}
+
+/// Types of action whose output can be captured with an element of their own.
+fn captures(body: &Body<'_>) -> Option<bool> {
+    match body.kind.as_ref() {
+        "shell" | "java" | "ssh" | "spark" | "distcp" => Some(body.capture_output.is_some()),
+        // They always leave the ids of their jobs, and nothing else.
+        "map-reduce" | "pig" | "hive" | "hive2" | "sqoop" => None,
+        "fs" | "email" | "git" => Some(false),
+        _ => None,
+    }
+}
+
+fn captured(
+    question: &Question,
+    name: Span,
+    body: &Body<'_>,
+    input: &Input<'_, '_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    if captures(body) == Some(false) {
+        let message =
+            format!("`{}` does not capture its output, so there is none", question.action);
+        let mut finding = Diagnostic::new(&WITHOUT_CAPTURE, question.span, message)
+            .note(name, "the action is here");
+        finding = match body.kind.as_ref() {
+            kind @ ("fs" | "email" | "git") => {
+                finding.help(format!("an action of type `{kind}` has no output"))
+            }
+            kind => {
+                let finding = finding.help("add <capture-output/> as its last element");
+                match end_of_content(input, body)
+                    .filter(|_| matches!(kind, "shell" | "java" | "ssh"))
+                {
+                    Some((at, indent)) => finding.fix(Fix::safe(
+                        "Capture the output",
+                        Span::at(at),
+                        format!("{indent}<capture-output/>"),
+                    )),
+                    None => finding,
+                }
+            }
+        };
+        out.push(finding);
+        return;
+    }
+    let (Some((key, span)), Some(printed)) = (&question.key, printed_keys(body, input)) else {
+        return;
+    };
+    let (script, keys) = printed;
+    if keys.iter().any(|known| known == key) || key == "hadoopJobs" {
+        return;
+    }
+    let message = format!("`{script}` prints no key `{key}`");
+    let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message);
+    finding = match nearest(key, keys.iter().map(String::as_str)) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help(format!("it prints {}", keys.join(", "))),
+    };
+    out.push(finding);
+}
+
+/// Where an element would be added as the last one, with the blanks before it.
+fn end_of_content(input: &Input<'_, '_>, body: &Body<'_>) -> Option<(usize, String)> {
+    let element = input.tree.element(body.element)?;
+    let last = element.elements().last()?;
+    let first = element.elements().next()?;
+    let text = input.tree.text();
+    let before = &text[..first.span().start as usize];
+    let blanks = before.len() - before.trim_end_matches([' ', '\t', '\r', '\n']).len();
+    let indent = before[before.len() - blanks..].to_owned();
+    Some((last.span().end as usize, indent))
+}
+
+fn counters(question: &Question, name: Span, body: &Body<'_>, out: &mut Vec<Diagnostic>) {
+    let written = |setting: &str| {
+        body.configuration.iter().any(|property| {
+            property.name.as_str() == setting
+                && property.value.as_ref().is_none_or(|value| value.as_str() != "false")
+        })
+    };
+    let has = match body.kind.as_ref() {
+        "map-reduce" | "sqoop" => true,
+        "pig" => written("oozie.action.external.stats.write"),
+        _ => false,
+    };
+    if has {
+        return;
+    }
+    let message = format!("an action of type `{}` has no counters", body.kind);
+    let mut finding =
+        Diagnostic::new(&COUNTERS, question.span, message).note(name, "the action is here");
+    if body.kind == "pig" {
+        finding =
+            finding.help("set oozie.action.external.stats.write to true in its configuration");
+    }
+    out.push(finding);
+}
+
+/// The keys that the script of a shell action prints, where the script ships with the application and all it prints is
+/// plain to see.
+fn printed_keys(body: &Body<'_>, input: &Input<'_, '_>) -> Option<(String, Vec<String>)> {
+    let Details::Shell { exec, .. } = &body.details else { return None };
+    let exec = exec.as_ref()?.known()?;
+    let shipped = body.files.iter().filter_map(|file| file.known()).find_map(|file| {
+        let (path, link) = file.split_once('#').unwrap_or((file, ""));
+        let name = path.rsplit('/').next().unwrap_or(path);
+        (exec == link || exec == name || exec == path).then(|| path.to_owned())
+    });
+    let path = shipped.unwrap_or_else(|| exec.to_owned());
+    if path.contains("${") || path.contains("://") || path.starts_with('/') {
+        return None;
+    }
+    let text = (input.shipped)(&path).or_else(|| (input.shipped)(&format!("lib/{path}")))?;
+    let keys = keys_of_script(&text)?;
+    Some((path, keys))
+}
+
+/// Keys of a shell script whose every output is an `echo` or `printf` of `key=value`, if that is plain to see.
+fn keys_of_script(text: &str) -> Option<Vec<String>> {
+    let first = text.lines().next()?;
+    if !first.starts_with("#!") || !first.contains("sh") {
+        return None;
+    }
+    let mut keys: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with('#') || line.is_empty() {
+            continue;
+        }
+        let words =
+            |rest: &str| rest.trim_start().trim_start_matches("-e ").trim_start().to_owned();
+        let printed = if let Some(rest) = line.strip_prefix("echo ") {
+            words(rest)
+        } else if let Some(rest) = line.strip_prefix("printf ") {
+            words(rest)
+        } else if line.contains("echo ") || line.contains("printf ") || line.contains("cat ") {
+            // Output that is not at the beginning of a line: anything may be printed.
+            return None;
+        } else if is_silent(line) {
+            continue;
+        } else {
+            return None;
+        };
+        if printed.contains('>') && (printed.contains(">&2") || printed.contains("> /")) {
+            continue;
+        }
+        let text = printed.trim_start_matches(['"', '\'']);
+        let (key, _) = text.split_once('=')?;
+        if key.is_empty()
+            || !key
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        {
+            return None;
+        }
+        keys.push(key.to_owned());
+    }
+    (!keys.is_empty()).then_some(keys)
+}
+
+/// Lines of a script that print nothing.
+fn is_silent(line: &str) -> bool {
+    let assignment = line.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    let word = line.split([' ', ';']).next().unwrap_or(line);
+    assignment
+        || matches!(
+            word,
+            "set"
+                | "if"
+                | "then"
+                | "else"
+                | "fi"
+                | "elif"
+                | "for"
+                | "do"
+                | "done"
+                | "while"
+                | "exit"
+                | "export"
+                | "return"
+                | "shift"
+                | "cd"
+                | "sleep"
+                | "case"
+                | "esac"
+                | "{"
+                | "}"
+                | "local"
+                | "test"
+                | "["
+        )
+        || line.ends_with(">/dev/null")
+        || line.ends_with("> /dev/null 2>&1")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::keys_of_script;
+
+    #[test]
+    fn keys_are_read_only_from_plain_scripts() {
+        let plain = "#!/bin/sh\nset -e\nn=$(wc -l < in)\necho \"count=$n\"\necho day=today\n";
+        assert_eq!(keys_of_script(plain), Some(vec!["count".to_owned(), "day".to_owned()]));
+        assert_eq!(keys_of_script("#!/bin/sh\n./other\necho a=1\n"), None);
+        assert_eq!(keys_of_script("#!/usr/bin/env python\nprint('a=1')\n"), None);
+    }
+}

@@ -1,0 +1,918 @@
+//! Findings in one text: its syntax, its functions, its types.
+
+use ankus_runtime::el::functions::{self, Takes};
+use ankus_runtime::el::tree::{Binary, Node, Op, Target};
+use ankus_runtime::el::{Fault, Phase, Piece, SyntaxError, Template, Value, takes_integer};
+
+use super::kinds::*;
+use super::place::{Place, Role};
+use super::types::{Origin, Type, Typed, Visit, infer};
+use super::{Facts, nearest};
+use crate::diag::{Diagnostic, Fix};
+use crate::source::Span;
+
+/// Names that shells and other tools put into `${…}` and that are hardly ever properties of a job.
+const ENVIRONMENT: [&str; 12] = [
+    "HOME",
+    "PATH",
+    "USER",
+    "PWD",
+    "SHELL",
+    "HOSTNAME",
+    "LANG",
+    "JAVA_HOME",
+    "HADOOP_HOME",
+    "HADOOP_CONF_DIR",
+    "CLASSPATH",
+    "TMPDIR",
+];
+/// Namespaces of other languages' placeholders.
+const FOREIGN: [&str; 8] =
+    ["hiveconf", "hivevar", "env", "system", "sys", "ENV", "maven", "spring"];
+/// Constants of URI templates.
+const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
+
+/// One text under examination.
+pub(super) struct Examination<'e, 'a> {
+    pub(super) place: &'e Place<'a>,
+    pub(super) template: &'e Template,
+    pub(super) facts: &'e Facts<'e>,
+    pub(super) out: &'e mut Vec<Diagnostic>,
+}
+
+impl Examination<'_, '_> {
+    fn span(&self, start: u32, end: u32) -> Span {
+        self.place.span(start, end)
+    }
+
+    fn text(&self, start: u32, end: u32) -> &str {
+        self.template.span(start, end)
+    }
+
+    /// Everything that one text can show.
+    pub(super) fn all(mut self) {
+        let mut told: Vec<(u32, u32)> = Vec::new();
+        for piece in self.template.pieces() {
+            if let Piece::Expression { start, end, .. } = *piece
+                && self.form(start, end)
+            {
+                told.push((start, end));
+            }
+        }
+        for error in self.template.errors() {
+            if !told.iter().any(|(start, end)| *start <= error.start && error.start <= *end) {
+                self.syntax(error);
+            }
+        }
+        self.calls();
+        let template = self.template;
+        for piece in template.pieces() {
+            let Piece::Expression { start, end, first, last } = *piece else { continue };
+            if told.iter().any(|(from, to)| *from <= start && end <= *to) {
+                continue;
+            }
+            self.typed(first, last);
+        }
+        self.escaped(&told);
+        self.paths();
+        if self.place.role == Role::Predicate {
+            self.predicate();
+        }
+    }
+
+    /// What is written in a form of another language; answers whether that explains all that is wrong with it.
+    fn form(&mut self, start: u32, end: u32) -> bool {
+        let inner_end = if self.text(start, end).ends_with('}') { end - 1 } else { end };
+        let inner = self.template.span(start + 2, inner_end.max(start + 2));
+        let trimmed = inner.trim();
+        let broken =
+            self.template.errors().iter().any(|error| start <= error.start && error.start <= end);
+        // `${wf:conf(${key})}`
+        if broken && let Some((at, length, name)) = nested(inner) {
+            let from = start + 2 + at as u32;
+            let place = self.span(from, from + length as u32);
+            let finding = Diagnostic::new(&NESTED, place, "an expression cannot hold another one")
+                .help(format!("what stands in `${{…}}` is an expression already: write `{name}`"));
+            self.out.push(finding.fix(Fix::safe(format!("Write `{name}`"), place, name)));
+            return true;
+        }
+        if let Some((prefix, rest)) = trimmed.split_once(':')
+            && broken
+            && FOREIGN.contains(&prefix.trim())
+            && !rest.contains('(')
+        {
+            let place = self.span(start, end);
+            let message = format!("`${{{trimmed}}}` is a placeholder of another language");
+            self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+                "Oozie evaluates every `${…}` here: move the text into a file, or pass the value as a parameter",
+            ));
+            return true;
+        }
+        if broken && shell_default(trimmed) {
+            let place = self.span(start, end);
+            let message = format!("`${{{trimmed}}}` is an expansion of the shell");
+            self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+                "Oozie evaluates every `${…}` here: move the text into a script that the action runs",
+            ));
+            return true;
+        }
+        if !trimmed.is_empty()
+            && trimmed.bytes().all(|byte| byte.is_ascii_digit())
+            && trimmed.len() < 3
+            && self.place.role != Role::Predicate
+            && self.place.phase == Phase::Workflow
+        {
+            let place = self.span(start, end);
+            let message =
+                format!("`${{{trimmed}}}` is the number {trimmed} and no argument of a script");
+            self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+                "Oozie replaces it before any shell sees it: move the text into a script that the action runs",
+            ));
+            return true;
+        }
+        if ENVIRONMENT.contains(&trimmed) && !self.facts.may_have(trimmed) {
+            let place = self.span(start, end);
+            let message = format!(
+                "`${{{trimmed}}}` is a variable of the environment, which Oozie does not know"
+            );
+            self.out.push(
+                Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+                    "pass the value as a property of the job, or move the text into a script",
+                ),
+            );
+            return true;
+        }
+        if TIME.contains(&trimmed)
+            && self.place.phase != Phase::CoordinatorPlain
+            && !self.facts.may_have(trimmed)
+        {
+            let place = self.span(start, end);
+            let message =
+                format!("`${{{trimmed}}}` has a value only in the URI template of a dataset");
+            self.out.push(Diagnostic::new(&TIME_CONSTANT, place, message).help(
+                "let the coordinator pass it: ${coord:formatTime(coord:nominalTime(), 'yyyy')}",
+            ));
+            return true;
+        }
+        if let Some(name) = joined(trimmed, '-')
+            && !self.facts.is_subtraction(&name)
+            && inner == trimmed
+        {
+            let place = self.span(start, end);
+            let message = format!("`{name}` is read as a subtraction, for a name has no hyphen");
+            let finding = Diagnostic::new(&INVALID_VARIABLE_NAME, place, message);
+            self.out.push(self.as_property(finding, place, &name));
+            return true;
+        }
+        if !broken
+            && let Some(name) = joined(trimmed, '.')
+            && !self.facts.declares(&name)
+        {
+            let base = name.split('.').next().unwrap_or_default().to_owned();
+            let place = self.span(start, end);
+            let message = format!(
+                "`{name}` reads a property of the variable `{base}`, not the property `{name}` of the job"
+            );
+            let finding = Diagnostic::new(&DOTTED_VARIABLE, place, message);
+            self.out.push(self.as_property(finding, place, &name));
+            return true;
+        }
+        false
+    }
+
+    /// How to read a property whose name is no identifier, where that can be done.
+    fn as_property(&self, finding: Diagnostic, place: Span, name: &str) -> Diagnostic {
+        let function = match self.place.phase {
+            Phase::Workflow => "wf:conf",
+            Phase::BundleSubmit => "bundle:conf",
+            phase if functions::find("coord:conf", phase).is_some() => "coord:conf",
+            _ => return finding.help("give the property a name of letters, digits and `_`"),
+        };
+        let text = format!("${{{function}('{name}')}}");
+        let title = format!("Read the property with `{function}`");
+        // In an attribute in single quotes the text would end.
+        if self.place.attribute.is_some() {
+            return finding.help(format!("write {text}"));
+        }
+        finding.help(format!("write {text}")).fix(Fix::safe(title, place, text))
+    }
+
+    fn syntax(&mut self, error: &SyntaxError) {
+        let place = self.span(error.start, error.end.max(error.start));
+        let kind = if error.fault == Fault::Unterminated { &UNTERMINATED } else { &SYNTAX_ERROR };
+        let mut finding = Diagnostic::new(kind, place, error.message.clone());
+        if error.fault == Fault::Unterminated {
+            finding = finding.help("close it with `}`, or write `${'${'}` for the two characters");
+        }
+        if self.place.role == Role::Message {
+            finding = finding
+                .note(place, "the server evaluates this message only when the run is failing");
+        }
+        self.out.push(finding);
+    }
+
+    /// Functions that are not there, not here, or not so.
+    fn calls(&mut self) {
+        for node in self.template.nodes() {
+            let Op::Call { target, name_end, arguments } = node.op else { continue };
+            let name = self.template.call_name(node).into_owned();
+            let place = self.span(node.start, node.start + name_end);
+            match target {
+                Target::Arity => self.arity(node, &name, arguments),
+                Target::Unknown if functions::named(&name).next().is_some() => {
+                    self.out_of_place(&name, place, self.place.phase);
+                }
+                Target::Unknown => {
+                    let message = format!("no function is named `{name}`");
+                    let mut finding = Diagnostic::new(&UNKNOWN_FUNCTION, place, message);
+                    let known = functions::table()
+                        .iter()
+                        .filter(|function| function.phases().has(self.place.phase))
+                        .map(|function| function.name)
+                        .chain(self.facts.site.iter().map(|function| function.name.as_str()));
+                    if let Some(near) = nearest(&name, known) {
+                        finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
+                            format!("Call `{near}`"),
+                            place,
+                            near,
+                        ));
+                    }
+                    self.out.push(finding);
+                }
+                Target::Table(_) => {
+                    // A deferred text is evaluated again, where not every function is available.
+                    if let Some(later) = self.place.later
+                        && functions::find(&name, later).is_none()
+                        && functions::find(&name, self.place.phase)
+                            .is_some_and(|(_, function)| function.deferred.has(self.place.phase))
+                    {
+                        self.out_of_place(&name, place, later);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn out_of_place(&mut self, name: &str, place: Span, phase: Phase) {
+        let mut places: Vec<&str> = functions::named(name)
+            .flat_map(|function| function.phases().iter())
+            .map(Phase::place)
+            .collect();
+        places.sort_unstable();
+        places.dedup();
+        let here = if phase == self.place.phase { "" } else { ", when its action is created" };
+        let message = format!("`{name}` is not available in {}{here}", phase.place());
+        let help = format!("it can stand in {}", places.join("; "));
+        self.out.push(Diagnostic::new(&OUT_OF_PLACE, place, message).help(help));
+    }
+
+    fn arity(&mut self, node: &Node, name: &str, given: u32) {
+        let place = self.span(node.start, node.end);
+        let Some((_, function)) = functions::find(name, self.place.phase) else {
+            let message = format!("`{name}` has another number of parameters");
+            self.out.push(Diagnostic::new(&WRONG_ARITY, place, message));
+            return;
+        };
+        let mut finding = Diagnostic::new(&WRONG_ARITY, place, functions::arity_message(function));
+        if given == 0 && matches!(name, "wf:errorMessage" | "wf:errorCode") {
+            let text = format!("{name}(wf:lastErrorNode())");
+            finding = finding
+                .help("name the node: usually the one that failed last")
+                .fix(Fix::safe("Ask for the last node that failed", place, text));
+        } else if name == "concat" && given > 2 {
+            finding = finding.help("nest it: concat(a, concat(b, c))");
+        } else {
+            finding = finding.help(format!("it is given {given}"));
+        }
+        self.out.push(finding);
+    }
+
+    fn typed(&mut self, first: u32, last: u32) {
+        let (template, facts) = (self.template, self.facts);
+        let mut found = Vec::new();
+        infer(template, first, last, facts, &facts.site, &mut |visit| {
+            found.extend(self.visit(&visit));
+        });
+        self.out.extend(found);
+    }
+
+    fn visit(&self, visit: &Visit<'_>) -> Vec<Diagnostic> {
+        let node = &visit.node;
+        let mut found = Vec::new();
+        match node.op {
+            Op::AssignVariable | Op::AssignProperty => {
+                let place = self.span(node.start, node.end);
+                let mut finding =
+                    Diagnostic::new(&SINGLE_EQUALS, place, "`=` assigns and does not compare")
+                        .help("compare with `eq`");
+                // Between the target and the value there is one `=`.
+                if let [target, value] | [target, _, value] = visit.operands {
+                    let from =
+                        if visit.operands.len() == 3 { visit.operands[1].end } else { target.end };
+                    let between = self.text(from.min(value.start), value.start);
+                    if let Some(equals) = between.rfind('=') {
+                        let at = from + equals as u32;
+                        let place = self.span(at, at + 1);
+                        finding.span = place;
+                        let spaced = |character: Option<char>| {
+                            character.is_some_and(|character| character.is_ascii_whitespace())
+                        };
+                        let before = spaced(between[..equals].chars().last());
+                        let behind = spaced(between[equals + 1..].chars().next());
+                        let text = format!(
+                            "{}eq{}",
+                            if before { "" } else { " " },
+                            if behind { "" } else { " " }
+                        );
+                        finding = finding.fix(Fix::safe("Compare with `eq`", place, text));
+                    }
+                }
+                found.push(finding);
+            }
+            Op::Binary(operator) => self.comparison(visit, operator, &mut found),
+            Op::Call { target: Target::Table(_), .. } => self.arguments(visit, &mut found),
+            Op::Dot | Op::Bracket => self.property(visit, &mut found),
+            Op::Method(_) | Op::BracketMethod(_) => {
+                let place = self.span(node.start, node.end);
+                let message = "methods are never called: this is empty or fails";
+                found.push(Diagnostic::new(&OBJECT_ACCESS, place, message).help(
+                    "use a function: `concat`, `trim`, `replaceAll`, or compute the value in an action",
+                ));
+            }
+            _ => {}
+        }
+        found
+    }
+
+    /// A property of what is neither map nor list.
+    fn property(&self, visit: &Visit<'_>, found: &mut Vec<Diagnostic>) {
+        let base = &visit.operands[0];
+        if !matches!(base.kind, Type::Text | Type::Boolean)
+            && !base.kind.is_number()
+            && base.kind != Type::Lambda
+        {
+            return;
+        }
+        let node = &visit.node;
+        let getter = matches!(
+            &visit.result.origin,
+            Origin::Other if matches!(self.text(node.start, node.end), "class" | "bytes" | "blank" | "empty")
+        );
+        if let (Origin::Variable(name), Op::Dot, false) = (&base.origin, node.op, getter) {
+            let dotted = self.text(base.start, node.end);
+            if self.facts.declares(dotted) {
+                return;
+            }
+            let place = self.span(base.start, node.end);
+            let message = format!(
+                "`{dotted}` reads a property of the variable `{name}`, not the property `{dotted}` of the job"
+            );
+            let finding = Diagnostic::new(&DOTTED_VARIABLE, place, message);
+            found.push(finding.help("read it with a function: wf:conf('…') or coord:conf('…')"));
+            return;
+        }
+        let place = self.span(node.start, node.end);
+        let message =
+            format!("this reads a property of a Java object: {} has none", a_kind(base.kind));
+        let finding = Diagnostic::new(&OBJECT_ACCESS, place, message)
+            .help("only maps and lists have keys and indices: `wf:actionData('x')['key']`");
+        found.push(finding);
+    }
+
+    fn arguments(&self, visit: &Visit<'_>, found: &mut Vec<Diagnostic>) {
+        let name = self.template.call_name(&visit.node);
+        let Some((_, function)) = functions::find(&name, self.place.phase) else { return };
+        let deferred = function.deferred.has(self.place.phase);
+        for (operand, parameter) in visit.operands.iter().zip(function.parameters) {
+            let place = self.span(operand.start, operand.end);
+            match parameter.takes {
+                Takes::Integer if !deferred => match &operand.constant {
+                    Some(value) => match takes_integer(value) {
+                        None => found.push(self.wrong_argument(
+                            place,
+                            &name,
+                            parameter.name,
+                            "an integer",
+                        )),
+                        Some(number) if number <= 0 && is_period(&name) => {
+                            let message = format!("`{name}` needs a number above 0");
+                            found.push(Diagnostic::new(&NON_POSITIVE_PERIOD, place, message));
+                        }
+                        Some(_) => {}
+                    },
+                    None if matches!(
+                        operand.kind,
+                        Type::Boolean | Type::Texts | Type::Counters | Type::Map | Type::List
+                    ) =>
+                    {
+                        found.push(self.wrong_argument(place, &name, parameter.name, "an integer"));
+                    }
+                    None => {}
+                },
+                Takes::Integer => {}
+                Takes::Map => {
+                    if matches!(operand.kind, Type::Text | Type::Boolean)
+                        || operand.kind.is_number()
+                    {
+                        found.push(self.wrong_argument(place, &name, parameter.name, "a map"));
+                    }
+                }
+                Takes::Text | Takes::Anything => {}
+            }
+        }
+        // What is deferred becomes an integer later, where a text fails.
+        if deferred
+            && let Some(later) = self.place.later
+            && let Some((_, function)) = functions::find(&name, later)
+            && function.evaluated.has(later)
+        {
+            for (operand, parameter) in visit.operands.iter().zip(function.parameters) {
+                if parameter.takes == Takes::Integer
+                    && operand.constant.as_ref().is_some_and(|value| takes_integer(value).is_none())
+                {
+                    let place = self.span(operand.start, operand.end);
+                    found.push(self.wrong_argument(place, &name, parameter.name, "an integer"));
+                }
+            }
+        }
+        let Some(first) = visit.operands.first() else { return };
+        let Some(Value::String(text)) = &first.constant else { return };
+        let place = self.span(first.start, first.end);
+        if name.starts_with("fs:") && text.starts_with('/') && first.origin == Origin::Literal {
+            let message = format!("`{name}` needs a full URI, with scheme and host");
+            found.push(
+                Diagnostic::new(&PATH_WITHOUT_SCHEME, place, message)
+                    .help(format!("put the name node before it: concat(nameNode, '{text}')")),
+            );
+        }
+        if name == "hcat:exists" {
+            let wrong = !text.starts_with("hcat://") || functions::hcat(text).is_err();
+            if wrong {
+                let message = "this is no URI of HCatalog";
+                found.push(
+                    Diagnostic::new(&HCAT_URI, place, message).help(
+                        "it has the form hcat://host:port/database/table/key=value;key=value",
+                    ),
+                );
+            }
+        }
+    }
+
+    fn wrong_argument(
+        &self,
+        place: Span,
+        function: &str,
+        parameter: &str,
+        takes: &str,
+    ) -> Diagnostic {
+        let message = format!("`{parameter}` of `{function}` is {takes}");
+        Diagnostic::new(&ARGUMENT_TYPE, place, message)
+    }
+
+    fn comparison(&self, visit: &Visit<'_>, operator: Binary, found: &mut Vec<Diagnostic>) {
+        let [left, right] = visit.operands else { return };
+        let place = self.span(visit.node.start, visit.node.end);
+        if operator.is_ordering() {
+            // Two literals are a joke or a test; a number in the text makes the author's wish plain.
+            let texts = left.kind == Type::Text && right.kind == Type::Text;
+            let date = |typed: &Typed| {
+                matches!(&typed.origin, Origin::Call(name, _) if matches!(name.as_str(), "timestamp"))
+                    || matches!(&typed.constant, Some(Value::String(text)) if text.matches('-').count() >= 2)
+            };
+            if texts && !date(left) && !date(right) {
+                let message = "this compares two texts letter by letter: '10' is before '9'";
+                let numeric = self.span(right.start, right.end);
+                let mut finding = Diagnostic::new(&LEXICAL_COMPARISON, place, message)
+                    .help("make one side a number: multiply it by 1");
+                if !matches!(right.origin, Origin::Literal) {
+                    let text = format!("({} * 1)", self.written(numeric, right));
+                    finding = finding.fix(Fix::guess("Compare as numbers", numeric, text));
+                }
+                found.push(finding);
+            }
+            self.size(left, right, found);
+            return;
+        }
+        if !matches!(operator, Binary::Equal | Binary::NotEqual) {
+            return;
+        }
+        for (truth, word) in [(left, right), (right, left)] {
+            let Some(Value::String(text)) = &word.constant else { continue };
+            if truth.kind != Type::Boolean || word.origin != Origin::Literal {
+                continue;
+            }
+            let wanted = match text.to_ascii_lowercase().as_str() {
+                "true" => true,
+                "false" => false,
+                _ => {
+                    let message =
+                        format!("a truth is compared with '{text}', which counts as false");
+                    found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
+                    continue;
+                }
+            };
+            let keep = wanted == (operator == Binary::Equal);
+            let inner = self.written(self.span(truth.start, truth.end), truth);
+            let replacement = if keep { inner.clone() } else { format!("not ({inner})") };
+            let message = format!("this is a truth already, and needs no comparison with '{text}'");
+            found.push(Diagnostic::new(&BOOLEAN_TEXT_COMPARE, place, message).fix(Fix::safe(
+                "Drop the comparison",
+                place,
+                replacement,
+            )));
+        }
+        for (value, literal) in [(left, right), (right, left)] {
+            let Some(constant) = &literal.constant else { continue };
+            if literal.origin != Origin::Literal || value.constant.is_some() {
+                continue;
+            }
+            match constant {
+                Value::String(text) if value.kind.is_number() => {
+                    if takes_integer(constant).is_none() && text.parse::<f64>().is_err() {
+                        let message =
+                            format!("a number is never equal to '{text}': the comparison fails");
+                        found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
+                    }
+                }
+                Value::String(text) if text.is_empty() => {
+                    if let Origin::Call(name, _) = &value.origin
+                        && matches!(name.as_str(), "wf:conf" | "coord:conf" | "bundle:conf")
+                    {
+                        let message = format!(
+                            "`{name}` is null where the property is not set, and never the empty text"
+                        );
+                        found.push(
+                            Diagnostic::new(&NEVER_EQUAL, place, message)
+                                .help("ask with `empty`, which is true for both"),
+                        );
+                    }
+                }
+                Value::Boolean(_) if value.kind.is_number() => {
+                    let message = "a number and a truth cannot be compared: this fails";
+                    found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
+                }
+                Value::Null if !value.nullable && value.kind != Type::Unknown => {
+                    let message = format!("this is {} and never null", a_kind(value.kind));
+                    found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// A size compared with a long number.
+    fn size(&self, left: &Typed, right: &Typed, found: &mut Vec<Diagnostic>) {
+        let is_size = |typed: &Typed| matches!(&typed.origin, Origin::Call(name, _) if matches!(name.as_str(), "fs:fileSize" | "fs:dirSize" | "fs:blockSize"));
+        for (size, number) in [(left, right), (right, left)] {
+            let Some(Value::Integer(bytes)) = number.constant else { continue };
+            if !is_size(size)
+                || number.origin != Origin::Literal
+                || self.place.phase != Phase::Workflow
+            {
+                continue;
+            }
+            let units = [("PB", 50), ("TB", 40), ("GB", 30), ("MB", 20), ("KB", 10)];
+            for (unit, shift) in units {
+                if bytes >= 1 << shift && bytes % (1 << shift) == 0 {
+                    let count = bytes >> shift;
+                    let text =
+                        if count == 1 { unit.to_owned() } else { format!("{count} * {unit}") };
+                    let place = self.span(number.start, number.end);
+                    found.push(
+                        Diagnostic::new(&SIZE_ARITHMETIC, place, format!("this is `{text}`"))
+                            .fix(Fix::safe(format!("Write `{text}`"), place, text)),
+                    );
+                    break;
+                }
+            }
+        }
+    }
+
+    /// A part as it is written in the file.
+    fn written(&self, _place: Span, typed: &Typed) -> String {
+        let text = self.text(typed.start, typed.end);
+        if self.place.attribute.is_some() || text.contains(['<', '&', '"']) {
+            return text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;");
+        }
+        text.to_owned()
+    }
+
+    /// Characters that reach the expression as entities, because the server evaluates serialized XML.
+    fn escaped(&mut self, told: &[(u32, u32)]) {
+        if !self.place.serialized {
+            return;
+        }
+        let text = self.template.source();
+        for piece in self.template.pieces() {
+            let Piece::Expression { start, end, .. } = *piece else { continue };
+            if told.iter().any(|(from, to)| *from <= start && end <= *to) {
+                continue;
+            }
+            let bytes = text.as_bytes();
+            let mut at = start as usize;
+            while at < end as usize {
+                let quoted = self.place.attribute.is_some() && bytes[at] == b'"';
+                if !matches!(bytes[at], b'<' | b'>' | b'&') && !quoted {
+                    at += 1;
+                    continue;
+                }
+                let place = self.span(at as u32, at as u32 + 1);
+                if !quoted && !self.place.in_configuration && self.facts.in_cdata(place) {
+                    at += 1;
+                    continue;
+                }
+                let (length, word) = match &bytes[at..end as usize] {
+                    [b'<', b'=', ..] => (2, Some("le")),
+                    [b'>', b'=', ..] => (2, Some("ge")),
+                    [b'<', ..] => (1, Some("lt")),
+                    [b'>', ..] => (1, Some("gt")),
+                    [b'&', b'&', ..] => (2, Some("and")),
+                    _ => (1, None),
+                };
+                let operator = word.filter(|_| !self.in_text(at as u32));
+                let entity = match bytes[at] {
+                    b'<' => "&lt;",
+                    b'>' => "&gt;",
+                    b'&' => "&amp;",
+                    _ => "&quot;",
+                };
+                let symbol = &text[at..at + length];
+                let place = self.span(at as u32, (at + length) as u32);
+                let message = format!(
+                    "`{symbol}` reaches the expression as `{entity}`, for the server evaluates the XML it has written"
+                );
+                let mut finding = Diagnostic::new(&SYNTAX_ERROR, place, message);
+                if let Some(word) = operator {
+                    let blank = |at: Option<&u8>| at.is_some_and(u8::is_ascii_whitespace);
+                    let before = blank(at.checked_sub(1).and_then(|at| bytes.get(at)));
+                    let behind = blank(bytes.get(at + length));
+                    let replacement = format!(
+                        "{}{word}{}",
+                        if before { "" } else { " " },
+                        if behind { "" } else { " " }
+                    );
+                    finding = finding.help(format!("write `{word}`")).fix(Fix::safe(
+                        format!("Write `{word}`"),
+                        place,
+                        replacement,
+                    ));
+                    self.out.push(finding);
+                } else if quoted {
+                    self.out.push(finding.help("use single quotes for texts in an expression"));
+                    break;
+                }
+                // In a text of the expression the entity is only another text; the value then holds it.
+                at += length;
+            }
+        }
+    }
+
+    /// Whether an offset lies in a text of an expression.
+    fn in_text(&self, at: u32) -> bool {
+        self.template
+            .nodes()
+            .iter()
+            .any(|node| matches!(node.op, Op::Text(_)) && node.start <= at && at < node.end)
+    }
+
+    /// Values that make a path lose a segment, or change with every attempt.
+    fn paths(&mut self) {
+        let source = self.template.source();
+        let outputs = matches!(
+            self.place.element.as_str(),
+            "app-path"
+                | "path"
+                | "delete"
+                | "mkdir"
+                | "touchz"
+                | "move"
+                | "uri-template"
+                | "job-xml"
+                | "file"
+                | "archive"
+                | "script"
+                | "jar"
+        );
+        for (at, piece) in self.template.pieces().iter().enumerate() {
+            let Piece::Expression { start, end, first, last } = *piece else { continue };
+            let before = source[..start as usize].ends_with('/')
+                || at > 0 && source[..start as usize].ends_with(|c: char| c == '=' || c == '/');
+            let behind = source[end as usize..].starts_with('/');
+            let Some(whole) =
+                infer(self.template, first, last, self.facts, &self.facts.site, &mut |_| {})
+            else {
+                continue;
+            };
+            if before
+                && behind
+                && whole.nullable
+                && whole.constant.is_none()
+                && source[..start as usize].contains('/')
+            {
+                let name = match &whole.origin {
+                    Origin::Call(name, _)
+                        if matches!(name.as_str(), "wf:conf" | "coord:conf" | "bundle:conf") =>
+                    {
+                        name.clone()
+                    }
+                    Origin::ActionData(..) => "wf:actionData".to_owned(),
+                    _ => continue,
+                };
+                let place = self.span(start, end);
+                let message = format!("where `{name}` has no value, this path loses a segment");
+                let help = if self.place.phase == Phase::Workflow {
+                    "give it a default: firstNotNull(…, 'none')"
+                } else {
+                    "give the property a default in <parameters>"
+                };
+                self.out.push(Diagnostic::new(&NULL_TO_EMPTY, place, message).help(help));
+            }
+            let looks_like_path =
+                outputs || source.contains('/') && !source.trim().contains(char::is_whitespace);
+            if !looks_like_path || self.place.role != Role::Value {
+                continue;
+            }
+            for node in &self.template.nodes()[first as usize..last as usize] {
+                let Op::Call { name_end, .. } = node.op else { continue };
+                let name = self.template.call_name(node);
+                if !matches!(name.as_ref(), "timestamp" | "coord:actualTime" | "wf:run") {
+                    continue;
+                }
+                let place = self.span(node.start, node.start + name_end);
+                let message = format!("`{name}` changes with every attempt, and this path with it");
+                self.out.push(
+                    Diagnostic::new(&UNSTABLE_PATH, place, message)
+                        .help("use the nominal time, which a rerun keeps: coord:nominalTime()"),
+                );
+            }
+        }
+    }
+
+    /// Whether a predicate can be `true` or `false`.
+    fn predicate(&mut self) {
+        let source = self.template.source();
+        let whole = self.span(0, source.len() as u32);
+        if !self.template.errors().is_empty() {
+            return;
+        }
+        let pieces = self.template.pieces();
+        let [Piece::Expression { first, last, .. }] = *pieces else {
+            if pieces.iter().any(|piece| matches!(piece, Piece::Expression { .. })) {
+                let message = "text around the expression makes this a text, which is never `true`";
+                let mut finding = Diagnostic::new(&TEXT_AROUND, whole, message)
+                    .help("put the whole condition into one `${…}`");
+                if let Some(text) = self.moved_inside() {
+                    finding =
+                        finding.fix(Fix::safe("Move the text into the expression", whole, text));
+                }
+                self.out.push(finding);
+            } else if !matches!(source, "true" | "false") {
+                let message = if source.is_empty() {
+                    "this predicate is empty, and so never `true`".to_owned()
+                } else {
+                    format!("`{source}` is not `true`, so this case is never taken")
+                };
+                let mut finding = Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message);
+                if !source.is_empty() {
+                    finding = finding.help("a predicate is an expression: ${…}");
+                }
+                self.out.push(finding);
+            }
+            return;
+        };
+        let Some(typed) =
+            infer(self.template, first, last, self.facts, &self.facts.site, &mut |_| {})
+        else {
+            return;
+        };
+        let message = match (&typed.constant, typed.kind) {
+            (Some(Value::Boolean(_)), _) => return,
+            (Some(Value::String(text)), _) if matches!(text.as_ref(), "true" | "false") => return,
+            (Some(value), _) => {
+                format!("this is `{}` and not `true`, so the case is never taken", value.to_text())
+            }
+            (None, kind) if kind.is_number() => {
+                "this is a number, and only the text `true` takes the case".to_owned()
+            }
+            (
+                None,
+                Type::Texts | Type::Counters | Type::Map | Type::List | Type::Null | Type::Lambda,
+            ) => {
+                format!("this is {}, and only the text `true` takes the case", a_kind(typed.kind))
+            }
+            _ => return,
+        };
+        self.out.push(Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message));
+    }
+
+    /// The predicate with its text moved into the expression, where the result is an expression.
+    fn moved_inside(&self) -> Option<String> {
+        let source = self.template.source();
+        let mut inner = String::new();
+        for piece in self.template.pieces() {
+            match *piece {
+                Piece::Literal { start, end } => {
+                    inner.push_str(&source[start as usize..end as usize])
+                }
+                Piece::Expression { start, end, .. } => {
+                    inner.push_str(source.get(start as usize + 2..end as usize - 1)?);
+                }
+            }
+        }
+        let text = format!("${{{}}}", inner.trim());
+        let moved = Template::compile(&text, Phase::Workflow, self.template.dialect());
+        let sound = moved.errors().is_empty()
+            && !text.contains(['<', '>', '&'])
+            && moved.nodes().iter().any(|node| {
+                matches!(
+                    node.op,
+                    Op::Binary(
+                        Binary::Equal
+                            | Binary::NotEqual
+                            | Binary::Less
+                            | Binary::Greater
+                            | Binary::LessEqual
+                            | Binary::GreaterEqual
+                    ) | Op::And
+                        | Op::Or
+                        | Op::Not
+                )
+            });
+        sound.then_some(text)
+    }
+}
+
+fn is_period(name: &str) -> bool {
+    matches!(
+        name,
+        "coord:minutes"
+            | "coord:hours"
+            | "coord:days"
+            | "coord:months"
+            | "coord:endOfDays"
+            | "coord:endOfWeeks"
+            | "coord:endOfMonths"
+    )
+}
+
+fn a_kind(kind: Type) -> &'static str {
+    match kind {
+        Type::Unknown => "a value",
+        Type::Null => "null",
+        Type::Boolean => "a truth",
+        Type::Integer | Type::Double | Type::Number => "a number",
+        Type::Text => "a text",
+        Type::Texts | Type::Counters | Type::Map => "a map",
+        Type::List => "a list",
+        Type::Lambda => "a lambda",
+    }
+}
+
+/// The first `${…}` inside of an expression, outside of its texts: where it is, how long, and what it holds.
+fn nested(inner: &str) -> Option<(usize, usize, &str)> {
+    let bytes = inner.as_bytes();
+    let mut quote = None;
+    let mut at = 0;
+    while at < bytes.len() {
+        match (quote, bytes[at]) {
+            (Some(_), b'\\') => at += 1,
+            (Some(open), byte) if byte == open => quote = None,
+            (None, byte @ (b'\'' | b'"')) => quote = Some(byte),
+            (None, b'$') if bytes.get(at + 1) == Some(&b'{') => {
+                let rest = &inner[at + 2..];
+                let close = rest.find('}')?;
+                let name = &rest[..close];
+                return (!name.contains("${")).then_some((at, close + 3, name.trim()));
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Whether this is `name:-default` or another expansion of the shell.
+fn shell_default(text: &str) -> bool {
+    let name = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+    let rest = &text[name..];
+    (name > 0
+        && (rest.starts_with(":-")
+            || rest.starts_with(":=")
+            || rest.starts_with(":?")
+            || rest.starts_with("##")
+            || rest.starts_with("%%")))
+        || (text.starts_with('#') && text.len() > 1)
+        || matches!(text, "@" | "*" | "?" | "!")
+}
+
+/// Names joined by a character, with nothing else in it: `job-tracker`.
+fn joined(text: &str, by: char) -> Option<String> {
+    let mut parts = text.split(by);
+    let is_name = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    };
+    let many = text.contains(by);
+    (many && parts.all(is_name)).then(|| text.to_owned())
+}
