@@ -80,6 +80,64 @@ pub fn substitute<'v>(
     }
 }
 
+/// What is wrong with the formal parameters of a definition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ParameterFault {
+    /// They have no default and no value was given: E0738.
+    Missing(Vec<String>),
+    /// One has an empty name: E0739.
+    Nameless,
+}
+
+impl ParameterFault {
+    /// The server's code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            ParameterFault::Missing(_) => "E0738",
+            ParameterFault::Nameless => "E0739",
+        }
+    }
+}
+
+/// Whether formal parameters count in a definition of that namespace: since workflow and coordinator 0.4 and bundle 0.2.
+pub fn has_parameters(namespace: &str) -> bool {
+    let Some((language, version)) = namespace.rsplit_once(':') else { return false };
+    let least = match language {
+        "uri:oozie:workflow" | "uri:oozie:coordinator" => (0, 4),
+        "uri:oozie:bundle" => (0, 2),
+        _ => return false,
+    };
+    let Some((major, minor)) = version.split_once('.') else { return false };
+    match (major.parse::<u32>(), minor.parse::<u32>()) {
+        (Ok(major), Ok(minor)) => (major, minor) >= least,
+        _ => false,
+    }
+}
+
+/// Puts the defaults of formal parameters, given as name and value, among the properties. The first of a name counts, and
+/// a property that is given, even an empty one, comes before any default.
+pub fn apply_parameters(
+    parameters: impl IntoIterator<Item = (Option<String>, Option<String>)>,
+    properties: &mut Vec<(String, String)>,
+) -> Result<(), ParameterFault> {
+    let mut missing = Vec::new();
+    for (name, value) in parameters {
+        let Some(name) = name else { continue };
+        let name = name.trim();
+        if name.is_empty() {
+            return Err(ParameterFault::Nameless);
+        }
+        if properties.iter().any(|(known, _)| known == name) {
+            continue;
+        }
+        match value {
+            Some(value) => properties.push((name.to_owned(), value.trim().to_owned())),
+            None => missing.push(name.to_owned()),
+        }
+    }
+    if missing.is_empty() { Ok(()) } else { Err(ParameterFault::Missing(missing)) }
+}
+
 /// Reads Java properties: pairs in the order of the file, the last of a name counts.
 pub fn read_properties(text: &str) -> Result<Vec<(String, String)>, String> {
     let mut pairs: Vec<(String, String)> = Vec::new();

@@ -47,6 +47,14 @@ fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> 
     })
 }
 
+/// An instant that is only written again, so that its year may be any.
+fn any_instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {
+    let (zone, text) = (processing(call), call.text(at));
+    zone.parse_any_year(&text).map_err(|reason| {
+        Failure::exception("ParseException", format!("`{text}` is no date: {reason}"))
+    })
+}
+
 fn zone(id: &str) -> Result<Zone, Box<Failure>> {
     let unknown =
         |_| Failure::exception("IllegalArgumentException", format!("`{id}` is no time zone"));
@@ -108,6 +116,9 @@ pub(crate) fn current<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 
 pub(crate) fn current_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (start, end) = (i64::from(call.integer(0)), i64::from(call.integer(1)));
+    if start > end {
+        return text(String::new());
+    }
     let range = dataset(call)?.0.current_range(nominal(call)?, start, end);
     text(join(call, &range.map_err(range_failure)?))
 }
@@ -140,12 +151,13 @@ pub(crate) fn latest_range<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 }
 
 fn search_back<'a>(call: &mut Call<'a, '_>, start: i64, end: i64, itself: String) -> Answer<'a> {
-    if start > 0 || end > 0 || start > end {
-        let message = "the number of `latest` is 0 or below, and a range goes up";
+    if start > 0 || end > 0 {
+        let message = "the number of `latest` is 0 or below";
         return Err(Failure::exception("IllegalArgumentException", message));
     }
     let (dataset, written) = dataset(call)?;
-    let found = dataset.latest(actual(call)?, start, end, exists(call, &written)?)?;
+    // A range that goes down ends with its start, where the server looks first.
+    let found = dataset.latest(actual(call)?, start, end.max(start), exists(call, &written)?)?;
     searched(call, found, itself)
 }
 
@@ -172,7 +184,8 @@ fn search_ahead<'a>(
         return Err(Failure::exception("IllegalArgumentException", message));
     }
     let (dataset, written) = dataset(call)?;
-    let found = dataset.future(nominal(call)?, start, end, limit, exists(call, &written)?)?;
+    let found =
+        dataset.future(nominal(call)?, start.min(end), end, limit, exists(call, &written)?)?;
     searched(call, found, itself)
 }
 
@@ -223,8 +236,13 @@ pub(crate) fn days_in_month<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 
 pub(crate) fn tz_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (dataset, _) = dataset(call)?;
-    let none = || Failure::exception("RuntimeException", "the coordinator has no time zone here");
-    let coordinator = zone(&coordinator(call)?.timezone().ok_or_else(none)?)?;
+    if call.phase == super::Phase::CoordinatorActionStart {
+        // The server has forgotten the coordinator's zone by then.
+        let message = "the coordinator has no time zone here";
+        return Err(Failure::exception("NullPointerException", message));
+    }
+    let coordinator = coordinator(call)?.timezone().unwrap_or(Cow::Borrowed("UTC"));
+    let coordinator = zone(&coordinator)?;
     Ok(Value::Integer(dataset.zone_offset_minutes(nominal(call)?, &coordinator)))
 }
 
@@ -241,7 +259,7 @@ pub(crate) fn date_tz_offset<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 }
 
 pub(crate) fn format_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
-    let (base, pattern) = (instant(call, 0)?, call.text(1));
+    let (base, pattern) = (any_instant(call, 0)?, call.text(1));
     let wrong = |reason: crate::time::PatternError| {
         Failure::exception("IllegalArgumentException", reason.to_string())
     };
@@ -249,7 +267,7 @@ pub(crate) fn format_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 }
 
 pub(crate) fn epoch_time<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
-    let (base, millis) = (instant(call, 0)?, call.text(1));
+    let (base, millis) = (any_instant(call, 0)?, call.text(1));
     let number = if millis.eq_ignore_ascii_case("true") { base.millis() } else { base.0 };
     text(number.to_string())
 }

@@ -43,6 +43,9 @@ impl Instant {
     }
 }
 
+/// 10000-01-01T00:00Z, with a day for zones to the west.
+const YEAR_10000: i64 = 253_402_300_800 + 86_400;
+
 /// The zone in which a server reads and writes instants: UTC, or a fixed offset. It never has clock changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ProcessingZone {
@@ -110,6 +113,15 @@ impl ProcessingZone {
     /// Blanks around the whole are dropped, fields may be of any width and have blanks before them, as Java's parser has
     /// it; each is checked for its range, so that 24:00 is refused although the published specification uses it.
     pub fn parse(self, text: &str) -> Result<Instant, NotAnInstant> {
+        let instant = self.parse_any_year(text)?;
+        if instant.0 >= YEAR_10000 {
+            return Err(NotAnInstant::Range);
+        }
+        Ok(instant.clamped())
+    }
+
+    /// The same with years of any width, for what only writes the instant again: no calendar arithmetic knows them.
+    pub fn parse_any_year(self, text: &str) -> Result<Instant, NotAnInstant> {
         let trimmed = text.trim_matches(|character: char| character <= ' ');
         let mut rest = trimmed;
         let year = number(&mut rest)?;
@@ -126,7 +138,11 @@ impl ProcessingZone {
             return Err(NotAnInstant::Form);
         }
 
-        if !(1..=9999).contains(&year) || !(1..=12).contains(&month) || hour > 23 || minute > 59 {
+        if !(1..=292_278_993).contains(&year)
+            || !(1..=12).contains(&month)
+            || hour > 23
+            || minute > 59
+        {
             return Err(NotAnInstant::Range);
         }
         let civil = Civil { year, month: month as u8, day: 1 };
@@ -135,7 +151,7 @@ impl ProcessingZone {
         }
         let days = hybrid_days(Civil { day: day as u8, ..civil });
         let local = days * 86_400 + hour * 3600 + minute * 60;
-        Ok(Instant(local - i64::from(self.offset_minutes()) * 60).clamped())
+        Ok(Instant(local - i64::from(self.offset_minutes()) * 60))
     }
 
     /// Writes an instant as the server does.

@@ -162,7 +162,7 @@ fn order(
     paths: &mut Paths<'_, '_>,
     out: &mut Vec<Diagnostic>,
 ) {
-    if workflow.nodes.len() > MOST_NODES || !paths.from_start().contains(&here) {
+    if workflow.nodes.len() > MOST_NODES || !paths.reachable().contains(&here) {
         // A node that nothing reaches has no past.
         return;
     }
@@ -233,7 +233,7 @@ impl<'p, 'a> Paths<'p, 'a> {
         })
     }
 
-    fn from_start(&mut self) -> HashSet<NodeId> {
+    fn reachable(&mut self) -> HashSet<NodeId> {
         let Some(start) = self.workflow.start() else { return HashSet::new() };
         let mut reached = self.behind(start).clone();
         reached.insert(start);

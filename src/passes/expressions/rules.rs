@@ -528,12 +528,14 @@ impl Examination<'_, '_> {
                 continue;
             }
             match constant {
-                Value::String(text) if value.kind.is_number() => {
-                    if takes_integer(constant).is_none() && text.parse::<f64>().is_err() {
-                        let message =
-                            format!("a number is never equal to '{text}': the comparison fails");
-                        found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
-                    }
+                Value::String(text)
+                    if value.kind.is_number()
+                        && takes_integer(constant).is_none()
+                        && text.parse::<f64>().is_err() =>
+                {
+                    let message =
+                        format!("a number is never equal to '{text}': the comparison fails");
+                    found.push(Diagnostic::new(&NEVER_EQUAL, place, message));
                 }
                 Value::String(text) if text.is_empty() => {
                     if let Origin::Call(name, _) = &value.origin
@@ -697,7 +699,7 @@ impl Examination<'_, '_> {
         for (at, piece) in self.template.pieces().iter().enumerate() {
             let Piece::Expression { start, end, first, last } = *piece else { continue };
             let before = source[..start as usize].ends_with('/')
-                || at > 0 && source[..start as usize].ends_with(|c: char| c == '=' || c == '/');
+                || at > 0 && source[..start as usize].ends_with(['=', '/']);
             let behind = source[end as usize..].starts_with('/');
             let Some(whole) =
                 infer(self.template, first, last, self.facts, &self.facts.site, &mut |_| {})
