@@ -588,8 +588,6 @@ impl Core {
         let granted = self.locks.acquire(lock, id, |holder| is_above(procedures, holder, id));
         if granted {
             self.procedures.get_mut(&id).expect("it was there a moment ago").flags.holds = true;
-        } else if lock.polls {
-            self.enqueue(id, false);
         }
         granted
     }
@@ -609,7 +607,9 @@ impl Core {
         entry.flags.locked = false;
         let name = lock.name.clone();
         for waiter in self.locks.release(&name, id).into_iter().rev() {
-            self.enqueue(waiter, true);
+            let lock = self.procedures.get(&waiter).and_then(|entry| entry.lock.as_deref());
+            let last = lock.is_some_and(|lock| lock.last);
+            self.enqueue(waiter, !last);
         }
     }
 
@@ -730,8 +730,10 @@ impl Core {
         self.roots.get_mut(&root_id).expect("a living root").members = members;
 
         let entry = self.procedures.get_mut(&root_id).expect("a living root is alive");
-        // Its lock goes with it.
+        // Its lock goes with it, and its children do not count any more.
         entry.flags.locked = false;
+        entry.stack.clear();
+        entry.children = None;
         let entry = &self.procedures[&root_id];
         if entry.flags.bypass {
             writes.push(Write::Delete(Key {

@@ -26,14 +26,14 @@ pub struct Lock {
     pub mode: Mode,
     /// Held from the first step to the end, through suspension and restarts; otherwise for each step on its own.
     pub held: bool,
-    /// Instead of standing in line when the lock is taken, go to the end of the queue and try again.
-    pub polls: bool,
+    /// When the lock comes free, go to the end of the queue instead of before all that is ready.
+    pub last: bool,
 }
 
 impl Lock {
     /// Alone, for each step on its own.
     pub fn exclusive(name: impl Into<Arc<str>>) -> Self {
-        Lock { name: name.into(), mode: Mode::Exclusive, held: false, polls: false }
+        Lock { name: name.into(), mode: Mode::Exclusive, held: false, last: false }
     }
 
     /// With others, for each step on its own.
@@ -91,7 +91,7 @@ impl Locks {
         };
         if granted {
             held.waiters.retain(|waiter| *waiter != id);
-        } else if !lock.polls && !held.waiters.contains(&id) {
+        } else if !held.waiters.contains(&id) {
             held.waiters.push_back(id);
         }
         granted

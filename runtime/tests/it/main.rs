@@ -8,3 +8,4 @@
 
 mod coordinator_time;
 mod expressions;
+mod procedure_traces;
