@@ -1,1 +1,414 @@
 //! The one door: sources and settings in, report out.
+//!
+//! In: one text of any kind with the [`Settings`], the properties it would be submitted with and a snapshot of [`Files`].
+//! Out: an [`Outcome`]: what the file is, the findings with their levels, sorted, and a [`Checked`] where the target
+//! server would accept the definition. Everything that knows something of the language is called from here; this
+//! module decides nothing itself but levels, order and what a comment silences.
+
+mod kind;
+mod suppression;
+mod workflow;
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::files::Files;
+use crate::passes;
+use crate::reference::{self, Answer};
+use crate::schema;
+use crate::settings::{Rating, Settings, Target};
+use crate::source::{Encoding, NotText, Source, Span};
+use crate::syntax::properties::Submission;
+use crate::syntax::xml::{self, Tree};
+use std::sync::Arc;
+
+pub use kind::{FileKind, recognize};
+
+/// Bytes that are no text.
+pub static NOT_TEXT: Kind = Kind {
+    name: "not-text",
+    group: Group::Syntax,
+    summary: "the file is no text in UTF-8, UTF-16 or the Latin-1 it declares",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: None,
+    page: include_str!("../docs/rules/not-text.md"),
+};
+
+/// A file over the limit.
+pub static FILE_TOO_LARGE: Kind = Kind {
+    name: "file-too-large",
+    group: Group::Syntax,
+    summary: "the file is larger than any definition",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0736"],
+    fix: None,
+    page: include_str!("../docs/rules/file-too-large.md"),
+};
+
+/// A comment that silences nothing.
+pub static UNUSED_SUPPRESSION: Kind = Kind {
+    name: "unused-suppression",
+    group: Group::Style,
+    summary: "a comment allows a finding that is not there",
+    level: Level::Warning,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../docs/rules/unused-suppression.md"),
+};
+
+/// Bytes that are no UTF-8, in a file that says nothing else of itself.
+pub static INVALID_UTF_8: Kind = Kind {
+    name: "invalid-utf-8",
+    group: Group::Syntax,
+    summary: "some bytes are no UTF-8, and the server reads them as replacement characters",
+    level: Level::Warning,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../docs/rules/invalid-utf-8.md"),
+};
+
+/// A file that is no plain UTF-8, so that the server cannot read it.
+pub static ENCODING_REFUSED: Kind = Kind {
+    name: "encoding-refused",
+    group: Group::Syntax,
+    summary: "the server reads definitions as UTF-8 without a byte-order mark",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../docs/rules/encoding-refused.md"),
+};
+
+static OWN_KINDS: &[&Kind] =
+    &[&NOT_TEXT, &FILE_TOO_LARGE, &UNUSED_SUPPRESSION, &INVALID_UTF_8, &ENCODING_REFUSED];
+
+/// Every kind of finding there is, by name.
+pub fn kinds() -> Vec<&'static Kind> {
+    let lists: &[&[&Kind]] =
+        &[OWN_KINDS, xml::KINDS, schema::kinds::KINDS, reference::kinds::KINDS];
+    let mut kinds: Vec<_> = lists.iter().flat_map(|list| list.iter().copied()).collect();
+    kinds.extend(passes::kinds());
+    kinds.sort_by_key(|kind| kind.name);
+    kinds
+}
+
+/// What is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The text.
+    pub source: &'a Arc<Source>,
+    /// How the file's bytes stood for it.
+    pub encoding: Encoding,
+    /// Why there is no text; the source is empty then.
+    pub not_text: Option<&'a NotText>,
+    /// What the file is.
+    pub kind: FileKind,
+    /// What holds.
+    pub settings: &'a Settings,
+    /// The path that overrides in the settings are matched with: relative to the settings file.
+    pub settings_path: &'a str,
+    /// What the application would be submitted with.
+    pub submission: &'a Submission,
+    /// What else may be looked at.
+    pub files: &'a Files,
+    /// Who would submit it, where nothing else says so.
+    pub user: &'a str,
+}
+
+/// One finding with its place among files and its level.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The file it is in.
+    pub path: String,
+    /// By kind and settings.
+    pub level: Level,
+    /// What was found.
+    pub diagnostic: Diagnostic,
+}
+
+/// What is known of a file.
+#[derive(Clone, Debug)]
+pub struct FileReport {
+    /// As shown.
+    pub path: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// Name of the application or coordinator, as written.
+    pub name: Option<String>,
+    /// Namespace of the root.
+    pub schema: Option<String>,
+    /// How many nodes a workflow has.
+    pub nodes: Option<usize>,
+    /// Files of properties it was checked with.
+    pub properties: Vec<String>,
+    /// What the server answers.
+    pub reference: Option<Reference>,
+}
+
+/// What the target server answers to a definition, in three modes.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The server.
+    pub target: Target,
+    /// To its structure: every declared parameter is given.
+    pub verdict: Verdict,
+    /// To `oozie validate`: schemas only.
+    pub validate: Verdict,
+    /// To a submission with the properties that were found.
+    pub submit: Option<Verdict>,
+}
+
+/// One answer of a server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// The code of a refusal; none: accepted.
+    pub code: Option<&'static str>,
+    /// The names in its message.
+    pub subject: Vec<String>,
+    /// Line and column, where the refusal has a place.
+    pub at: Option<(u32, u32)>,
+    /// Properties that nobody gave and the answer depends on.
+    pub uncertain: Vec<String>,
+    /// Whether the server would not come back in reasonable time.
+    pub slow: bool,
+}
+
+impl Verdict {
+    /// The answer to `text`.
+    fn new(answer: &Answer, text: &str) -> Verdict {
+        let rejected = answer.rejected.as_ref();
+        let at = rejected.and_then(|rejected| rejected.at).map(|at| {
+            let (line, column) = crate::reference::position(text, at as usize);
+            (line as u32, column as u32)
+        });
+        Verdict {
+            code: rejected.map(|rejected| rejected.code),
+            subject: rejected.map(|rejected| rejected.parameters(text)).unwrap_or_default(),
+            at,
+            uncertain: answer.uncertain.clone(),
+            slow: answer.slow,
+        }
+    }
+}
+
+/// A definition that the target server would accept.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    _private: (),
+}
+
+/// What came of one file.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What is known of it.
+    pub file: FileReport,
+    /// By offset, then rule.
+    pub findings: Vec<Finding>,
+    /// How many findings a comment silenced.
+    pub suppressed: usize,
+    /// The proof that it may be compiled.
+    pub checked: Option<Checked>,
+}
+
+/// Checks one file.
+pub fn check(input: &Input<'_>) -> Outcome {
+    let mut file = FileReport {
+        path: input.source.path.clone(),
+        kind: input.kind,
+        name: None,
+        schema: None,
+        nodes: None,
+        properties: input.submission.files.clone(),
+        reference: None,
+    };
+    if let Some(not_text) = input.not_text {
+        let message = format!("this is no text: {}", not_text.reason);
+        let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
+            .help("save it as UTF-8, which is what the server reads");
+        let findings = rate(input, vec![found]);
+        return Outcome { file, findings, suppressed: 0, checked: None };
+    }
+    let mut found = Vec::new();
+    let mut checked = None;
+    let mut suppressions;
+    if input.kind == FileKind::Properties {
+        suppressions = suppression::of_properties(&input.source.text);
+    } else {
+        let (tree, findings) = Tree::parse(&input.source.text);
+        found.extend(findings);
+        if let Some(root) = tree.root() {
+            let name = root.attribute("name").map(|name| name.value().text.into_owned());
+            file.name = name.filter(|_| input.kind.is_definition());
+            let namespace = root.namespace();
+            file.schema = (!namespace.is_empty()).then(|| namespace.to_owned());
+        }
+        encoding(input, &mut found);
+        if input.kind == FileKind::Workflow {
+            let asked = workflow::ask(input, &tree, &mut found);
+            file.nodes = Some(asked.nodes);
+            file.reference = Some(asked.reference);
+            checked = asked.accepted.then_some(Checked { _private: () });
+        }
+        suppressions = suppression::of_tree(&tree);
+    }
+    let mut suppressed = 0;
+    found.retain(|finding| {
+        let silenced = finding.file.is_none()
+            && suppressions.iter_mut().any(|suppression| suppression.silences(finding));
+        suppressed += usize::from(silenced);
+        !silenced
+    });
+    found.extend(suppressions.iter().flat_map(suppression::Suppression::unused));
+    let findings = rate(input, found);
+    Outcome { file, findings, suppressed, checked }
+}
+
+/// What the server makes of the encoding of a definition.
+fn encoding(input: &Input<'_>, found: &mut Vec<Diagnostic>) {
+    let text = &input.source.text;
+    if input.encoding == Encoding::Damaged {
+        let at = text.find('\u{fffd}').unwrap_or(0);
+        let span = Span::new(at, at + text[at..].chars().next().map_or(0, char::len_utf8));
+        let message = "this is no UTF-8; the server reads it as a replacement character";
+        found.push(Diagnostic::new(&INVALID_UTF_8, span, message).help("save the file as UTF-8"));
+    }
+    if !input.kind.is_definition() {
+        return;
+    }
+    let refused = "the server reads definitions as UTF-8 without a byte-order mark";
+    if text.starts_with('\u{feff}') {
+        let mark = Span::new(0, '\u{feff}'.len_utf8());
+        let finding = Diagnostic::new(&ENCODING_REFUSED, mark, refused);
+        found.push(match input.encoding {
+            Encoding::Utf8 => finding.fix(Fix::safe("Remove the byte-order mark", mark, "")),
+            _ => finding.help("save the file as UTF-8"),
+        });
+    } else if matches!(input.encoding, Encoding::Utf16Le | Encoding::Utf16Be) {
+        let finding = Diagnostic::new(&ENCODING_REFUSED, Span::default(), refused);
+        found.push(finding.help("save the file as UTF-8"));
+    }
+}
+
+/// The finding for a file over [`crate::source::SIZE_LIMIT`], which nobody reads.
+pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
+    let message = format!("this file has {size} bytes; a definition has at most 512 MiB");
+    let found = Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message);
+    let file = FileReport {
+        path: input.source.path.clone(),
+        kind: input.kind,
+        name: None,
+        schema: None,
+        nodes: None,
+        properties: Vec::new(),
+        reference: None,
+    };
+    Outcome { file, findings: rate(input, vec![found]), suppressed: 0, checked: None }
+}
+
+/// Gives each finding its file and its level, drops what is off, and sorts.
+fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = found
+        .into_iter()
+        .filter_map(|diagnostic| {
+            let Rating::At(level) = input.settings.rating(diagnostic.kind, input.settings_path)
+            else {
+                return None;
+            };
+            let path = diagnostic.file.clone().unwrap_or_else(|| input.source.path.clone());
+            Some(Finding { path, level, diagnostic })
+        })
+        .collect();
+    sort(&mut findings);
+    // Two passes may see one fault; the same words at the same place are said once.
+    findings.dedup_by(|a, b| {
+        a.path == b.path
+            && a.diagnostic.span == b.diagnostic.span
+            && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
+            && a.diagnostic.message == b.diagnostic.message
+    });
+    findings
+}
+
+fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| key(a).cmp(&key(b)));
+}
+
+fn key(finding: &Finding) -> (&str, u32, &str, &str) {
+    let diagnostic = &finding.diagnostic;
+    (&finding.path, diagnostic.span.start, diagnostic.kind.name, &diagnostic.message)
+}
+
+/// What came of many files: the input of every renderer.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// By path.
+    pub files: Vec<FileReport>,
+    /// By path, offset, rule.
+    pub findings: Vec<Finding>,
+    /// The texts that findings and their notes point into.
+    pub sources: std::collections::BTreeMap<String, (Arc<Source>, Encoding)>,
+    /// How many findings were silenced by comments or a baseline.
+    pub suppressed: usize,
+}
+
+impl Report {
+    /// Adds what came of one file.
+    pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
+        for finding in &outcome.findings {
+            let notes = finding.diagnostic.notes.iter().filter_map(|note| note.file.as_deref());
+            for path in notes.chain([finding.path.as_str()]) {
+                if self.sources.contains_key(path) {
+                    continue;
+                }
+                let source = if path == input.source.path {
+                    Some((input.source, input.encoding))
+                } else {
+                    input.files.text(path).map(|source| (source, Encoding::Utf8))
+                };
+                if let Some((source, encoding)) = source {
+                    self.sources.insert(path.to_owned(), (Arc::clone(source), encoding));
+                }
+            }
+        }
+        self.suppressed += outcome.suppressed;
+        self.files.push(outcome.file);
+        self.findings.extend(outcome.findings);
+    }
+
+    /// Puts everything in its order; call it when all is added. A file that several applications share is told of once.
+    pub fn finish(&mut self) {
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
+        sort(&mut self.findings);
+        self.findings.dedup_by(|a, b| key(a) == key(b));
+    }
+
+    /// How many findings have a level.
+    pub fn count(&self, level: Level) -> usize {
+        self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// How many findings carry a fix.
+    pub fn fixable(&self) -> usize {
+        self.findings.iter().filter(|finding| !finding.diagnostic.fixes.is_empty()).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_have_distinct_names_in_kebab_case() {
+        let kinds = kinds();
+        for pair in kinds.windows(2) {
+            assert_ne!(pair[0].name, pair[1].name);
+        }
+        for kind in kinds {
+            let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            assert!(kind.name.chars().all(plain), "{}", kind.name);
+        }
+    }
+}

@@ -57,6 +57,22 @@ pub enum Group {
 }
 
 impl Group {
+    /// All there are, in the order of the catalogue.
+    pub const ALL: [Group; 12] = [
+        Group::Syntax,
+        Group::Names,
+        Group::Graph,
+        Group::Expressions,
+        Group::Parameters,
+        Group::Actions,
+        Group::Time,
+        Group::Data,
+        Group::Bundle,
+        Group::Security,
+        Group::Migration,
+        Group::Style,
+    ];
+
     /// The word used in settings and output.
     pub fn name(self) -> &'static str {
         match self {

@@ -1,1 +1,185 @@
 //! A snapshot of the files a check may see.
+//!
+//! In: paths with what stood there, gathered by the outside world. Out: answers of three kinds, for a checker that does
+//! not know must stay quiet: a file is there, is not there, or nobody looked. Paths are those shown to people: relative
+//! to the working directory, with `/`, or absolute where they lie outside.
+
+use crate::source::Source;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// What stood at a path.
+#[derive(Clone, Debug)]
+pub enum Entry {
+    /// A text that was read.
+    Text(Arc<Source>),
+    /// A file that is there and was not read: too large, binary, or nobody asks for its content.
+    Unread,
+    /// A folder.
+    Folder,
+}
+
+/// Whether something is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// It is there.
+    Present,
+    /// The folder was listed, and it is not in it.
+    Absent,
+    /// Nobody looked.
+    Unknown,
+}
+
+/// The snapshot. Cheap to share, never changed by a check.
+#[derive(Clone, Debug, Default)]
+pub struct Files {
+    entries: BTreeMap<String, Entry>,
+    listed: BTreeSet<String>,
+}
+
+impl Files {
+    /// A snapshot that knows nothing.
+    pub fn new() -> Files {
+        Files::default()
+    }
+
+    /// Adds what stands at a path.
+    pub fn insert(&mut self, path: impl Into<String>, entry: Entry) {
+        self.entries.insert(path.into(), entry);
+    }
+
+    /// Adds a text.
+    pub fn insert_text(&mut self, path: impl Into<String>, text: impl Into<String>) {
+        let path = path.into();
+        let source = Source::new(path.clone(), text);
+        self.insert(path, Entry::Text(Arc::new(source)));
+    }
+
+    /// States that everything directly in `folder` is in the snapshot.
+    pub fn set_listed(&mut self, folder: impl Into<String>) {
+        self.listed.insert(folder.into());
+    }
+
+    /// What stands at a path.
+    pub fn get(&self, path: &str) -> Option<&Entry> {
+        self.entries.get(path)
+    }
+
+    /// The text at a path, if it was read.
+    pub fn text(&self, path: &str) -> Option<&Arc<Source>> {
+        match self.entries.get(path) {
+            Some(Entry::Text(source)) => Some(source),
+            _ => None,
+        }
+    }
+
+    /// Whether something is at a path. A folder that is absent has nothing in it.
+    pub fn presence(&self, path: &str) -> Presence {
+        if self.entries.contains_key(path) || self.listed.contains(path) {
+            return Presence::Present;
+        }
+        let mut below = path;
+        loop {
+            let folder = folder_of(below);
+            if self.listed.contains(folder) {
+                // The nearest listed folder decides; what lies between must be in it to hold anything.
+                return if below == path || !self.entries.contains_key(below) {
+                    Presence::Absent
+                } else {
+                    Presence::Unknown
+                };
+            }
+            if folder.is_empty() || folder == below || self.entries.contains_key(folder) {
+                return Presence::Unknown;
+            }
+            below = folder;
+        }
+    }
+
+    /// Paths of everything below a folder, in order.
+    pub fn below<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Entry)> {
+        self.entries
+            .range(folder.to_owned()..)
+            .map(|(path, entry)| (path.as_str(), entry))
+            .skip_while(move |(path, _)| *path == folder)
+            .take_while(move |(path, _)| path.starts_with(folder))
+            .filter(move |(path, _)| {
+                folder.is_empty() || path.as_bytes().get(folder.len()) == Some(&b'/')
+            })
+    }
+
+    /// The text files below the snapshot, in order.
+    pub fn texts(&self) -> impl Iterator<Item = &Arc<Source>> {
+        self.entries.values().filter_map(|entry| match entry {
+            Entry::Text(source) => Some(source),
+            _ => None,
+        })
+    }
+}
+
+/// The folder a path lies in; empty for the working directory.
+pub fn folder_of(path: &str) -> &str {
+    match path.rfind('/') {
+        Some(0) => "/",
+        Some(at) => &path[..at],
+        None => "",
+    }
+}
+
+/// The last part of a path.
+pub fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// `relative` as seen from `folder`, with `.` and `..` taken out; `None` where it leaves every known folder.
+pub fn join(folder: &str, relative: &str) -> Option<String> {
+    let whole = if relative.starts_with('/') || folder.is_empty() {
+        relative.to_owned()
+    } else {
+        format!("{folder}/{relative}")
+    };
+    let mut parts: Vec<&str> = Vec::new();
+    for part in whole.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => match parts.last() {
+                Some(&"..") | None if whole.starts_with('/') => return None,
+                Some(&"..") | None => parts.push(".."),
+                Some(_) => {
+                    parts.pop();
+                }
+            },
+            part => parts.push(part),
+        }
+    }
+    let path = parts.join("/");
+    Some(if whole.starts_with('/') { format!("/{path}") } else { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_answers() {
+        let mut files = Files::new();
+        files.insert_text("app/workflow.xml", "<a/>");
+        files.insert("app/lib", Entry::Folder);
+        files.set_listed("app");
+        assert_eq!(files.presence("app/workflow.xml"), Presence::Present);
+        assert_eq!(files.presence("app/run.sh"), Presence::Absent);
+        assert_eq!(files.presence("app/bin/run.sh"), Presence::Absent);
+        assert_eq!(files.presence("app/lib/a.jar"), Presence::Unknown);
+        assert_eq!(files.presence("other/run.sh"), Presence::Unknown);
+        assert_eq!(files.below("app").count(), 2);
+    }
+
+    #[test]
+    fn paths_join_as_people_expect() {
+        assert_eq!(join("a/b", "../c/./d.sh").as_deref(), Some("a/c/d.sh"));
+        assert_eq!(join("", "c").as_deref(), Some("c"));
+        assert_eq!(join("a", "/x/y").as_deref(), Some("/x/y"));
+        assert_eq!(join("a", "../../c").as_deref(), Some("../c"));
+        assert_eq!(join("/a", "../../c"), None);
+    }
+}

@@ -1,1 +1,586 @@
 //! Settings: `ankus.toml` as data.
+//!
+//! In: the text of the file and the names of the rules there are. Out: [`Settings`], or every [`Problem`] of the file at
+//! once, each with its place. An unknown key is a problem, with the nearest known one, for a misspelt setting that is
+//! silently ignored is worse than none. Finding and reading the file is left to the outside world.
+
+pub mod secrets;
+
+use crate::diag::{Group, Kind, Level};
+use crate::source::Span;
+use secrets::Secrets;
+use std::collections::BTreeMap;
+use toml::de::{DeTable, DeValue};
+
+/// The server whose verdict counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// Oozie 3.3.2.
+    V3_3_2,
+    /// Oozie 4.3.1.
+    V4_3_1,
+    /// Oozie 5.2.1, the last release.
+    #[default]
+    V5_2_1,
+    /// What came after 5.2.1 and was not released.
+    Trunk,
+}
+
+impl Target {
+    /// All there are, the oldest first.
+    pub const ALL: [Target; 4] = [Target::V3_3_2, Target::V4_3_1, Target::V5_2_1, Target::Trunk];
+
+    /// The word used in settings and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::V3_3_2 => "3.3.2",
+            Target::V4_3_1 => "4.3.1",
+            Target::V5_2_1 => "5.2.1",
+            Target::Trunk => "trunk",
+        }
+    }
+
+    /// The target of that name.
+    pub fn named(name: &str) -> Option<Target> {
+        Target::ALL.into_iter().find(|target| target.name() == name)
+    }
+}
+
+/// What settings say of a rule or a group: a level, or nothing at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rating {
+    /// Reported with this level.
+    At(Level),
+    /// Not reported.
+    Off,
+}
+
+impl Rating {
+    /// The rating of that name.
+    pub fn named(name: &str) -> Option<Rating> {
+        Some(match name {
+            "error" => Rating::At(Level::Error),
+            "warning" => Rating::At(Level::Warning),
+            "info" => Rating::At(Level::Info),
+            "off" => Rating::Off,
+            _ => return None,
+        })
+    }
+}
+
+/// Other ratings for some paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Override {
+    /// Globs as in `.gitignore`, relative to the settings file.
+    pub paths: Vec<String>,
+    /// By rule or group.
+    pub rules: BTreeMap<String, Rating>,
+}
+
+/// A function that a site adds to its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteFunction {
+    /// `site:quarter`, or without a prefix.
+    pub name: String,
+    /// Types of the parameters: `string`, `number`, `boolean`, `any`.
+    pub parameters: Vec<String>,
+    /// Type of the result.
+    pub result: String,
+    /// Groups of the engine that have it: `workflow`, `coord-action-create`, …
+    pub phases: Vec<String>,
+}
+
+/// An action type that a site adds to its server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteAction {
+    /// Name of its element.
+    pub name: String,
+    /// Namespaces it may stand in.
+    pub schemas: Vec<String>,
+}
+
+/// What the site's server has by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Server {
+    /// `oozie.actions.default.name-node`.
+    pub name_node: Option<String>,
+    /// `oozie.actions.default.job-tracker`.
+    pub job_tracker: Option<String>,
+    /// `oozie.actions.default.resource-manager`.
+    pub resource_manager: Option<String>,
+    /// `oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength`; 100,000 as shipped.
+    pub definition_limit: Option<u64>,
+    /// `oozie.service.HadoopAccessorService.supported.filesystems`.
+    pub filesystems: Vec<String>,
+    /// `oozie.service.LiteWorkflowStoreService.user.retry.max`; 3 as shipped.
+    pub retry_max: Option<u64>,
+    /// Names that the site's builds or servers provide and no file shows.
+    pub variables: Vec<String>,
+}
+
+/// Where mail goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mail {
+    /// Host of the SMTP server; without one mail is kept in the store.
+    pub host: Option<String>,
+    /// Its port.
+    pub port: Option<u16>,
+    /// Sender.
+    pub from: Option<String>,
+}
+
+/// Everything `ankus.toml` may say; the default is what holds without one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The server whose verdict counts.
+    pub target: Target,
+    /// By rule or group; a rule's own rating wins over its group's.
+    pub rules: BTreeMap<String, Rating>,
+    /// The later wins.
+    pub overrides: Vec<Override>,
+    /// `[el] functions`.
+    pub functions: Vec<SiteFunction>,
+    /// `[[actions.types]]`.
+    pub actions: Vec<SiteAction>,
+    /// `[server]`.
+    pub server: Server,
+    /// `[migration] to`.
+    pub migration: Option<String>,
+    /// `[secrets] names`.
+    pub secrets: Secrets,
+    /// `[hosts]`: authority of a URI → folder here.
+    pub hosts: BTreeMap<String, String>,
+    /// `[tools]`: name of a tool → its program.
+    pub tools: BTreeMap<String, String>,
+    /// `[mail]`.
+    pub mail: Mail,
+}
+
+/// What is wrong with a settings file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where.
+    pub span: Span,
+    /// One line, lower case, no full stop.
+    pub message: String,
+    /// What to do.
+    pub help: Option<String>,
+}
+
+impl Settings {
+    /// Reads a settings file. `rules` are the names of the rules there are.
+    ///
+    /// ```
+    /// use ankus::settings::Settings;
+    ///
+    /// let problems = Settings::parse("[rulez]\n", &[]).unwrap_err();
+    /// assert_eq!(problems[0].message, "unknown key `rulez`");
+    /// assert_eq!(problems[0].help.as_deref(), Some("did you mean `rules`?"));
+    /// ```
+    pub fn parse(text: &str, rules: &[&str]) -> Result<Settings, Vec<Problem>> {
+        let document = DeTable::parse(text).map_err(|error| {
+            let span = error.span().map_or(Span::default(), |span| Span::new(span.start, span.end));
+            vec![Problem { span, message: error.message().to_owned(), help: None }]
+        })?;
+        let mut reader = Reader { problems: Vec::new(), rules };
+        let settings = reader.settings(document.get_ref());
+        if reader.problems.is_empty() {
+            Ok(settings)
+        } else {
+            reader.problems.sort_by_key(|problem| problem.span);
+            Err(reader.problems)
+        }
+    }
+
+    /// How a kind is rated in the file at `path` (relative to the settings file).
+    pub fn rating(&self, kind: &Kind, path: &str) -> Rating {
+        let own = |rules: &BTreeMap<String, Rating>| {
+            rules.get(kind.name).or_else(|| rules.get(kind.group.name())).copied()
+        };
+        let overridden = self
+            .overrides
+            .iter()
+            .rev()
+            .filter(|entry| entry.covers(path))
+            .find_map(|entry| own(&entry.rules));
+        let rating = overridden.or_else(|| own(&self.rules));
+        match rating {
+            Some(rating) => rating,
+            None if kind.group == Group::Migration && self.migration.is_none() => Rating::Off,
+            None => Rating::At(kind.level),
+        }
+    }
+}
+
+impl Override {
+    /// Whether a path is one of those meant.
+    pub fn covers(&self, path: &str) -> bool {
+        let mut builder = ignore::gitignore::GitignoreBuilder::new("");
+        for glob in &self.paths {
+            // Globs were tried when the settings were read.
+            let _ = builder.add_line(None, glob);
+        }
+        let Ok(matcher) = builder.build() else { return false };
+        let path = path.trim_start_matches("../").trim_start_matches('/');
+        matcher.matched_path_or_any_parents(path, false).is_ignore()
+    }
+}
+
+/// The word among `known` that was most likely meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
+        .filter(|(distance, _)| (1..=limit).contains(distance))
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+type Key<'a> = &'a toml::Spanned<toml::de::DeString<'a>>;
+type Value<'a> = &'a toml::Spanned<DeValue<'a>>;
+
+struct Reader<'r> {
+    problems: Vec<Problem>,
+    rules: &'r [&'r str],
+}
+
+fn span_of<T>(spanned: &toml::Spanned<T>) -> Span {
+    Span::new(spanned.span().start, spanned.span().end)
+}
+
+impl Reader<'_> {
+    fn problem(&mut self, span: Span, message: String, help: Option<String>) {
+        self.problems.push(Problem { span, message, help });
+    }
+
+    fn unknown(&mut self, key: Key<'_>, known: &[&str]) {
+        let word: &str = key.get_ref();
+        let help = match nearest(word, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        self.problem(span_of(key), format!("unknown key `{word}`"), Some(help));
+    }
+
+    fn settings(&mut self, table: &DeTable<'_>) -> Settings {
+        const KEYS: &[&str] = &[
+            "target",
+            "rules",
+            "overrides",
+            "el",
+            "actions",
+            "server",
+            "migration",
+            "secrets",
+            "hosts",
+            "tools",
+            "mail",
+        ];
+        let mut read = Settings::default();
+        for (key, value) in table {
+            let word: &str = key.get_ref();
+            match word {
+                "target" => {
+                    let Some(name) = self.string(word, value) else { continue };
+                    match Target::named(&name) {
+                        Some(target) => read.target = target,
+                        None => {
+                            let known = Target::ALL.map(Target::name).join(", ");
+                            let message = format!("unknown target `{name}`");
+                            self.problem(span_of(value), message, Some(format!("known: {known}")));
+                        }
+                    }
+                }
+                "rules" => read.rules = self.ratings(value),
+                "overrides" => read.overrides = self.overrides(value),
+                "el" => self.table(word, value, &["functions"], |reader, _, value| {
+                    read.functions = reader.functions(value);
+                }),
+                "actions" => self.table(word, value, &["types"], |reader, _, value| {
+                    read.actions = reader.actions(value);
+                }),
+                "server" => read.server = self.server(value),
+                "migration" => self.table(word, value, &["to"], |reader, key, value| {
+                    read.migration = reader.string(key, value);
+                }),
+                "secrets" => self.table(word, value, &["names"], |reader, key, value| {
+                    read.secrets.names = reader.strings(key, value);
+                }),
+                "hosts" => read.hosts = self.string_map(word, value),
+                "tools" => read.tools = self.string_map(word, value),
+                "mail" => read.mail = self.mail(value),
+                _ => self.unknown(key, KEYS),
+            }
+        }
+        read
+    }
+
+    /// Walks a table whose keys are `known`, and reports every other.
+    fn table(
+        &mut self,
+        name: &str,
+        value: Value<'_>,
+        known: &[&str],
+        mut each: impl FnMut(&mut Self, &str, Value<'_>),
+    ) {
+        let DeValue::Table(table) = value.get_ref() else {
+            self.problem(span_of(value), format!("`{name}` is a table"), None);
+            return;
+        };
+        for (key, value) in table {
+            let word: &str = key.get_ref();
+            if known.contains(&word) {
+                each(self, word, value);
+            } else {
+                self.unknown(key, known);
+            }
+        }
+    }
+
+    fn array(&mut self, name: &str, value: Value<'_>, mut each: impl FnMut(&mut Self, Value<'_>)) {
+        let DeValue::Array(array) = value.get_ref() else {
+            self.problem(span_of(value), format!("`{name}` is a list"), None);
+            return;
+        };
+        for value in array {
+            each(self, value);
+        }
+    }
+
+    fn string(&mut self, name: &str, value: Value<'_>) -> Option<String> {
+        let text = value.get_ref().as_str().map(str::to_owned);
+        if text.is_none() {
+            self.problem(span_of(value), format!("`{name}` is a text"), None);
+        }
+        text
+    }
+
+    fn strings(&mut self, name: &str, value: Value<'_>) -> Vec<String> {
+        let mut read = Vec::new();
+        self.array(name, value, |reader, value| read.extend(reader.string(name, value)));
+        read
+    }
+
+    fn number(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
+        let number = match value.get_ref() {
+            DeValue::Integer(integer) => {
+                u64::from_str_radix(integer.as_str(), integer.radix()).ok()
+            }
+            _ => None,
+        };
+        if number.is_none() {
+            self.problem(
+                span_of(value),
+                format!("`{name}` is a number that is not negative"),
+                None,
+            );
+        }
+        number
+    }
+
+    fn string_map(&mut self, name: &str, value: Value<'_>) -> BTreeMap<String, String> {
+        let mut read = BTreeMap::new();
+        let DeValue::Table(table) = value.get_ref() else {
+            self.problem(span_of(value), format!("`{name}` is a table"), None);
+            return read;
+        };
+        for (key, value) in table {
+            let word: &str = key.get_ref();
+            if let Some(text) = self.string(word, value) {
+                read.insert(word.to_owned(), text);
+            }
+        }
+        read
+    }
+
+    fn ratings(&mut self, value: Value<'_>) -> BTreeMap<String, Rating> {
+        let mut read = BTreeMap::new();
+        let DeValue::Table(table) = value.get_ref() else {
+            self.problem(span_of(value), "`rules` is a table".to_owned(), None);
+            return read;
+        };
+        for (key, value) in table {
+            let word: &str = key.get_ref();
+            let groups = Group::ALL.map(Group::name);
+            if !self.rules.contains(&word) && !groups.contains(&word) {
+                let known = groups.iter().chain(self.rules).copied();
+                let help = match nearest(word, known) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "`ankus rules` lists them".to_owned(),
+                };
+                let message = format!("unknown rule or group `{word}`");
+                self.problem(span_of(key), message, Some(help));
+                continue;
+            }
+            let Some(name) = self.string(word, value) else { continue };
+            match Rating::named(&name) {
+                Some(rating) => {
+                    read.insert(word.to_owned(), rating);
+                }
+                None => {
+                    let help = "known: error, warning, info, off".to_owned();
+                    let message = format!("unknown level `{name}`");
+                    self.problem(span_of(value), message, Some(help));
+                }
+            }
+        }
+        read
+    }
+
+    fn overrides(&mut self, value: Value<'_>) -> Vec<Override> {
+        let mut read = Vec::new();
+        self.array("overrides", value, |reader, value| {
+            let mut entry = Override::default();
+            reader.table("overrides", value, &["paths", "rules"], |reader, key, value| match key {
+                "paths" => {
+                    entry.paths = reader.strings(key, value);
+                    for glob in &entry.paths {
+                        let mut builder = ignore::gitignore::GitignoreBuilder::new("");
+                        if let Err(error) = builder.add_line(None, glob) {
+                            let message = format!("`{glob}` is no glob: {error}");
+                            reader.problem(span_of(value), message, None);
+                        }
+                    }
+                }
+                _ => entry.rules = reader.ratings(value),
+            });
+            read.push(entry);
+        });
+        read
+    }
+
+    fn functions(&mut self, value: Value<'_>) -> Vec<SiteFunction> {
+        const KEYS: &[&str] = &["name", "parameters", "result", "phases"];
+        let mut read = Vec::new();
+        self.array("functions", value, |reader, value| {
+            let mut name = None;
+            let mut function = SiteFunction {
+                name: String::new(),
+                parameters: Vec::new(),
+                result: "string".to_owned(),
+                phases: vec!["workflow".to_owned()],
+            };
+            reader.table("functions", value, KEYS, |reader, key, value| match key {
+                "name" => name = reader.string(key, value),
+                "parameters" => function.parameters = reader.strings(key, value),
+                "result" => function.result = reader.string(key, value).unwrap_or_default(),
+                _ => function.phases = reader.strings(key, value),
+            });
+            match name {
+                Some(name) => read.push(SiteFunction { name, ..function }),
+                None => {
+                    reader.problem(span_of(value), "a function needs a `name`".to_owned(), None);
+                }
+            }
+        });
+        read
+    }
+
+    fn actions(&mut self, value: Value<'_>) -> Vec<SiteAction> {
+        let mut read = Vec::new();
+        self.array("types", value, |reader, value| {
+            let mut name = None;
+            let mut schemas = Vec::new();
+            reader.table("types", value, &["name", "schemas"], |reader, key, value| match key {
+                "name" => name = reader.string(key, value),
+                _ => schemas = reader.strings(key, value),
+            });
+            match name {
+                Some(name) => read.push(SiteAction { name, schemas }),
+                None => {
+                    reader.problem(
+                        span_of(value),
+                        "an action type needs a `name`".to_owned(),
+                        None,
+                    );
+                }
+            }
+        });
+        read
+    }
+
+    fn server(&mut self, value: Value<'_>) -> Server {
+        const KEYS: &[&str] = &[
+            "name-node",
+            "job-tracker",
+            "resource-manager",
+            "definition-limit",
+            "filesystems",
+            "retry-max",
+            "variables",
+        ];
+        let mut read = Server::default();
+        self.table("server", value, KEYS, |reader, key, value| match key {
+            "name-node" => read.name_node = reader.string(key, value),
+            "job-tracker" => read.job_tracker = reader.string(key, value),
+            "resource-manager" => read.resource_manager = reader.string(key, value),
+            "definition-limit" => read.definition_limit = reader.number(key, value),
+            "retry-max" => read.retry_max = reader.number(key, value),
+            "variables" => read.variables = reader.strings(key, value),
+            _ => read.filesystems = reader.strings(key, value),
+        });
+        read
+    }
+
+    fn mail(&mut self, value: Value<'_>) -> Mail {
+        let mut read = Mail::default();
+        self.table("mail", value, &["host", "port", "from"], |reader, key, value| match key {
+            "host" => read.host = reader.string(key, value),
+            "from" => read.from = reader.string(key, value),
+            _ => {
+                let port = reader.number(key, value);
+                read.port = port.and_then(|number| u16::try_from(number).ok());
+                if read.port.is_none() && port.is_some() {
+                    reader.problem(span_of(value), "a port is at most 65535".to_owned(), None);
+                }
+            }
+        });
+        read
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_of_the_manual_is_read() {
+        let text = r#"
+            target = "trunk"
+            [rules]
+            security = "error"
+            unused-property = "warning"
+            [[overrides]]
+            paths = ["legacy/**"]
+            rules = { style = "off" }
+            [el]
+            functions = [{ name = "site:quarter", parameters = ["string"], phases = ["workflow"] }]
+            [hosts]
+            "hdfs://prod:8020" = "./data/prod"
+        "#;
+        let settings = Settings::parse(text, &["unused-property"]).unwrap();
+        assert_eq!(settings.target, Target::Trunk);
+        assert_eq!(settings.functions[0].name, "site:quarter");
+        assert_eq!(settings.hosts["hdfs://prod:8020"], "./data/prod");
+        assert!(settings.overrides[0].covers("legacy/a/workflow.xml"));
+        assert!(!settings.overrides[0].covers("new/workflow.xml"));
+    }
+
+    #[test]
+    fn every_problem_is_named_at_once() {
+        let text = "tarjet = 1\n[rules]\nunused-propertie = \"off\"\nstyle = \"of\"\n[mail]\nport = 70000\n";
+        let problems = Settings::parse(text, &["unused-property"]).unwrap_err();
+        let told: Vec<_> = problems.iter().map(|p| p.message.as_str()).collect();
+        assert_eq!(
+            told,
+            [
+                "unknown key `tarjet`",
+                "unknown rule or group `unused-propertie`",
+                "unknown level `of`",
+                "a port is at most 65535"
+            ]
+        );
+        assert_eq!(problems[1].help.as_deref(), Some("did you mean `unused-property`?"));
+    }
+}

@@ -94,15 +94,152 @@ impl Source {
         Position { line: line as u32 + 1, column: (column - skipped) as u32 + 1 }
     }
 
+    /// The bytes of a line, counted from 0, its end included.
+    pub fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
+        let start = *self.line_starts.get(line)? as usize;
+        let end = self.line_starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
+        Some(start..end)
+    }
+
     /// The text of a span; empty where the span lies outside or cuts a character.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or_default()
     }
 }
 
+/// The largest file that is read, in bytes.
+pub const SIZE_LIMIT: u64 = 512 * 1024 * 1024;
+
+/// How the bytes of a file stand for text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-8, with or without a byte-order mark; offsets in the text are offsets in the file.
+    #[default]
+    Utf8,
+    /// UTF-16, little end first.
+    Utf16Le,
+    /// UTF-16, big end first.
+    Utf16Be,
+    /// ISO-8859-1, declared as such.
+    Latin1,
+    /// UTF-8 with bytes in it that are none; each such run is one replacement character of the text.
+    Damaged,
+}
+
+impl Encoding {
+    /// Offset in the file of an offset in `text`.
+    pub fn file_offset(self, text: &str, offset: u32) -> u64 {
+        let mut end = (offset as usize).min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        match self {
+            Encoding::Utf8 => u64::from(offset),
+            Encoding::Latin1 => text[..end].chars().count() as u64,
+            // A replacement character stands for a byte, most often.
+            Encoding::Damaged => {
+                u64::from(offset) - text[..end].matches('\u{fffd}').count() as u64 * 2
+            }
+            Encoding::Utf16Le | Encoding::Utf16Be => text[..end].encode_utf16().count() as u64 * 2,
+        }
+    }
+
+    /// The bytes of a file that holds `text`; `None` where it has a character this encoding lacks.
+    pub fn encode(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Encoding::Utf8 => Some(text.as_bytes().to_vec()),
+            // What was there is not known any more, so nothing is written back.
+            Encoding::Damaged => None,
+            Encoding::Latin1 => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
+            Encoding::Utf16Le => Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect()),
+            Encoding::Utf16Be => Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect()),
+        }
+    }
+}
+
+/// Why bytes are no text: a sentence without a full stop, and the byte where it shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotText {
+    /// Offset in the file.
+    pub offset: usize,
+    /// What is there.
+    pub reason: String,
+}
+
+/// Reads the bytes of an XML file as text: UTF-8, UTF-16 with a byte-order mark or an XML declaration, or the Latin-1
+/// that its declaration names.
+pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
+    let utf16 = match bytes {
+        [0xFF, 0xFE, ..] | [b'<', 0, ..] => Some(Encoding::Utf16Le),
+        [0xFE, 0xFF, ..] | [0, b'<', ..] => Some(Encoding::Utf16Be),
+        _ => None,
+    };
+    if let Some(encoding) = utf16 {
+        let unit = |pair: &[u8]| match encoding {
+            Encoding::Utf16Le => u16::from_le_bytes([pair[0], pair[1]]),
+            _ => u16::from_be_bytes([pair[0], pair[1]]),
+        };
+        let whole = bytes.len() / 2 * 2;
+        let mut text = String::with_capacity(whole);
+        let mut offset = 0;
+        for read in char::decode_utf16(bytes[..whole].chunks_exact(2).map(unit)) {
+            let Ok(character) = read else {
+                return Err(NotText { offset, reason: "half a UTF-16 pair".to_owned() });
+            };
+            offset += character.len_utf16() * 2;
+            text.push(character);
+        }
+        if whole < bytes.len() {
+            return Err(NotText { offset: whole, reason: "half a UTF-16 unit".to_owned() });
+        }
+        return Ok((text, encoding));
+    }
+    // A NUL is in no text; without this a picture would be read as a very broken definition.
+    if let Some(offset) = bytes.iter().take(8192).position(|byte| *byte == 0) {
+        return Err(NotText { offset, reason: "a zero byte, as binary files have".to_owned() });
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok((text.to_owned(), Encoding::Utf8)),
+        Err(_) if declares_latin1(bytes) => {
+            Ok((bytes.iter().map(|byte| char::from(*byte)).collect(), Encoding::Latin1))
+        }
+        Err(_) => Ok((String::from_utf8_lossy(bytes).into_owned(), Encoding::Damaged)),
+    }
+}
+
+fn declares_latin1(bytes: &[u8]) -> bool {
+    let head = &bytes[..bytes.len().min(256)];
+    let Some(end) = head.windows(2).position(|pair| pair == b"?>") else { return false };
+    let declaration = String::from_utf8_lossy(&head[..end]).to_ascii_lowercase();
+    ["iso-8859-1", "iso8859-1", "latin1", "latin-1", "windows-1252"]
+        .iter()
+        .any(|name| declaration.contains(name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_read_in_the_encoding_they_have() {
+        let latin = b"<?xml version='1.0' encoding='ISO-8859-1'?><a>\xe9</a>";
+        let (text, encoding) = decode(latin).unwrap();
+        assert!(text.ends_with("<a>é</a>"));
+        assert_eq!(encoding, Encoding::Latin1);
+        assert_eq!(encoding.encode(&text).unwrap(), latin);
+
+        let wide: Vec<u8> = "\u{feff}<é/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        let (text, encoding) = decode(&wide).unwrap();
+        assert_eq!(text, "\u{feff}<é/>");
+        assert_eq!(encoding.file_offset(&text, text.len() as u32), wide.len() as u64);
+        assert_eq!(encoding.encode(&text).unwrap(), wide);
+
+        assert_eq!(decode(b"\x89PNG\r\n\x1a\n\0\0").unwrap_err().offset, 8);
+        assert_eq!(
+            decode(b"<a>\xff</a>").unwrap(),
+            ("<a>\u{fffd}</a>".to_owned(), Encoding::Damaged)
+        );
+    }
 
     #[test]
     fn columns_count_characters_and_lines_end_three_ways() {

@@ -1,8 +1,109 @@
-//! The command line: arguments, files, colors.
+//! The command line: arguments, files, colors. The outside world of the core, and nothing but a client of it.
+//!
+//! Each subcommand is a file with its `Arguments` and a `run` that answers with an [`Exit`]. To add one: its `mod` line
+//! here, and its line in `commands!`. Results go to [`Shell::out`], talk goes to stderr through [`Shell::say`];
+//! failures of the tool itself are `miette` reports, printed once by [`main`]. A closed pipe is no error.
+#![expect(clippy::disallowed_methods, reason = "the command line is the outside world")]
 
+mod check;
+mod disk;
+mod explain;
+mod rules;
+mod shell;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+
+pub(crate) use shell::{Exit, Failure, Shell};
+
+/// Check, draw, compile and run Apache Oozie applications, without a server.
+#[derive(Debug, Parser)]
+#[command(name = "ankus", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
+#[command(before_help = "Examples:
+  ankus check                       find what is wrong in every application below this folder
+  ankus check app/ --format github  the same, as annotations of a pull request
+  ankus explain E0708               what a finding or an error code of Oozie means")]
+struct Cli {
+    #[command(flatten)]
+    shared: Shared,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "Exit codes:
+  0  no errors; the job SUCCEEDED
+  1  the input has errors (warnings too with --deny warning); the job was KILLED or FAILED
+  2  ankus could not do its job: usage, files, settings
+  3  the job is SUSPENDED, or goes on without us";
+
+/// What every subcommand takes.
+#[derive(Debug, Args)]
+pub(crate) struct Shared {
+    /// When to use colors.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: shell::Color,
+    /// Settings to use, instead of the nearest `ankus.toml` upward.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<std::path::PathBuf>,
+}
+
+/// Declares the subcommands: variant, module of its `Arguments` and `run`; its help is the doc comment.
+macro_rules! commands {
+    ($($(#[$doc:meta])* $variant:ident($module:ident),)*) => {
+        #[derive(Debug, Subcommand)]
+        enum Command { $($(#[$doc])* $variant($module::Arguments),)* }
+
+        fn dispatch(command: Command, shell: &mut Shell) -> miette::Result<Exit> {
+            match command { $(Command::$variant(arguments) => $module::run(arguments, shell),)* }
+        }
+    };
+}
+
+commands! {
+    /// Find what is wrong, in files, applications and whole trees.
+    Check(check),
+    /// Print the page of a finding, or of an error code of Oozie.
+    Explain(explain),
+    /// List every rule.
+    Rules(rules),
+}
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    ExitCode::from(2)
+    let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
+    let cli = match parsed {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are results; a usage error is talk.
+            let code = if error.use_stderr() { 2 } else { 0 };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let mut shell = Shell::new(cli.shared);
+    let result = dispatch(cli.command, &mut shell).and_then(|exit| {
+        shell.flush()?;
+        Ok(exit)
+    });
+    match result {
+        Ok(exit) => ExitCode::from(exit.code()),
+        Err(report) if shell::is_closed_pipe(&report) => ExitCode::SUCCESS,
+        Err(report) => {
+            shell.print_failure(&report);
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The whole command line as clap knows it, for completions and manual pages.
+pub(crate) fn command() -> clap::Command {
+    Cli::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn clap_finds_no_contradiction() {
+        super::command().debug_assert();
+    }
 }

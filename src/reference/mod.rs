@@ -18,6 +18,7 @@ mod workflow;
 mod xml;
 
 use crate::schema::Language;
+pub use crate::settings::Target;
 use document::{Fault, Reading};
 use schema::Sets;
 use walk::{Memory, Refusal};
@@ -25,38 +26,6 @@ use xml::Stop;
 
 pub use submit::Submission;
 pub use workflow::Properties;
-
-/// The server whose answer is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Target {
-    /// 3.3.2.
-    V3_3_2,
-    /// 4.3.1.
-    V4_3_1,
-    /// 5.2.1, the last release.
-    #[default]
-    V5_2_1,
-    /// What came after 5.2.1.
-    Trunk,
-}
-
-impl Target {
-    /// The name in settings and output.
-    pub fn name(self) -> &'static str {
-        match self {
-            Target::V3_3_2 => "3.3.2",
-            Target::V4_3_1 => "4.3.1",
-            Target::V5_2_1 => "5.2.1",
-            Target::Trunk => "trunk",
-        }
-    }
-
-    /// The target of a name.
-    pub fn from_name(name: &str) -> Option<Target> {
-        let all = [Target::V3_3_2, Target::V4_3_1, Target::V5_2_1, Target::Trunk];
-        all.into_iter().find(|target| target.name() == name)
-    }
-}
 
 /// How a server treats the body of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,3 +1,5 @@
 //! Text to trees. Never fails: what is broken becomes a finding and a tree of the rest.
 
+pub mod properties;
+
 pub mod xml;

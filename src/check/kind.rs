@@ -1,0 +1,92 @@
+//! What a file is, told by its root element.
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// `workflow-app`.
+    Workflow,
+    /// `coordinator-app`.
+    Coordinator,
+    /// `bundle-app`.
+    Bundle,
+    /// `datasets`, included by coordinators.
+    Datasets,
+    /// `configuration`: `config-default.xml` and job-xml files.
+    Configuration,
+    /// Java's properties.
+    Properties,
+}
+
+impl FileKind {
+    /// The word used in output.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileKind::Workflow => "workflow",
+            FileKind::Coordinator => "coordinator",
+            FileKind::Bundle => "bundle",
+            FileKind::Datasets => "datasets",
+            FileKind::Configuration => "configuration",
+            FileKind::Properties => "properties",
+        }
+    }
+
+    /// Whether it is an application's definition.
+    pub fn is_definition(self) -> bool {
+        matches!(self, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle)
+    }
+}
+
+/// What an XML text is by its root element; `None` where it is something else. Broken markup behind the name of the root
+/// does not matter, and neither does a long prolog.
+pub fn recognize(text: &str) -> Option<FileKind> {
+    let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
+    loop {
+        rest = rest.trim_start();
+        let skipped = if let Some(comment) = rest.strip_prefix("<!--") {
+            comment.find("-->").map(|end| &comment[end + 3..])
+        } else if let Some(instruction) = rest.strip_prefix("<?") {
+            instruction.find("?>").map(|end| &instruction[end + 2..])
+        } else if rest.starts_with("<!DOCTYPE") {
+            let subset =
+                rest.find('[').filter(|open| rest.find('>').is_some_and(|end| *open < end));
+            let from =
+                subset.and_then(|open| rest[open..].find(']').map(|at| open + at)).unwrap_or(0);
+            rest[from..].find('>').map(|end| &rest[from + end + 1..])
+        } else {
+            break;
+        };
+        rest = skipped?;
+    }
+    let name = rest.strip_prefix('<')?;
+    let end = name.find(|c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<'));
+    let name = &name[..end.unwrap_or(name.len())];
+    let local = name.rsplit(':').next().unwrap_or(name);
+    Some(match local {
+        "workflow-app" => FileKind::Workflow,
+        "coordinator-app" => FileKind::Coordinator,
+        "bundle-app" => FileKind::Bundle,
+        "datasets" => FileKind::Datasets,
+        "configuration" => FileKind::Configuration,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_decides() {
+        let check = |text, kind| assert_eq!(recognize(text), kind, "{text}");
+        check(
+            "<?xml version='1.0'?>\n<!-- <a> -->\n<workflow-app name='x'",
+            Some(FileKind::Workflow),
+        );
+        check("\u{feff}<w:coordinator-app>", Some(FileKind::Coordinator));
+        check("<!DOCTYPE x [<!ENTITY a \"<b>\">]><bundle-app/>", Some(FileKind::Bundle));
+        check("<!DOCTYPE x><datasets>", Some(FileKind::Datasets));
+        check("<project><workflow-app/></project>", None);
+        check("workflow-app", None);
+        check("<!-- never ends", None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Comments that allow a finding: `ankus: allow(rule, rule) reason` before an element, `ankus: allow-file(…)` before the
+//! root; in properties the same behind `#`, before an entry.
+
+use super::UNUSED_SUPPRESSION;
+use crate::diag::Diagnostic;
+use crate::source::Span;
+use crate::syntax::properties;
+use crate::syntax::xml::{NodeKind, Tree};
+
+/// One comment.
+#[derive(Debug)]
+pub(super) struct Suppression {
+    /// Where it stands.
+    comment: Span,
+    /// What it covers.
+    covers: Span,
+    /// Rules it names, and whether each silenced something.
+    rules: Vec<(String, bool)>,
+}
+
+impl Suppression {
+    /// Whether a finding is silenced; remembers it.
+    pub(super) fn silences(&mut self, finding: &Diagnostic) -> bool {
+        if finding.span.start < self.covers.start || finding.span.start > self.covers.end {
+            return false;
+        }
+        let named = self.rules.iter_mut().find(|(rule, _)| rule == finding.kind.name);
+        named.map(|(_, used)| *used = true).is_some()
+    }
+
+    /// A finding for each rule that silenced nothing.
+    pub(super) fn unused(&self) -> impl Iterator<Item = Diagnostic> + '_ {
+        self.rules.iter().filter(|(_, used)| !used).map(|(rule, _)| {
+            let message = format!("nothing here is a `{rule}`");
+            Diagnostic::new(&UNUSED_SUPPRESSION, self.comment, message)
+                .help("take the comment out, or correct the name")
+        })
+    }
+}
+
+/// The rules a comment names, and whether it is for the whole file.
+fn read(comment: &str) -> Option<(Vec<(String, bool)>, bool)> {
+    let rest = comment.trim_start().strip_prefix("ankus:")?.trim_start();
+    let (rest, whole) = match rest.strip_prefix("allow-file") {
+        Some(rest) => (rest, true),
+        None => (rest.strip_prefix("allow")?, false),
+    };
+    let (names, _) = rest.trim_start().strip_prefix('(')?.split_once(')')?;
+    let rules = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+    Some((rules.map(|rule| (rule.to_owned(), false)).collect(), whole))
+}
+
+/// The comments of a definition.
+pub(super) fn of_tree(tree: &Tree<'_>) -> Vec<Suppression> {
+    let everything = Span::new(0, tree.text().len());
+    let root_start = tree.root().map_or(u32::MAX, |root| root.span().start);
+    let mut read_so_far: Vec<Suppression> = Vec::new();
+    // Cheap where there is nothing to find, which is nearly everywhere.
+    if !tree.text().contains("ankus:") {
+        return read_so_far;
+    }
+    let mut waiting: Vec<usize> = Vec::new();
+    for node in tree.nodes() {
+        match node.kind() {
+            NodeKind::Comment => {
+                let Some((rules, whole)) = read(node.raw()) else { continue };
+                if whole && node.span().start >= root_start {
+                    continue;
+                }
+                // Until its element comes, a comment covers nothing.
+                let nothing = Span::at(node.span().end as usize);
+                let covers = if whole { everything } else { nothing };
+                if !whole {
+                    waiting.push(read_so_far.len());
+                }
+                read_so_far.push(Suppression { comment: node.span(), covers, rules });
+            }
+            NodeKind::Element => {
+                for index in waiting.drain(..) {
+                    read_so_far[index].covers = node.span();
+                }
+            }
+            _ => {}
+        }
+    }
+    read_so_far
+}
+
+/// The comments of a file of properties.
+pub(super) fn of_properties(text: &str) -> Vec<Suppression> {
+    let read_text = properties::parse(text);
+    let mut found = Vec::new();
+    for comment in &read_text.comments {
+        let Some((rules, whole)) = read(&comment.text) else { continue };
+        let next = read_text.entries.iter().find(|entry| entry.span.start >= comment.span.end);
+        let covers = match next {
+            _ if whole => Span::new(0, text.len()),
+            Some(entry) => entry.span,
+            None => Span::at(comment.span.end as usize),
+        };
+        found.push(Suppression { comment: comment.span, covers, rules });
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_names_rules() {
+        let names = |text| read(text).map(|(rules, whole)| (rules.len(), whole));
+        assert_eq!(names(" ankus: allow(error-swallowed) on purpose "), Some((1, false)));
+        assert_eq!(names("ankus: allow(a, b)"), Some((2, false)));
+        assert_eq!(names("ankus:allow-file(a)"), Some((1, true)));
+        assert_eq!(names("allow(a)"), None);
+        assert_eq!(names("ankus: allow"), None);
+    }
+}

@@ -1,0 +1,118 @@
+//! Everything that is asked of a workflow.
+
+use super::{Input, Reference, Verdict};
+use crate::diag::Diagnostic;
+use crate::files;
+use crate::ir::{self, workflow::Shape};
+use crate::passes::{expressions, names, reach};
+use crate::reference::{self, Executor, Rules, Submission, findings};
+use crate::schema::Language;
+use crate::schema::validate::{self, Document};
+use crate::source::Encoding;
+use crate::syntax::properties::Origin;
+use crate::syntax::xml::Tree;
+use ankus_runtime::el::Dialect;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What came of a workflow beside its findings.
+pub(super) struct Asked {
+    /// How many nodes it has, `start` left out as the server does.
+    pub(super) nodes: usize,
+    /// What the server answers.
+    pub(super) reference: Reference,
+    /// Whether it would be accepted.
+    pub(super) accepted: bool,
+}
+
+/// Asks the schema, the passes and the server about a workflow.
+pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
+    let settings = input.settings;
+    let language = Language::default();
+    let target = settings.target;
+
+    found.extend(validate::check(tree, Document::Workflow, &language, target.name()));
+    let workflow = ir::lower::workflow(tree);
+    let (names, more) = names::bind(&workflow);
+    found.extend(more);
+    let (_, more) = reach::reach(&workflow, &names);
+    found.extend(more);
+
+    found.extend(findings::forks_and_joins(&workflow, target));
+
+    let mut properties: BTreeMap<String, String> =
+        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+    let folder = files::folder_of(&input.source.path);
+    let shipped = |path: &str| {
+        let path = files::join(folder, path)?;
+        Some(input.files.text(&path)?.text.clone())
+    };
+    let (_, more) = expressions::examine(&expressions::Input {
+        tree,
+        workflow: Some(&workflow),
+        dialect: Dialect::of_target(target.name()),
+        site: &[],
+        properties: &properties,
+        provided: &settings.server.variables,
+        shipped: &shipped,
+    });
+    found.extend(more);
+
+    let executors: Vec<_> =
+        settings.actions.iter().map(|action| (action.name.clone(), Executor::Plain)).collect();
+    let mut rules = Rules::new(target, &language);
+    rules.executors = &executors;
+    rules.default_name_node = settings.server.name_node.is_some();
+    rules.default_job_tracker =
+        settings.server.job_tracker.is_some() || settings.server.resource_manager.is_some();
+    if let Some(limit) = settings.server.definition_limit {
+        rules.length_limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    }
+    let text = server_text(input);
+    let verdicts = reference::workflow(&text, rules, &submission(input, properties));
+    found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));
+
+    let mut shown = Verdict::new(&verdicts.structure, &text);
+    // Refusals of the graph have no place of their own; the finding that explains one has.
+    if shown.at.is_none()
+        && let Some(code) = shown.code
+        && let Some(finding) = found.iter().find(|finding| finding.kind.oozie.contains(&code))
+    {
+        let place = input.source.position(finding.span.start);
+        shown.at = Some((place.line, place.column));
+    }
+    let reference = Reference {
+        target,
+        verdict: shown,
+        validate: Verdict::new(&verdicts.validate, &text),
+        submit: Some(Verdict::new(&verdicts.submit, &text)),
+    };
+    let nodes = workflow.nodes.iter().filter(|node| node.shape != Shape::Start).count();
+    Asked { nodes, reference, accepted: verdicts.structure.rejected.is_none() }
+}
+
+/// What a submission with the properties that were found brings; defaults beside the definition stay apart.
+fn submission(input: &Input<'_>, mut properties: BTreeMap<String, String>) -> Submission {
+    let mut defaults = BTreeMap::new();
+    for (name, bound) in &input.submission.values {
+        if matches!(bound.origin, Origin::Default(_))
+            && let Some(value) = properties.remove(name)
+        {
+            defaults.insert(name.clone(), value);
+        }
+    }
+    Submission { properties, defaults, needs_path: false }
+}
+
+/// The text as a server reads the bytes of the file: as UTF-8, whatever the file says of itself.
+fn server_text<'a>(input: &Input<'a>) -> Cow<'a, str> {
+    let own = Cow::Borrowed(input.source.text.as_str());
+    match input.encoding {
+        Encoding::Utf8 | Encoding::Damaged => own,
+        other => match other.encode(&input.source.text) {
+            Some(bytes) => String::from_utf8_lossy(&bytes).into_owned().into(),
+            None => own,
+        },
+    }
+}

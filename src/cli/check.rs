@@ -1,0 +1,332 @@
+//! `ankus check`.
+
+use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::check::{self, Report};
+use crate::diag::{Group, Level, Safety};
+use crate::edit;
+use crate::render;
+use crate::settings::{Rating, Settings, Target, nearest};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Definitions, application folders or trees of them; `-` reads a definition from the standard input.
+    #[arg(value_name = "PATH", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// The name that the standard input goes by, for messages and settings.
+    #[arg(long, value_name = "FILE")]
+    stdin_filename: Option<PathBuf>,
+    /// How to print the findings.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write to a file instead of the standard output.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Report only these rules or groups.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    select: Vec<String>,
+    /// Do not report these rules or groups.
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Report findings of this level and above.
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    level: LevelArgument,
+    /// Fail on findings of this level and above.
+    #[arg(long, value_name = "LEVEL", default_value = "error")]
+    deny: LevelArgument,
+    /// Mend what can be mended without a change of meaning.
+    #[arg(long, conflicts_with = "diff")]
+    fix: bool,
+    /// Print what `--fix` would change, and change nothing.
+    #[arg(long)]
+    diff: bool,
+    /// Mend by guesses too.
+    #[arg(long)]
+    unsafe_fixes: bool,
+    /// The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1 or trunk.
+    #[arg(long, value_name = "VERSION", value_parser = target)]
+    target: Option<Target>,
+    /// Count findings by rule instead of printing them.
+    #[arg(long)]
+    statistics: bool,
+    /// Exit with 0 whatever was found.
+    #[arg(long)]
+    exit_zero: bool,
+    /// Print nothing but findings.
+    #[arg(short, long)]
+    quiet: bool,
+    #[command(flatten)]
+    properties: PropertyArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Drawn into the source.
+    Human,
+    /// One line a finding.
+    Concise,
+    /// One object.
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum LevelArgument {
+    Info,
+    Warning,
+    Error,
+}
+
+impl LevelArgument {
+    fn level(self) -> Level {
+        match self {
+            LevelArgument::Info => Level::Info,
+            LevelArgument::Warning => Level::Warning,
+            LevelArgument::Error => Level::Error,
+        }
+    }
+}
+
+fn target(text: &str) -> Result<Target, String> {
+    let known = Target::ALL.map(Target::name).join(", ");
+    Target::named(text).ok_or_else(|| format!("known are {known}"))
+}
+
+/// How often fixes are applied before we give up waiting for them to settle.
+const ROUNDS: usize = 10;
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    for name in arguments.select.iter().chain(&arguments.ignore) {
+        known_rule(name)?;
+    }
+    let cache = SettingsCache::new(shell)?;
+    let mut failures = Vec::new();
+    let from_stdin = arguments.paths.iter().any(|path| path.as_os_str() == "-");
+    let mut report = if from_stdin {
+        let name = arguments.stdin_filename.as_deref();
+        let loaded = disk::load_stdin(name, &cache, &arguments.properties)?;
+        let loaded = adjusted(loaded, &arguments);
+        let mut report = Report::default();
+        let outcome = checked(&loaded);
+        report.add(&loaded.input(), outcome);
+        report
+    } else {
+        let search = disk::definitions(&arguments.paths)?;
+        failures = search.failures;
+        if arguments.fix || arguments.diff {
+            let exit = fix(&arguments, &cache, &search.found, shell)?;
+            if arguments.diff {
+                return Ok(exit);
+            }
+        }
+        check_all(&search.found, &cache, &arguments, &mut failures)?
+    };
+    report.findings.retain(|finding| finding.level >= arguments.level.level());
+    report.finish();
+
+    let text = if arguments.statistics {
+        statistics(&report)
+    } else {
+        match arguments.format {
+            Format::Human => {
+                render::human::render(&report, shell.colors && arguments.output.is_none())
+            }
+            Format::Concise => render::concise::render(&report),
+            Format::Json => render::json::render(&report),
+        }
+    };
+    match &arguments.output {
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            Failure::new(format!("cannot write `{}`", path.display())).because(error)
+        })?,
+        None => shell.out(text)?,
+    }
+    shell.flush()?;
+    if !arguments.quiet && arguments.format == Format::Human {
+        shell.say(render::summary(&report));
+        told_properties(&report, shell);
+    }
+    if !failures.is_empty() {
+        return Err(Failure::new(failures.join("\n")).into());
+    }
+    let deny = arguments.deny.level();
+    let faulty = report.findings.iter().any(|finding| finding.level >= deny);
+    Ok(Exit::fault_if(faulty && !arguments.exit_zero))
+}
+
+fn known_rule(name: &str) -> miette::Result<()> {
+    let kinds = check::kinds();
+    let groups = Group::ALL.map(Group::name);
+    if groups.contains(&name) || kinds.iter().any(|kind| kind.name == name) {
+        return Ok(());
+    }
+    let known = kinds.iter().map(|kind| kind.name).chain(groups);
+    let failure = Failure::new(format!("no rule or group is named `{name}`"));
+    Err(match nearest(name, known) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
+        None => failure.help("`ankus rules` lists them").into(),
+    })
+}
+
+/// Says which properties were found beside the applications, for they change what is reported.
+fn told_properties(report: &Report, shell: &mut Shell) {
+    let [file] = report.files.as_slice() else { return };
+    if !file.properties.is_empty() {
+        shell.say(format!("checked with {}", file.properties.join(", ")));
+    }
+}
+
+/// Settings with what the command line says over them.
+fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
+    let given =
+        arguments.target.is_some() || !arguments.select.is_empty() || !arguments.ignore.is_empty();
+    if !given {
+        return loaded;
+    }
+    let mut settings = Settings::clone(&loaded.settings.settings);
+    if let Some(target) = arguments.target {
+        settings.target = target;
+    }
+    let path = loaded.settings.relative(&loaded.found.shown).to_owned();
+    let named = |names: &[String], kind: &crate::diag::Kind| {
+        names.iter().any(|name| name == kind.name || name == kind.group.name())
+    };
+    let mut ratings = BTreeMap::new();
+    for kind in check::kinds() {
+        let selected = arguments.select.is_empty() || named(&arguments.select, kind);
+        let rating = if !selected || named(&arguments.ignore, kind) {
+            Rating::Off
+        } else {
+            match settings.rating(kind, &path) {
+                // Who asks for a rule by name wants it, even one that is off by default.
+                Rating::Off if arguments.select.iter().any(|name| name == kind.name) => {
+                    Rating::At(kind.level)
+                }
+                rating => rating,
+            }
+        };
+        ratings.insert(kind.name.to_owned(), rating);
+    }
+    settings.rules = ratings;
+    settings.overrides.clear();
+    loaded.settings.settings = Arc::new(settings);
+    loaded
+}
+
+fn checked(loaded: &Loaded) -> check::Outcome {
+    match loaded.too_large {
+        Some(size) => check::too_large(&loaded.input(), size),
+        None => check::check(&loaded.input()),
+    }
+}
+
+/// Checks files in parallel, and what they would be submitted with.
+fn check_all(
+    found: &[Found],
+    cache: &SettingsCache,
+    arguments: &Arguments,
+    failures: &mut Vec<String>,
+) -> miette::Result<Report> {
+    let mut report = Report::default();
+    // In portions, so that a huge tree does not stand in memory with all its texts at once.
+    for portion in found.chunks(512) {
+        let outcomes: Vec<_> = portion
+            .par_iter()
+            .map(|found| {
+                let loaded = disk::load(found, cache, &arguments.properties)?;
+                let loaded = adjusted(loaded, arguments);
+                let outcome = checked(&loaded);
+                Ok((loaded, outcome))
+            })
+            .collect();
+        for outcome in outcomes {
+            match outcome {
+                Ok((loaded, outcome)) => report.add(&loaded.input(), outcome),
+                // Broken settings stop everything; a file that cannot be read stops only itself.
+                Err(error) if found.len() == 1 => return Err(error),
+                Err(error) => failures.push(miette::Report::to_string(&error)),
+            }
+        }
+    }
+    failures.dedup();
+    Ok(report)
+}
+
+/// Applies fixes, or prints them, until nothing changes.
+fn fix(
+    arguments: &Arguments,
+    cache: &SettingsCache,
+    found: &[Found],
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let mut changed = 0;
+    for found in found {
+        let mut loaded = adjusted(disk::load(found, cache, &arguments.properties)?, arguments);
+        if loaded.not_text.is_some() || loaded.too_large.is_some() {
+            continue;
+        }
+        let before = Arc::clone(&loaded.source);
+        let mut applied = 0;
+        for _ in 0..ROUNDS {
+            let outcome = check::check(&loaded.input());
+            let mut batch = edit::Batch::new();
+            let mut count = 0;
+            for finding in &outcome.findings {
+                let diagnostic = &finding.diagnostic;
+                let usable = diagnostic.fixes.iter().find(|fix| {
+                    let own = fix.edits.iter().all(|edit| edit.file.is_none());
+                    own && (fix.safety == Safety::Safe || arguments.unsafe_fixes)
+                });
+                if let Some(fix) = usable.filter(|_| finding.path == found.shown) {
+                    count += usize::from(batch.add(&found.shown, fix).is_ok());
+                }
+            }
+            let edits = batch.files().next().map(|(_, edits)| edits.to_vec()).unwrap_or_default();
+            let Ok(text) = edit::apply(&loaded.source.text, &edits) else { break };
+            if text == loaded.source.text {
+                break;
+            }
+            applied += count;
+            loaded.source = Arc::new(crate::source::Source::new(found.shown.clone(), text));
+            loaded
+                .files
+                .insert(found.shown.clone(), crate::files::Entry::Text(Arc::clone(&loaded.source)));
+        }
+        if loaded.source.text == before.text {
+            continue;
+        }
+        changed += 1;
+        if arguments.diff {
+            shell.out(edit::unified_diff(&found.shown, &before.text, &loaded.source.text))?;
+            continue;
+        }
+        let Some(bytes) = loaded.encoding.encode(&loaded.source.text) else { continue };
+        disk::replace(&found.path, &bytes)?;
+        shell.say(format!("mended {} in {}", count_of(applied, "finding"), found.shown));
+    }
+    Ok(Exit::fault_if(changed > 0))
+}
+
+fn count_of(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
+fn statistics(report: &Report) -> String {
+    let mut counts: BTreeMap<&str, (usize, Level, usize)> = BTreeMap::new();
+    for finding in &report.findings {
+        let entry = counts.entry(finding.diagnostic.kind.name).or_insert((0, finding.level, 0));
+        entry.0 += 1;
+        entry.2 += usize::from(!finding.diagnostic.fixes.is_empty());
+    }
+    let mut rows: Vec<_> = counts.into_iter().collect();
+    rows.sort_by(|a, b| b.1.0.cmp(&a.1.0).then(a.0.cmp(b.0)));
+    let mut text = String::new();
+    for (rule, (count, level, fixable)) in rows {
+        let fixable = if fixable > 0 { format!("  {fixable} with a fix") } else { String::new() };
+        text.push_str(&format!("{count:>7}  {:<7}  {rule}{fixable}\n", level.name()));
+    }
+    text
+}

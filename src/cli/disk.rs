@@ -1,0 +1,569 @@
+//! What commands read from the disk: definitions in trees, settings, properties, the snapshot for a check.
+
+use super::{Failure, Shell};
+use crate::check::{FileKind, Input, recognize};
+use crate::files::{Entry, Files, folder_of, name_of};
+use crate::settings::{Problem, Settings};
+use crate::source::{self, Encoding, NotText, Source};
+use crate::syntax::properties::{self, Origin, Submission};
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// How many bytes of a file are read to see what it is.
+const HEAD: u64 = 8 * 1024;
+/// Texts beside a definition larger than this are not read for a check.
+const SIDE_LIMIT: u64 = 1024 * 1024;
+/// How many entries of a folder, and how many folders of an application, are looked at.
+const LISTED_ENTRIES: usize = 2_000;
+const LISTED_FOLDERS: usize = 64;
+
+/// The properties an application is submitted with.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct PropertyArguments {
+    /// Properties to submit with: `.properties`, or `.xml` in Hadoop's form. Repeatable; the later wins.
+    #[arg(short = 'P', long = "properties", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// One property; wins over files.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub(crate) define: Vec<(String, String)>,
+    /// Do not use the `job.properties` beside the application.
+    #[arg(long)]
+    pub(crate) no_properties: bool,
+}
+
+fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("this is not of the form NAME=VALUE".to_owned()),
+    }
+}
+
+/// A file to be checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// Where it is; `-` is the standard input.
+    pub(crate) path: PathBuf,
+    /// The path that people see.
+    pub(crate) shown: String,
+    /// What it is.
+    pub(crate) kind: FileKind,
+}
+
+/// A path as people see it: relative to the working directory, with `/`, or absolute where it lies outside.
+pub(crate) fn shown(path: &Path) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let relative = if path.is_absolute() {
+        let here = std::env::current_dir().ok();
+        here.and_then(|here| path.strip_prefix(&here).ok().map(Path::to_path_buf))
+    } else {
+        None
+    };
+    let text = relative.as_deref().unwrap_or(path).to_string_lossy().replace('\\', "/");
+    // `..` in the middle is taken out; one in front that leaves the working directory makes it absolute.
+    let joined = crate::files::join("", &text).unwrap_or_else(|| text.clone());
+    let leaves = joined == ".." || joined.starts_with("../");
+    let here = || std::env::current_dir().ok().and_then(|here| here.to_str().map(str::to_owned));
+    match here().filter(|_| leaves) {
+        Some(here) => crate::files::join(&here, &joined).unwrap_or(joined),
+        None => joined,
+    }
+}
+
+/// A failure to read a path, in one sentence.
+pub(crate) fn unreadable(path: &Path, error: std::io::Error) -> miette::Report {
+    let what = match error.kind() {
+        std::io::ErrorKind::NotFound => "no such file or folder",
+        std::io::ErrorKind::PermissionDenied => "no permission to read it",
+        _ => {
+            return Failure::new(format!("cannot read `{}`", path.display())).because(error).into();
+        }
+    };
+    Failure::new(format!("cannot read `{}`: {what}", path.display())).into()
+}
+
+/// What [`definitions`] found, and what it could not read.
+#[derive(Debug, Default)]
+pub(crate) struct Search {
+    /// By shown path.
+    pub(crate) found: Vec<Found>,
+    /// One sentence each.
+    pub(crate) failures: Vec<String>,
+}
+
+/// Every definition under `paths`: a file that is named is always taken, as a workflow where its root says nothing; a
+/// folder is searched, and `.gitignore` is honored.
+pub(crate) fn definitions(paths: &[PathBuf]) -> miette::Result<Search> {
+    let mut search = Search::default();
+    for path in paths {
+        let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
+        if metadata.is_dir() {
+            walk(path, &mut search);
+            continue;
+        }
+        let kind = match head(path) {
+            Ok(head) => kind_of(path, &head),
+            Err(error) => return Err(unreadable(path, error)),
+        };
+        let kind = kind.unwrap_or(FileKind::Workflow);
+        search.found.push(Found { path: path.clone(), shown: shown(path), kind });
+    }
+    search.found.sort_by(|a, b| a.shown.cmp(&b.shown));
+    search.found.dedup_by(|a, b| a.shown == b.shown);
+    search.failures.sort();
+    Ok(search)
+}
+
+fn walk(folder: &Path, search: &mut Search) {
+    let collected = Mutex::new((Vec::new(), Vec::new()));
+    ignore::WalkBuilder::new(folder).require_git(false).build_parallel().run(|| {
+        Box::new(|entry| {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let mut collected = collected.lock().expect("no walker panics");
+                    collected.1.push(format!("cannot read {error}"));
+                    return ignore::WalkState::Continue;
+                }
+            };
+            if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                return ignore::WalkState::Continue;
+            }
+            let path = entry.into_path();
+            let told = match head(&path) {
+                Ok(head) => kind_of(&path, &head),
+                Err(error) => {
+                    let mut collected = collected.lock().expect("no walker panics");
+                    collected.1.push(format!("{}", unreadable(&path, error)));
+                    return ignore::WalkState::Continue;
+                }
+            };
+            // Configurations and properties are checked with the application that uses them.
+            let wanted = told.filter(|kind| kind.is_definition() || *kind == FileKind::Datasets);
+            if let Some(kind) = wanted {
+                let shown = shown(&path);
+                let found = Found { path, shown, kind };
+                collected.lock().expect("no walker panics").0.push(found);
+            }
+            ignore::WalkState::Continue
+        })
+    });
+    let (found, failures) = collected.into_inner().expect("no walker panics");
+    search.found.extend(found);
+    search.failures.extend(failures);
+}
+
+fn head(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut head = Vec::new();
+    std::fs::File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn kind_of(path: &Path, head: &[u8]) -> Option<FileKind> {
+    if path.extension().is_some_and(|extension| extension == "properties") {
+        return Some(FileKind::Properties);
+    }
+    // Most files of a tree are no XML at all; they are told by their first bytes.
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
+    if !matches!(first, b'<' | 0xEF | 0xFE | 0xFF | 0) {
+        return None;
+    }
+    let mut head = head;
+    let text = loop {
+        match source::decode(head) {
+            Ok((text, _)) => break text,
+            // The end of the head may cut a character.
+            Err(error) if error.offset + 4 > head.len() && error.offset > 0 => {
+                head = &head[..error.offset];
+            }
+            Err(_) => break String::from_utf8_lossy(head).into_owned(),
+        }
+    };
+    recognize(&text).or_else(|| {
+        // A long licence in front of the root.
+        let prolog = text.trim_start().starts_with("<!--") || text.trim_start().starts_with("<?");
+        let size = std::fs::metadata(path).ok().filter(|_| prolog)?.len();
+        if size <= HEAD || size > source::SIZE_LIMIT {
+            return None;
+        }
+        let bytes = std::fs::read(path).ok()?;
+        recognize(&source::decode(&bytes).ok()?.0)
+    })
+}
+
+/// Settings with the folder that their paths are relative to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoadedSettings {
+    /// What holds.
+    pub(crate) settings: Arc<Settings>,
+    /// The file they came from.
+    pub(crate) file: Option<PathBuf>,
+}
+
+impl LoadedSettings {
+    /// A shown path as the overrides see it.
+    pub(crate) fn relative<'a>(&self, shown: &'a str) -> &'a str {
+        let folder = self.file.as_ref().map(|file| self::shown(file)).unwrap_or_default();
+        let folder = folder_of(&folder);
+        let inside = shown.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        if folder.is_empty() { shown } else { inside.unwrap_or(shown) }
+    }
+}
+
+/// Finds and reads settings, each file once.
+#[derive(Debug, Default)]
+pub(crate) struct SettingsCache {
+    fixed: Option<LoadedSettings>,
+    by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
+}
+
+impl SettingsCache {
+    /// A cache that answers with `--config` where it is given.
+    pub(crate) fn new(shell: &Shell) -> miette::Result<SettingsCache> {
+        let fixed = match &shell.config {
+            Some(file) => Some(read_settings(file)?),
+            None => None,
+        };
+        Ok(SettingsCache { fixed, by_folder: Mutex::default() })
+    }
+
+    /// The settings for a file: `--config`, or the nearest `ankus.toml` upward, or what holds without one.
+    pub(crate) fn for_file(&self, path: &Path) -> miette::Result<LoadedSettings> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(fixed.clone());
+        }
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        if let Some(known) = self.by_folder.lock().expect("readers do not panic").get(&folder) {
+            return Ok(known.clone());
+        }
+        let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
+        let file = absolute.ancestors().map(|up| up.join("ankus.toml")).find(|file| file.is_file());
+        let loaded = match file {
+            Some(file) => {
+                // The folder of the settings answers for everything below that has none of its own.
+                let key = file.parent().map(Path::to_path_buf).unwrap_or_default();
+                let known = self.by_folder.lock().expect("readers do not panic").get(&key).cloned();
+                match known {
+                    Some(known) => known,
+                    None => {
+                        let loaded = read_settings(&file)?;
+                        let mut cache = self.by_folder.lock().expect("readers do not panic");
+                        cache.insert(key, loaded.clone());
+                        loaded
+                    }
+                }
+            }
+            None => LoadedSettings::default(),
+        };
+        self.by_folder.lock().expect("readers do not panic").insert(folder, loaded.clone());
+        Ok(loaded)
+    }
+}
+
+fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, error))?;
+    let names: Vec<&str> = crate::check::kinds().iter().map(|kind| kind.name).collect();
+    let settings = Settings::parse(&text, &names).map_err(|problems| {
+        let source = Source::new(shown(file), text.as_str());
+        settings_failure(&source, &problems)
+    })?;
+    Ok(LoadedSettings { settings: Arc::new(settings), file: Some(file.to_path_buf()) })
+}
+
+fn settings_failure(source: &Source, problems: &[Problem]) -> miette::Report {
+    let mut message = format!("`{}` is not understood", source.path);
+    for problem in problems {
+        let place = source.position(problem.span.start);
+        message.push_str(&format!(
+            "\n  {}:{}:{}: {}",
+            source.path, place.line, place.column, problem.message
+        ));
+        if let Some(help) = &problem.help {
+            message.push_str(&format!(" ({help})"));
+        }
+    }
+    Failure::new(message).into()
+}
+
+/// Reads `-P` files, or what lies beside the application, and adds `-D`.
+pub(crate) fn submission(
+    arguments: &PropertyArguments,
+    application: &Path,
+    kind: FileKind,
+) -> miette::Result<Submission> {
+    let folder = application.parent().unwrap_or(Path::new(""));
+    let mut submission = Submission::default();
+    let default = folder.join("config-default.xml");
+    if kind == FileKind::Workflow && default.is_file() {
+        // Broken defaults are a finding of their own; here they just have no values.
+        if let Ok(entries) = read_properties(&default) {
+            submission.merge(&Origin::Default(shown(&default)), &entries);
+        }
+    }
+    if arguments.files.is_empty() && !arguments.no_properties {
+        let names: &[&str] = match kind {
+            FileKind::Coordinator => &["coordinator.properties", "job.properties"],
+            FileKind::Bundle => &["bundle.properties", "job.properties"],
+            _ => &["job.properties"],
+        };
+        let beside = names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+        if let Some(path) = beside {
+            let entries = read_properties(&path)?;
+            submission.merge(&Origin::File(shown(&path)), &entries);
+        }
+    }
+    for path in &arguments.files {
+        let entries = read_properties(path)?;
+        submission.merge(&Origin::File(shown(path)), &entries);
+    }
+    for (name, value) in &arguments.define {
+        submission.set(name, value);
+    }
+    Ok(submission)
+}
+
+/// Reads one file of properties, in the form its name tells.
+pub(crate) fn read_properties(path: &Path) -> miette::Result<Vec<properties::Entry>> {
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+    if path.extension().is_some_and(|extension| extension == "xml") {
+        let failure = |why: String| {
+            Failure::new(format!("`{}` is no Hadoop configuration", path.display())).because(why)
+        };
+        let (text, _) = source::decode(&bytes).map_err(|error| failure(error.reason))?;
+        let read = properties::parse_configuration(&text);
+        return Ok(read.map_err(|error| failure(error.message))?.entries);
+    }
+    Ok(properties::parse(&text_of(&bytes)).entries)
+}
+
+/// Properties are Latin-1 by the book and UTF-8 by use.
+fn text_of(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}
+
+/// Everything a check of one file needs, owned.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    /// The file.
+    pub(crate) found: Found,
+    /// Its text; empty where it is none.
+    pub(crate) source: Arc<Source>,
+    /// How the bytes stood for the text.
+    pub(crate) encoding: Encoding,
+    /// Why it is no text.
+    pub(crate) not_text: Option<NotText>,
+    /// Bytes of the file, where it is over the limit and was not read.
+    pub(crate) too_large: Option<u64>,
+    /// What holds for it.
+    pub(crate) settings: LoadedSettings,
+    /// What it would be submitted with.
+    pub(crate) submission: Submission,
+    /// What else may be looked at.
+    pub(crate) files: Files,
+}
+
+/// Who runs this process, as the server would take it from a submission.
+fn user() -> &'static str {
+    static USER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    USER.get_or_init(|| {
+        let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        named.filter(|name| !name.is_empty()).unwrap_or_else(|| "nobody".to_owned())
+    })
+}
+
+impl Loaded {
+    /// As the check takes it.
+    pub(crate) fn input(&self) -> Input<'_> {
+        Input {
+            source: &self.source,
+            encoding: self.encoding,
+            not_text: self.not_text.as_ref(),
+            kind: self.found.kind,
+            settings: &self.settings.settings,
+            settings_path: self.settings.relative(&self.found.shown),
+            submission: &self.submission,
+            files: &self.files,
+            user: user(),
+        }
+    }
+}
+
+/// Reads a file and what belongs to it.
+pub(crate) fn load(
+    found: &Found,
+    settings: &SettingsCache,
+    arguments: &PropertyArguments,
+) -> miette::Result<Loaded> {
+    let metadata =
+        std::fs::metadata(&found.path).map_err(|error| unreadable(&found.path, error))?;
+    let loaded_settings = settings.for_file(&found.path)?;
+    let mut loaded = Loaded {
+        found: found.clone(),
+        source: Arc::new(Source::new(found.shown.clone(), "")),
+        encoding: Encoding::Utf8,
+        not_text: None,
+        too_large: None,
+        settings: loaded_settings,
+        submission: Submission::default(),
+        files: Files::new(),
+    };
+    if metadata.len() > source::SIZE_LIMIT {
+        loaded.too_large = Some(metadata.len());
+        return Ok(loaded);
+    }
+    let bytes = std::fs::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
+    set_text(&mut loaded, &bytes);
+    if found.kind.is_definition() || found.kind == FileKind::Datasets {
+        loaded.submission = submission(arguments, &found.path, found.kind)?;
+        loaded.files = snapshot(found, &loaded.source, &loaded.submission);
+    }
+    Ok(loaded)
+}
+
+/// A definition from the standard input, with the files beside the name it goes by.
+pub(crate) fn load_stdin(
+    name: Option<&Path>,
+    settings: &SettingsCache,
+    arguments: &PropertyArguments,
+) -> miette::Result<Loaded> {
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(source::SIZE_LIMIT + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::new("cannot read the standard input").because(error))?;
+    let path = name.unwrap_or(Path::new("<stdin>"));
+    let kind = kind_of(path, &bytes).unwrap_or(FileKind::Workflow);
+    let found = Found { path: path.to_path_buf(), shown: shown(path), kind };
+    let mut loaded = Loaded {
+        source: Arc::new(Source::new(found.shown.clone(), "")),
+        encoding: Encoding::Utf8,
+        not_text: None,
+        too_large: (bytes.len() as u64 > source::SIZE_LIMIT).then_some(bytes.len() as u64),
+        settings: settings.for_file(path)?,
+        submission: submission(arguments, path, kind)?,
+        files: Files::new(),
+        found,
+    };
+    if loaded.too_large.is_none() {
+        set_text(&mut loaded, &bytes);
+        if name.is_some() {
+            loaded.files = snapshot(&loaded.found, &loaded.source, &loaded.submission);
+        }
+    }
+    Ok(loaded)
+}
+
+fn set_text(loaded: &mut Loaded, bytes: &[u8]) {
+    if loaded.found.kind == FileKind::Properties {
+        loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text_of(bytes)));
+        return;
+    }
+    match source::decode(bytes) {
+        Ok((text, encoding)) => {
+            loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text));
+            loaded.encoding = encoding;
+        }
+        Err(error) => loaded.not_text = Some(error),
+    }
+}
+
+/// What lies in the folder of a definition: names in it and in its folders; texts of the XML and the properties beside
+/// it, of definitions one folder down, and of whatever the definition names.
+fn snapshot(found: &Found, definition: &Arc<Source>, submission: &Submission) -> Files {
+    let mut files = Files::new();
+    let folder = found.path.parent().unwrap_or(Path::new(""));
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let subfolders = list(folder, folder_of(&found.shown), &mut files, &|name| {
+        name.ends_with(".xml") || name.ends_with(".properties") || definition.text.contains(name)
+    });
+    for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
+        list(&path, &shown, &mut files, &|name| {
+            let definition_name = matches!(
+                name,
+                "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml"
+            );
+            definition_name || definition.text.contains(name)
+        });
+    }
+    files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
+    for path in &submission.files {
+        if files.text(path).is_none()
+            && let Ok(bytes) = std::fs::read(path)
+        {
+            files.insert_text(path.clone(), text_of(&bytes));
+        }
+    }
+    files
+}
+
+/// Lists a folder into the snapshot and reads the texts that are `wanted`; answers with its folders.
+fn list(
+    folder: &Path,
+    shown: &str,
+    files: &mut Files,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<(PathBuf, String)> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut subfolders = Vec::new();
+    let mut complete = true;
+    for (count, entry) in entries.enumerate() {
+        let Ok(entry) = entry else {
+            complete = false;
+            continue;
+        };
+        if count >= LISTED_ENTRIES {
+            complete = false;
+            break;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let below = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
+        let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
+        if metadata.is_dir() {
+            files.insert(below.clone(), Entry::Folder);
+            if !name.starts_with('.') {
+                subfolders.push((entry.path(), below));
+            }
+            continue;
+        }
+        let text = (metadata.len() <= SIDE_LIMIT && wanted(name_of(&name)))
+            .then(|| std::fs::read(entry.path()).ok())
+            .flatten()
+            .and_then(|bytes| {
+                let text = source::decode(&bytes).map(|(text, _)| text);
+                // A script may be in any old encoding.
+                text.ok().or_else(|| (!bytes.contains(&0)).then(|| text_of(&bytes)))
+            });
+        match text {
+            Some(text) => files.insert_text(below, text),
+            None => files.insert(below, Entry::Unread),
+        }
+    }
+    if complete {
+        files.set_listed(shown);
+    }
+    subfolders.sort();
+    subfolders
+}
+
+/// Replaces a file's content whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> miette::Result<()> {
+    let failure = |error| Failure::new(format!("cannot write `{}`", path.display())).because(error);
+    let real = std::fs::canonicalize(path).map_err(failure)?;
+    let mut name = real.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".ankus-{}", std::process::id()));
+    let beside = real.with_file_name(name);
+    let written = std::fs::write(&beside, bytes).and_then(|()| {
+        let permissions = std::fs::metadata(&real)?.permissions();
+        std::fs::set_permissions(&beside, permissions)?;
+        std::fs::rename(&beside, &real)
+    });
+    written.map_err(|error| {
+        let _ = std::fs::remove_file(&beside);
+        failure(error).into()
+    })
+}

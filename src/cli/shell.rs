@@ -1,0 +1,172 @@
+//! The terminal a command talks to: results on stdout, talk on stderr, colors judged for each.
+
+use super::Shared;
+use miette::Report;
+use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write};
+use std::path::PathBuf;
+
+/// How a command ended; failures of the tool itself are errors and become 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// No errors; the job succeeded.
+    Success,
+    /// The input has errors, or the job was killed or failed.
+    Fault,
+    /// The job is suspended, or goes on without us.
+    #[expect(dead_code, reason = "for the commands that run jobs")]
+    Unfinished,
+}
+
+impl Exit {
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Fault => 1,
+            Exit::Unfinished => 3,
+        }
+    }
+
+    /// `Fault` when `bad`.
+    pub(crate) fn fault_if(bad: bool) -> Exit {
+        if bad { Exit::Fault } else { Exit::Success }
+    }
+}
+
+/// When to use colors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal that can, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl Color {
+    fn holds(self, terminal: bool) -> bool {
+        match self {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => {
+                let unset = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
+                let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+                terminal && unset("NO_COLOR") && !dumb
+            }
+        }
+    }
+}
+
+/// Where a command writes, and what the shared arguments say.
+pub(crate) struct Shell {
+    out: BufWriter<Stdout>,
+    /// Whether stdout takes colors.
+    pub(crate) colors: bool,
+    /// Whether stderr takes colors.
+    pub(crate) talk_colors: bool,
+    /// `--config`.
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl Shell {
+    pub(super) fn new(shared: Shared) -> Shell {
+        let stdout = std::io::stdout();
+        let colors = shared.color.holds(stdout.is_terminal());
+        let talk_colors = shared.color.holds(std::io::stderr().is_terminal());
+        Shell { out: BufWriter::new(stdout), colors, talk_colors, config: shared.config }
+    }
+
+    /// Writes a piece of the result as it stands.
+    pub(crate) fn out(&mut self, text: impl AsRef<str>) -> miette::Result<()> {
+        let written = self.out.write_all(text.as_ref().as_bytes());
+        written.map_err(|error| Failure::new("cannot write the result").because(error).into())
+    }
+
+    /// Writes what is buffered; call it before a wait.
+    pub(crate) fn flush(&mut self) -> miette::Result<()> {
+        let flushed = self.out.flush();
+        flushed.map_err(|error| Failure::new("cannot write the result").because(error).into())
+    }
+
+    /// Says something to the person at the terminal; a line on stderr.
+    pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+        // Nobody listening is no reason to stop.
+        let _ = writeln!(std::io::stderr(), "{}", text.as_ref());
+    }
+
+    /// Prints a failure of the tool itself: what, why, and what to do.
+    pub(super) fn print_failure(&mut self, report: &Report) {
+        let _ = self.out.flush();
+        let (bold, plain) = if self.talk_colors { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
+        let mut text = format!("{bold}error{plain}: {report}");
+        let mut shown = report.to_string();
+        for cause in report.chain().skip(1) {
+            let cause = cause.to_string();
+            if !shown.contains(&cause) {
+                text.push_str(&format!(": {cause}"));
+            }
+            shown = cause;
+        }
+        if let Some(help) = report.help() {
+            text.push_str(&format!("\n  help: {help}"));
+        }
+        self.say(text);
+    }
+}
+
+/// A failure of the tool itself: a file that cannot be read, arguments that make no sense.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    help: Option<String>,
+    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+impl Failure {
+    /// One line, lower case, no full stop.
+    pub(crate) fn new(message: impl Into<String>) -> Failure {
+        Failure { message: message.into(), help: None, cause: None }
+    }
+
+    /// Says what to do.
+    pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says what was behind it.
+    pub(crate) fn because(
+        mut self,
+        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Failure {
+        self.cause = Some(cause.into());
+        self
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.as_ref().map(|cause| cause.as_ref() as _)
+    }
+}
+
+impl miette::Diagnostic for Failure {
+    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as _)
+    }
+}
+
+/// Whether the reader of our output went away.
+pub(super) fn is_closed_pipe(report: &Report) -> bool {
+    report.chain().any(|cause| {
+        cause
+            .downcast_ref::<std::io::Error>()
+            .is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+    })
+}

@@ -1,0 +1,164 @@
+//! The report as one JSON object. Its shape is a promise: fields are only ever added.
+
+use crate::check::{FileReport, Finding, Report, Verdict};
+use crate::diag::{Level, Safety};
+use crate::source::{Encoding, Source, Span};
+use serde_json::{Map, Value, json};
+
+/// Renders a report as one indented object.
+pub fn render(report: &Report) -> String {
+    let files: Vec<Value> = report.files.iter().map(file).collect();
+    let findings: Vec<Value> = report.findings.iter().map(|f| finding(report, f)).collect();
+    let object = json!({
+        "version": 1,
+        "tool": {"name": "ankus", "version": env!("CARGO_PKG_VERSION")},
+        "files": files,
+        "findings": findings,
+        "summary": {
+            "files": report.files.len(),
+            "errors": report.count(Level::Error),
+            "warnings": report.count(Level::Warning),
+            "infos": report.count(Level::Info),
+            "fixable": report.fixable(),
+            "suppressed": report.suppressed,
+        },
+    });
+    let mut text = serde_json::to_string_pretty(&object).expect("values have text for keys");
+    text.push('\n');
+    text
+}
+
+fn file(file: &FileReport) -> Value {
+    let mut object = Map::new();
+    object.insert("path".to_owned(), json!(file.path));
+    object.insert("kind".to_owned(), json!(file.kind.name()));
+    let mut optional = |name: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            object.insert(name.to_owned(), value);
+        }
+    };
+    optional("name", file.name.as_ref().map(|name| json!(name)));
+    optional("schema", file.schema.as_ref().map(|schema| json!(schema)));
+    optional("nodes", file.nodes.map(|nodes| json!(nodes)));
+    object.insert("properties".to_owned(), json!(file.properties));
+    if let Some(reference) = &file.reference {
+        let mut answer = verdict(&reference.verdict);
+        answer.insert("target".to_owned(), json!(reference.target.name()));
+        answer.insert("validate".to_owned(), Value::Object(verdict(&reference.validate)));
+        if let Some(submit) = &reference.submit {
+            answer.insert("submit".to_owned(), Value::Object(verdict(submit)));
+        }
+        object.insert("reference".to_owned(), Value::Object(answer));
+    }
+    Value::Object(object)
+}
+
+/// One answer of the server.
+fn verdict(verdict: &Verdict) -> Map<String, Value> {
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+    match verdict.code {
+        None => {
+            put("verdict", json!("accepted"));
+        }
+        Some(code) => {
+            put("verdict", json!("rejected"));
+            put("code", json!(code));
+            put("subject", json!(verdict.subject));
+        }
+    }
+    if let Some((line, column)) = verdict.at {
+        put("at", json!({"line": line, "column": column}));
+    }
+    if !verdict.uncertain.is_empty() {
+        put("uncertain", json!(verdict.uncertain));
+    }
+    if verdict.slow {
+        put("slow", json!(true));
+    }
+    object
+}
+
+/// One finding.
+pub fn finding(report: &Report, finding: &Finding) -> Value {
+    let found = &finding.diagnostic;
+    let (start, end) = places(report, &finding.path, found.span);
+    let mut object = Map::new();
+    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
+    put("rule", json!(found.kind.name));
+    put("group", json!(found.kind.group.name()));
+    put("level", json!(finding.level.name()));
+    put("codes", json!(found.kind.oozie));
+    put("path", json!(finding.path));
+    put("start", start);
+    put("end", end);
+    put("message", json!(found.message));
+    if let Some(help) = &found.help {
+        put("help", json!(help));
+    }
+    let notes: Vec<Value> = found
+        .notes
+        .iter()
+        .map(|note| {
+            let path = note.file.as_deref().unwrap_or(&finding.path);
+            let (start, end) = places(report, path, note.span);
+            json!({"path": path, "start": start, "end": end, "message": note.message})
+        })
+        .collect();
+    put("notes", json!(notes));
+    if let Some(witness) = &found.witness {
+        let run: Vec<Value> = witness
+            .run
+            .iter()
+            .map(|step| {
+                json!({"node": step.node, "exit": step.exit, "to": step.to, "path": step.path})
+            })
+            .collect();
+        put(
+            "witness",
+            json!({"fault": witness.fault, "node": witness.node, "failures": witness.failures, "run": run}),
+        );
+    }
+    let fixes: Vec<Value> = found
+        .fixes
+        .iter()
+        .map(|fix| {
+            let edits: Vec<Value> = fix
+                .edits
+                .iter()
+                .map(|edit| {
+                    let path = edit.file.as_deref().unwrap_or(&finding.path);
+                    let (start, end) = (
+                        offset(report, path, edit.span.start),
+                        offset(report, path, edit.span.end),
+                    );
+                    json!({"path": path, "start": start, "end": end, "text": edit.text})
+                })
+                .collect();
+            let safety = if fix.safety == Safety::Safe { "safe" } else { "unsafe" };
+            json!({"title": fix.title, "safety": safety, "edits": edits})
+        })
+        .collect();
+    put("fixes", json!(fixes));
+    Value::Object(object)
+}
+
+fn source<'a>(report: &'a Report, path: &str) -> Option<(&'a Source, Encoding)> {
+    report.sources.get(path).map(|(source, encoding)| (source.as_ref(), *encoding))
+}
+
+fn offset(report: &Report, path: &str, at: u32) -> u64 {
+    match source(report, path) {
+        Some((source, encoding)) => encoding.file_offset(&source.text, at),
+        None => u64::from(at),
+    }
+}
+
+fn places(report: &Report, path: &str, span: Span) -> (Value, Value) {
+    let place = |at: u32| {
+        let position = source(report, path).map(|(source, _)| source.position(at));
+        let (line, column) = position.map_or((1, 1), |position| (position.line, position.column));
+        json!({"line": line, "column": column, "offset": offset(report, path, at)})
+    };
+    (place(span.start), place(span.end))
+}

@@ -1,0 +1,439 @@
+//! Properties: Java's `.properties` and Hadoop's configuration XML, with places.
+//!
+//! In: a text. Out: its [`Entry`]s in source order, doubles included, each with the place of its name and value. Java's
+//! form is read as `java.util.Properties` reads it: blanks before a value go, blanks behind it stay. The XML form is
+//! read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are not, and only the first
+//! run of text counts. Resolving `${…}` between properties is not done here.
+
+use crate::source::Span;
+use std::collections::BTreeMap;
+
+/// One property as written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Decoded name.
+    pub name: String,
+    /// Where the name stands.
+    pub name_span: Span,
+    /// Decoded value.
+    pub value: String,
+    /// Where the value stands.
+    pub value_span: Span,
+    /// All of it: the logical line, or the `property` element.
+    pub span: Span,
+}
+
+/// A comment of a `.properties` file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Text behind `#` or `!`.
+    pub text: String,
+    /// The line.
+    pub span: Span,
+}
+
+/// A `.properties` text, read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties {
+    /// In source order.
+    pub entries: Vec<Entry>,
+    /// In source order.
+    pub comments: Vec<Comment>,
+}
+
+/// Reads Java's form. Every text is one.
+///
+/// ```
+/// let read = ankus::syntax::properties::parse("# where\nnameNode = hdfs://nn\\\n    :8020\n");
+/// assert_eq!(read.entries[0].name, "nameNode");
+/// assert_eq!(read.entries[0].value, "hdfs://nn:8020");
+/// ```
+pub fn parse(text: &str) -> Properties {
+    let mut read = Properties::default();
+    let bytes = text.as_bytes();
+    let mut at = if text.starts_with('\u{feff}') { 3 } else { 0 };
+    while at < bytes.len() {
+        while at < bytes.len() && is_blank(bytes[at]) {
+            at += 1;
+        }
+        let Some(first) = bytes.get(at) else { break };
+        match first {
+            b'\n' | b'\r' => at += 1,
+            b'#' | b'!' => {
+                let end = natural_line_end(bytes, at);
+                let span = Span::new(at, end);
+                read.comments.push(Comment { text: text[at + 1..end].to_owned(), span });
+                at = end;
+            }
+            _ => {
+                let entry = logical_line(text, at);
+                at = entry.span.end as usize;
+                read.entries.push(entry);
+            }
+        }
+    }
+    read
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0x0C)
+}
+
+fn natural_line_end(bytes: &[u8], from: usize) -> usize {
+    let rest = &bytes[from..];
+    from + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len())
+}
+
+/// Reads from the first character of a name to the end of its logical line.
+fn logical_line(text: &str, start: usize) -> Entry {
+    let mut reader = Reader { text, at: start };
+    let mut name = String::new();
+    let mut name_end = start;
+    while let Some((character, escaped)) = reader.peek() {
+        if !escaped && (matches!(character, '=' | ':') || is_blank_char(character)) {
+            break;
+        }
+        reader.next();
+        name_end = reader.at;
+        name.push(character);
+    }
+    // Blanks, one separator, blanks.
+    let mut separated = false;
+    while let Some((character, escaped)) = reader.peek() {
+        let separator = !separated && matches!(character, '=' | ':');
+        if escaped || !(is_blank_char(character) || separator) {
+            break;
+        }
+        separated |= separator;
+        reader.next();
+    }
+    reader.skip_continuations();
+    let value_start = reader.at;
+    let mut value = String::new();
+    while let Some((character, _)) = reader.next() {
+        value.push(character);
+    }
+    let end = reader.at;
+    Entry {
+        name,
+        name_span: Span::new(start, name_end),
+        value,
+        value_span: Span::new(value_start.min(end), end),
+        span: Span::new(start, end),
+    }
+}
+
+fn is_blank_char(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\u{c}')
+}
+
+/// Characters of one logical line: continuations taken out, escapes decoded.
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    /// The next character, and whether an escape stood for it. `None` at the end of the logical line.
+    fn next(&mut self) -> Option<(char, bool)> {
+        self.skip_continuations();
+        let rest = &self.text[self.at..];
+        let mut characters = rest.chars();
+        let first = characters.next()?;
+        if matches!(first, '\n' | '\r') {
+            return None;
+        }
+        if first != '\\' {
+            self.at += first.len_utf8();
+            return Some((first, false));
+        }
+        let Some(second) = characters.next() else {
+            // A backslash at the very end stands for nothing.
+            self.at = self.text.len();
+            return None;
+        };
+        let digits = rest.get(2..6).filter(|four| four.bytes().all(|b| b.is_ascii_hexdigit()));
+        if let ('u', Some(four)) = (second, digits) {
+            let mut code = u32::from_str_radix(four, 16).expect("four hexadecimal digits");
+            self.at += 6;
+            // Java's text is UTF-16: a pair of escapes is one character.
+            let low = self.text[self.at..]
+                .strip_prefix("\\u")
+                .and_then(|rest| rest.get(..4))
+                .and_then(|four| u32::from_str_radix(four, 16).ok());
+            if let (0xD800..=0xDBFF, Some(low @ 0xDC00..=0xDFFF)) = (code, low) {
+                code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+                self.at += 6;
+            }
+            return Some((char::from_u32(code).unwrap_or('\u{fffd}'), true));
+        }
+        self.at += 1 + second.len_utf8();
+        let character = match second {
+            't' => '\t',
+            'n' => '\n',
+            'r' => '\r',
+            'f' => '\u{c}',
+            other => other,
+        };
+        Some((character, true))
+    }
+
+    fn peek(&mut self) -> Option<(char, bool)> {
+        self.skip_continuations();
+        let at = self.at;
+        let found = self.next();
+        self.at = at;
+        found
+    }
+
+    fn skip_continuations(&mut self) {
+        let bytes = self.text.as_bytes();
+        while bytes.get(self.at) == Some(&b'\\') {
+            let mut next = match (bytes.get(self.at + 1), bytes.get(self.at + 2)) {
+                (Some(b'\r'), Some(b'\n')) => self.at + 3,
+                (Some(b'\n' | b'\r'), _) => self.at + 2,
+                _ => return,
+            };
+            while next < bytes.len() && is_blank(bytes[next]) {
+                next += 1;
+            }
+            self.at = next;
+        }
+    }
+}
+
+/// Why a text is no configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotConfiguration {
+    /// Where it shows.
+    pub span: Span,
+    /// One line, lower case, no full stop.
+    pub message: String,
+}
+
+/// Reads Hadoop's form: `<configuration><property><name/><value/></property>…`. A property without a name or with an
+/// empty value is left out, as the server leaves it out; it is in `dropped`.
+pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration> {
+    let document = roxmltree::Document::parse(text).map_err(|error| {
+        let at = offset_of(text, error.pos());
+        NotConfiguration { span: Span::at(at), message: error.to_string() }
+    })?;
+    let root = document.root_element();
+    if root.tag_name().name() != "configuration" {
+        let name = root.tag_name().name();
+        let start = root.range().start + 1;
+        let span = Span::new(start, start + name.len());
+        let message = format!("the root is `{name}`, not `configuration`");
+        return Err(NotConfiguration { span, message });
+    }
+    let mut read = Configuration::default();
+    // Nested configurations are allowed, so this walks; `descendants` does not recurse.
+    for node in root.descendants().skip(1).filter(roxmltree::Node::is_element) {
+        let parent = node.parent().map_or("", |parent| parent.tag_name().name());
+        let name = node.tag_name().name();
+        if parent != "configuration" || name == "configuration" {
+            continue;
+        }
+        if name != "property" {
+            let start = node.range().start + 1;
+            let span = Span::new(start, start + name.len());
+            let message = format!("`{name}` where only `property` may stand");
+            return Err(NotConfiguration { span, message });
+        }
+        // The last of several counts, as the server overwrites what it has read.
+        let part = |wanted: &str| {
+            node.children().rfind(|child| child.is_element() && child.tag_name().name() == wanted)
+        };
+        let first_text = |part: Option<roxmltree::Node<'_, '_>>| {
+            let node = part?.first_child().filter(roxmltree::Node::is_text)?;
+            Some((node.text().unwrap_or_default().to_owned(), node.range()))
+        };
+        let span = Span::new(node.range().start, node.range().end);
+        let (name, name_range) = first_text(part("name")).unwrap_or((String::new(), node.range()));
+        let lead = name.len() - name.trim_start().len();
+        let trimmed = name.trim();
+        let name_span = if name.len() == name_range.len() {
+            Span::new(name_range.start + lead, name_range.start + lead + trimmed.len())
+        } else {
+            Span::new(name_range.start, name_range.end)
+        };
+        let value = first_text(part("value"));
+        let value_range = value.as_ref().map_or_else(
+            || part("value").map_or(node.range(), |node| node.range()),
+            |(_, range)| range.clone(),
+        );
+        let entry = Entry {
+            name: trimmed.to_owned(),
+            name_span,
+            value: value.map(|(text, _)| text).unwrap_or_default(),
+            value_span: Span::new(value_range.start, value_range.end),
+            span,
+        };
+        let kept = !entry.name.is_empty() && !entry.value.is_empty();
+        let list = if kept { &mut read.entries } else { &mut read.dropped };
+        list.push(entry);
+    }
+    Ok(read)
+}
+
+/// A configuration, read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Configuration {
+    /// In source order.
+    pub entries: Vec<Entry>,
+    /// Without a name or with an empty value: the server never sees them.
+    pub dropped: Vec<Entry>,
+}
+
+fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
+    let line_start = text
+        .split_inclusive('\n')
+        .take(position.row.saturating_sub(1) as usize)
+        .map(str::len)
+        .sum::<usize>();
+    let line = text[line_start..].lines().next().unwrap_or_default();
+    let column = position.col.saturating_sub(1) as usize;
+    let within = line.char_indices().nth(column).map_or(line.len(), |(at, _)| at);
+    line_start + within
+}
+
+/// Where a property came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `config-default.xml` beside the application.
+    Default(String),
+    /// A file of properties.
+    File(String),
+    /// `-D` on the command line.
+    Argument,
+}
+
+/// One property with its origin; the span is in the origin's file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// As written; `${…}` in it is not resolved.
+    pub value: String,
+    /// From where.
+    pub origin: Origin,
+    /// Place of the name, in the origin's file.
+    pub name_span: Span,
+    /// Place of the value, in the origin's file.
+    pub value_span: Span,
+}
+
+/// What an application is submitted with: layers merged, the later over the earlier.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Submission {
+    /// By name.
+    pub values: BTreeMap<String, Bound>,
+    /// Files that were merged, the lowest first.
+    pub files: Vec<String>,
+}
+
+impl Submission {
+    /// Merges a layer over what is there.
+    pub fn merge(&mut self, origin: &Origin, entries: &[Entry]) {
+        if let Origin::File(path) | Origin::Default(path) = origin
+            && !self.files.contains(path)
+        {
+            self.files.push(path.clone());
+        }
+        for entry in entries {
+            let bound = Bound {
+                value: entry.value.clone(),
+                origin: origin.clone(),
+                name_span: entry.name_span,
+                value_span: entry.value_span,
+            };
+            self.values.insert(entry.name.clone(), bound);
+        }
+    }
+
+    /// Sets one property from the command line.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        let bound = Bound {
+            value: value.into(),
+            origin: Origin::Argument,
+            name_span: Span::default(),
+            value_span: Span::default(),
+        };
+        self.values.insert(name.into(), bound);
+    }
+
+    /// The value of a name, as written.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(|bound| bound.value.as_str())
+    }
+
+    /// Names and values in order of the names.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.values.iter().map(|(name, bound)| (name.as_str(), bound.value.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(text: &str) -> Vec<(String, String)> {
+        parse(text).entries.into_iter().map(|entry| (entry.name, entry.value)).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let read = pairs(text);
+        let read: Vec<_> = read.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn java_reads_it_this_way() {
+        check("a=b", &[("a", "b")]);
+        check("a : b ", &[("a", "b ")]);
+        check("a b=c", &[("a", "b=c")]);
+        check("a==b", &[("a", "=b")]);
+        check("  a\\ b\\=c = d\\te\\u00e9", &[("a b=c", "d\teé")]);
+        check("a = one\\\n   two\\\r\n\tthree\nb", &[("a", "onetwothree"), ("b", "")]);
+        check("# c\\\na=1\n! d\n\n", &[("a", "1")]);
+        check("a=\\ud83d\\ude00", &[("a", "😀")]);
+        check("a=x\\", &[("a", "x")]);
+        check("=v", &[("", "v")]);
+        check("a=${nameNode}/x", &[("a", "${nameNode}/x")]);
+    }
+
+    #[test]
+    fn places_are_narrow() {
+        let text = "\u{feff}x = y\nname\\ a =  v w  \n";
+        let read = parse(text);
+        let entry = &read.entries[1];
+        assert_eq!(&text[entry.name_span.range()], "name\\ a");
+        assert_eq!(&text[entry.value_span.range()], "v w  ");
+    }
+
+    #[test]
+    fn configurations_are_read_as_the_server_reads_them() {
+        let text = "<configuration><property><name> a </name><value> b </value></property>\
+            <property><name>c</name><value/></property></configuration>";
+        let read = parse_configuration(text).unwrap();
+        assert_eq!((read.entries[0].name.as_str(), read.entries[0].value.as_str()), ("a", " b "));
+        assert_eq!(&text[read.entries[0].name_span.range()], "a");
+        assert_eq!(read.dropped[0].name, "c");
+        assert!(parse_configuration("<x/>").unwrap_err().message.contains("`x`"));
+        assert!(parse_configuration("<configuration>").is_err());
+    }
+
+    mod property {
+        use proptest::prelude::*;
+
+        proptest! {
+            #[test]
+            fn any_text_is_read_and_spans_hold(text in "[ab=: \\t\\\\\\r\\nué#!0-9]{0,40}") {
+                for entry in super::parse(&text).entries {
+                    prop_assert!(text.get(entry.span.range()).is_some());
+                    prop_assert!(text.get(entry.name_span.range()).is_some());
+                    prop_assert!(text.get(entry.value_span.range()).is_some());
+                }
+            }
+        }
+    }
+}
