@@ -108,9 +108,9 @@ impl<'a> Parser<'a> {
 
     /// Reads from `from`; where reading must start anew, says where.
     fn read(&mut self, from: usize) -> Option<usize> {
-        let rest = &self.text[from..];
         // The event stream drops a byte-order mark without counting it.
-        let base = if rest.starts_with('\u{feff}') { from + 3 } else { from };
+        let marks = self.text[from..].chars().take_while(|character| *character == '\u{feff}');
+        let base = from + marks.map(char::len_utf8).sum::<usize>();
         let mut reader = Reader::from_str(&self.text[base..]);
         let config = reader.config_mut();
         config.allow_dangling_amp = true;
@@ -702,7 +702,7 @@ impl<'a> Parser<'a> {
             return;
         }
         if kind == NodeKind::Comment {
-            let inner = &self.text[start + before..end - behind];
+            let inner = &self.text[start + before..(end - behind).max(start + before)];
             if let Some(at) = inner.find("--") {
                 let at = start + before + at;
                 self.broken(Span::new(at, at + 2), "`--` may not stand inside a comment");
@@ -718,7 +718,8 @@ impl<'a> Parser<'a> {
             attribute_count: 0,
             first_attribute: 0,
             span: Span::new(start, end),
-            inner: Span::new(start + before, end - behind),
+            // `<!-->` has the delimiters of a comment and no room for both.
+            inner: Span::new(start + before, (end - behind).max(start + before)),
             open_end: end as u32,
             close_start: end as u32,
             parent,
