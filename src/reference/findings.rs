@@ -1,17 +1,21 @@
 //! The server's refusals as findings with places.
 //!
 //! In: a lowered workflow, and the server's answer. Out: every fault of forks and joins that the server's walk meets,
-//! with both places; and one finding for a refusal that nothing else explains, so that a definition the server refuses
-//! always has an error with its code. Nothing here is reported of a definition that the server takes.
+//! with both places; what only its parser minds; and one finding for a refusal that nothing else explains, so that a
+//! definition the server refuses always has an error with its code. Nothing here is reported of a definition that the server takes.
 
 use std::collections::HashMap;
 
 use super::kinds::*;
 use super::walk::{self, Fault, Graph, Memory, Node, Shape};
-use super::{Answer, Target};
+use super::{Answer, Executor, Rules, Target};
 use crate::diag::{Diagnostic, Level};
 use crate::ir::workflow::{self as ir, NodeId, Workflow};
+use crate::schema::kinds::{
+    ACTION_WITHOUT_BODY, DEFINITION_TOO_LONG, INVALID_VALUE, UNSUPPORTED_ACTION_TYPE,
+};
 use crate::source::Span;
+use crate::syntax::xml::{Element, Tree};
 
 /// Faults of forks and joins, all of them. Nothing is said of a graph with a cycle, and little of one with transitions
 /// to nowhere: what is behind those is not known.
@@ -44,6 +48,92 @@ pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnosti
         findings.push(Diagnostic::new(&FORK_JOIN_UNBALANCED, workflow.span, message));
     }
     findings.sort_by_key(|finding| (finding.span, finding.kind.name));
+    findings
+}
+
+/// What only the server's parser minds, behind schemas that let it pass: the length of the definition, an empty name of
+/// the application, types that it does not run, an action without a body, numbers that it cannot read.
+pub fn parser(tree: &Tree<'_>, rules: &Rules<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let text = tree.text();
+    let Some(root) = tree.root() else { return findings };
+    if text.len() > rules.length_limit {
+        let message = format!(
+            "this definition has {} bytes; the server takes {}",
+            text.len(),
+            rules.length_limit
+        );
+        findings.push(Diagnostic::new(&DEFINITION_TOO_LONG, root.name_span(), message).help(
+            "put what actions share into `<global>` or a `job-xml` file, or split it into sub-workflows",
+        ));
+    }
+    if root.name() != "workflow-app" {
+        return findings;
+    }
+    if let Some(name) = root.attribute("name").filter(|name| name.value().text.is_empty()) {
+        findings.push(Diagnostic::new(
+            &INVALID_VALUE,
+            name.name_span(),
+            "the name of the application must not be empty",
+        ));
+    }
+    let launchers = |parent: Element<'_, '_>, findings: &mut Vec<Diagnostic>| {
+        let numbers = parent.child("launcher").into_iter().flat_map(|launcher| launcher.elements());
+        for number in numbers.filter(|child| matches!(child.name(), "memory.mb" | "vcores")) {
+            let value = number.text().text;
+            // What the schema refuses is told by the schema.
+            let passes = value.trim().parse::<u32>().is_ok();
+            if passes && value.parse::<i32>().is_err() {
+                findings.push(
+                    Diagnostic::new(
+                        &INVALID_VALUE,
+                        number.content(),
+                        format!("the server cannot read this number of `{}`", number.name()),
+                    )
+                    .help("no blanks around it, and nothing above 2147483647"),
+                );
+            }
+        }
+    };
+    for element in root.elements() {
+        if element.name() == "global" {
+            launchers(element, &mut findings);
+        }
+        if element.name() != "action" {
+            continue;
+        }
+        for body in element.elements().filter(|child| !matches!(child.name(), "ok" | "error")) {
+            let known = rules.language.schema(body.namespace());
+            if body.name() == "info"
+                || known.is_none_or(|schema| schema.root(body.name()).is_none())
+            {
+                continue;
+            }
+            match rules.executor(body.name()) {
+                None => findings.push(Diagnostic::new(
+                    &UNSUPPORTED_ACTION_TYPE,
+                    body.name_span(),
+                    format!("nothing in server {} runs `{}`", rules.target.name(), body.name()),
+                )),
+                Some(Executor::Plain) => {}
+                Some(_) => launchers(body, &mut findings),
+            }
+        }
+        // A block of SLA in the place of the body passes the schema.
+        let mut children = element.elements();
+        if children.next().is_some_and(|first| first.name() == "info")
+            && children.next().is_some_and(|second| second.name() == "ok")
+        {
+            findings.push(
+                Diagnostic::new(
+                    &ACTION_WITHOUT_BODY,
+                    element.name_span(),
+                    "this action does nothing: SLA is all it has before `ok`",
+                )
+                .help("an action holds what it does, then `ok`, then `error`, then SLA"),
+            );
+        }
+    }
     findings
 }
 
