@@ -1,6 +1,6 @@
 //! The kinds of findings that are the server's own: its rules for forks and joins, and what only it minds.
 
-use crate::diag::{Group, Kind, Level, Safety};
+use crate::diag::{Group, Kind, Level};
 
 /// What this module reports.
 pub static KINDS: &[&Kind] = &[
@@ -95,7 +95,7 @@ pub static FORK_PATH_REPEATED: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0744"],
-    fix: Some(Safety::Safe),
+    fix: None,
     page: include_str!("../../docs/rules/fork-path-repeated.md"),
 };
 
@@ -106,7 +106,7 @@ pub static NODE_REACHED_TWICE_IN_PARALLEL: Kind = Kind {
     summary: "a node that two paths of a fork both reach",
     level: Level::Error,
     since: "0.1.0",
-    oozie: &["E0743"],
+    oozie: &["E0743", "E0730"],
     fix: None,
     page: include_str!("../../docs/rules/node-reached-twice-in-parallel.md"),
 };

@@ -184,6 +184,10 @@ pub(super) fn faults(
     let mut seen = HashSet::new();
     let mut faults = walk.all.take().unwrap_or_default();
     faults.retain(|fault| seen.insert((fault.code, fault.node, fault.other)));
+    // A path that is there twice is why its node is reached twice.
+    let twice: HashSet<Id> =
+        faults.iter().filter(|fault| fault.code == "E0744").map(|fault| fault.other).collect();
+    faults.retain(|fault| fault.code != "E0743" || !twice.contains(&fault.node));
     let joins = |fault: &Fault| walk.joins_of.get(&fault.node).cloned().unwrap_or_default();
     faults.iter().map(|fault| (*fault, joins(fault))).collect()
 }
@@ -345,7 +349,9 @@ impl<'g, 'a> Walk<'g, 'a> {
     /// The join of a fork whose paths were walked, if it has one.
     fn only_join(&mut self, fork: Id) -> Result<Option<Id>, Fault> {
         let joins = self.joins_of.get(&fork).map_or(&[][..], Vec::as_slice);
-        let first = joins.first().copied();
+        // A join that belongs to another fork, which was told, goes on for that one.
+        let own = |join: &&Id| self.fork_of[**join as usize] == Some(fork);
+        let first = joins.iter().find(own).copied();
         let code = match joins.len() {
             0 => "E0733",
             1 => return Ok(first),

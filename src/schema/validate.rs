@@ -1561,25 +1561,28 @@ fn line_of(text: &str, span: Span) -> Option<Span> {
         .then(|| Span::new(start, span.end as usize + end + 1))
 }
 
-/// Which members belong to a longest run that never falls.
+/// Which members belong to a longest run that never falls; of several such runs, the one that begins earliest, so that
+/// what stands later is what is out of order.
 fn longest_run(ranks: &[usize]) -> Vec<bool> {
-    let mut ends: Vec<usize> = Vec::new();
-    let mut before = vec![usize::MAX; ranks.len()];
-    for (at, rank) in ranks.iter().enumerate() {
-        let length = ends.partition_point(|end| ranks[*end] <= *rank);
-        if length > 0 {
-            before[at] = ends[length - 1];
-        }
-        match ends.get_mut(length) {
-            Some(end) => *end = at,
-            None => ends.push(at),
+    // How long a run can be that begins at each place: runs are found from behind, by the greatest rank they begin with.
+    let mut firsts: Vec<usize> = Vec::new();
+    let mut lengths = vec![0; ranks.len()];
+    for (at, rank) in ranks.iter().enumerate().rev() {
+        let length = firsts.partition_point(|first| first >= rank);
+        lengths[at] = length + 1;
+        match firsts.get_mut(length) {
+            Some(first) => *first = *rank,
+            None => firsts.push(*rank),
         }
     }
     let mut kept = vec![false; ranks.len()];
-    let mut at = ends.last().copied().unwrap_or(usize::MAX);
-    while at != usize::MAX {
-        kept[at] = true;
-        at = before[at];
+    let (mut wanted, mut last) = (firsts.len(), 0);
+    for (at, rank) in ranks.iter().enumerate() {
+        if lengths[at] == wanted && *rank >= last {
+            kept[at] = true;
+            last = *rank;
+            wanted -= 1;
+        }
     }
     kept
 }
@@ -1593,4 +1596,20 @@ fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&
         .filter(|(distance, _)| (1..=limit).contains(distance))
         .min()
         .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_later_is_out_of_order() {
+        let kept = |ranks: &[usize]| {
+            longest_run(ranks).iter().map(|kept| u8::from(*kept)).collect::<Vec<_>>()
+        };
+        assert_eq!(kept(&[0, 1, 3, 2]), [1, 1, 1, 0]);
+        assert_eq!(kept(&[3, 0, 1, 2]), [0, 1, 1, 1]);
+        assert_eq!(kept(&[1, 1, 0, 1]), [1, 1, 0, 1]);
+        assert_eq!(kept(&[]), [] as [u8; 0]);
+    }
 }
