@@ -8,6 +8,8 @@ pub mod el;
 
 pub mod time;
 
+pub mod coordinator;
+
 pub mod configuration;
 
 pub mod plan;

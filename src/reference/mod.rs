@@ -7,6 +7,8 @@
 //! only [`findings`], which puts
 //! the server's refusals into places, looks at what was lowered from the tolerant tree.
 
+pub mod bundle;
+pub mod coordinator;
 mod document;
 pub mod findings;
 pub mod kinds;

@@ -5,6 +5,7 @@
     reason = "tests read fixtures and say how far they agree"
 )]
 
+mod coordinators;
 mod expressions;
 mod format;
 mod schema;

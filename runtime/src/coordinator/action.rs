@@ -1,0 +1,681 @@
+//! One action of a coordinator: the instances of its data, what is missing, what its workflow is given.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::fmt;
+
+use super::{DataEvent, DatasetText, Definition, Instances};
+use crate::el::{
+    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, FileScope, FileStatus, Phase,
+    Scope, Template, Value,
+};
+use crate::time::{Dataset, EndOf, Instant, ProcessingZone, RangeError, Unit, UriTemplate, Zone};
+
+/// Which paths exist.
+pub trait Existing {
+    /// Whether something is at a URI.
+    fn exists(&self, uri: &str) -> Result<bool, Failure>;
+    /// Whether a partition of a table exists; nothing where no catalog is configured.
+    fn partition_exists(&self, _uri: &str) -> Option<Result<bool, Failure>> {
+        None
+    }
+    /// Refuses a URI whose scheme nothing here can serve.
+    fn admit(&self, _uri: &str) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Why an action could not be made or started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The server's codes, the outer first; empty where its exception has none.
+    pub codes: Vec<&'static str>,
+    /// For people.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with one code.
+    pub fn new(code: &'static str, message: impl Into<String>) -> Failure {
+        Failure { codes: vec![code], message: message.into() }
+    }
+
+    /// A failure of something that has no code.
+    pub fn plain(message: impl Into<String>) -> Failure {
+        Failure { codes: Vec::new(), message: message.into() }
+    }
+
+    fn of_expression(failure: &el::Failure) -> Failure {
+        Failure::new("E1004", failure.message.clone())
+    }
+
+    fn of_range(reason: RangeError) -> Failure {
+        match reason.code() {
+            Some(code) => Failure::new(code, reason.to_string()),
+            None => Failure::plain(reason.to_string()),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for code in &self.codes {
+            write!(formatter, "{code}: ")?;
+        }
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// The data of one event of one action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventData {
+    /// Name of the data-in or data-out.
+    pub name: String,
+    /// URIs of the instances that are known.
+    pub uris: Vec<String>,
+    /// Instances that are looked for when the action is checked: `${coord:latest(0)}`.
+    pub unresolved: Vec<String>,
+}
+
+/// An action as it is created.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    /// Its number, from 1.
+    pub number: i64,
+    /// Its nominal time.
+    pub nominal: Instant,
+    /// When it was created.
+    pub actual: Instant,
+    /// Its inputs.
+    pub inputs: Vec<EventData>,
+    /// Its outputs.
+    pub outputs: Vec<EventData>,
+    /// Its SLA block, evaluated.
+    pub sla: Vec<(String, String)>,
+}
+
+/// What an input check found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inputs {
+    /// Everything is there; the inputs with nothing left unresolved.
+    Ready(Vec<EventData>),
+    /// The first path that is missing, or the first expression without enough instances.
+    Missing(String),
+}
+
+/// Makes actions of one definition: what does not change from action to action is prepared once.
+pub struct Actions<'a> {
+    definition: &'a Definition,
+    inputs: Vec<Prepared<'a>>,
+    outputs: Vec<Prepared<'a>>,
+    processing: ProcessingZone,
+}
+
+struct Prepared<'a> {
+    event: &'a DataEvent,
+    series: Option<Dataset>,
+    template: UriTemplate,
+    instances: Vec<Source>,
+}
+
+/// An instance text.
+enum Source {
+    /// `${coord:current(n)}` with a plain number, which needs no evaluation.
+    Current(i64),
+    Text(Template),
+}
+
+impl<'a> Actions<'a> {
+    /// Prepares a definition.
+    pub fn new(definition: &'a Definition) -> Actions<'a> {
+        let processing = definition.schedule.processing;
+        let prepare = |event: &'a DataEvent| {
+            let instances = match &event.instances {
+                Instances::List(texts) => texts
+                    .iter()
+                    .map(|text| match plain_current(text) {
+                        Some(n) => Source::Current(n),
+                        None => Source::Text(compile(text, Phase::CoordinatorActionCreate)),
+                    })
+                    .collect(),
+                Instances::Range(start, end) => [start, end]
+                    .map(|text| Source::Text(compile(text, Phase::CoordinatorActionCreateRange)))
+                    .into(),
+            };
+            Prepared {
+                event,
+                series: event.dataset.series(processing),
+                template: UriTemplate::new(&event.dataset.uri_template),
+                instances,
+            }
+        };
+        Actions {
+            definition,
+            inputs: definition.inputs.iter().map(prepare).collect(),
+            outputs: definition.outputs.iter().map(prepare).collect(),
+            processing,
+        }
+    }
+
+    /// Creates the action of a number. `id` is that of the job.
+    pub fn create(
+        &self,
+        id: &str,
+        number: i64,
+        nominal: Instant,
+        actual: Instant,
+    ) -> Result<Action, Failure> {
+        let action_id = format!("{id}@{number}");
+        let mut action = Action {
+            number,
+            nominal,
+            actual,
+            inputs: Vec::with_capacity(self.inputs.len()),
+            outputs: Vec::with_capacity(self.outputs.len()),
+            sla: Vec::new(),
+        };
+        for (events, data) in
+            [(&self.inputs, &mut action.inputs), (&self.outputs, &mut action.outputs)]
+        {
+            for prepared in events {
+                let context = Context {
+                    definition: self.definition,
+                    phase: Phase::CoordinatorActionCreate,
+                    action_id: &action_id,
+                    nominal,
+                    actual,
+                    dataset: Some(&prepared.event.dataset),
+                    data: None,
+                    existing: None,
+                    failed: RefCell::default(),
+                };
+                data.push(self.instances(prepared, context)?);
+            }
+        }
+
+        if let Some((_, leaves)) = &self.definition.sla {
+            let context = Context {
+                definition: self.definition,
+                phase: Phase::CoordinatorSlaCreate,
+                action_id: &action_id,
+                nominal,
+                actual,
+                dataset: None,
+                data: Some((&action.inputs, &action.outputs)),
+                existing: None,
+                failed: RefCell::default(),
+            };
+            let mut sla = Vec::with_capacity(leaves.len());
+            for (name, text) in leaves {
+                let template = compile(text, Phase::CoordinatorSlaCreate);
+                let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
+                sla.push((name.clone(), value.into_owned()));
+            }
+            action.sla = sla;
+        }
+        Ok(action)
+    }
+
+    fn instances(
+        &self,
+        prepared: &Prepared<'_>,
+        mut context: Context<'_>,
+    ) -> Result<EventData, Failure> {
+        let broken = || Failure::plain("the dataset cannot be read");
+        let series = prepared.series.as_ref().ok_or_else(broken)?;
+        let mut data = EventData { name: prepared.event.name.clone(), ..EventData::default() };
+        let uri = |instance| prepared.template.fill(instance, self.processing);
+
+        if let (Instances::Range(..), [Source::Text(start), Source::Text(end)]) =
+            (&prepared.event.instances, &prepared.instances[..])
+        {
+            context.phase = Phase::CoordinatorActionCreateRange;
+            let start = start.text(&context).map_err(|f| Failure::of_expression(&f))?;
+            let end = end.text(&context).map_err(|f| Failure::of_expression(&f))?;
+            match range(series, context.nominal, &start, &end, self.processing)? {
+                Ranged::Instances(list) => data.uris.extend(list.into_iter().map(uri)),
+                Ranged::Later(text) => data.unresolved.push(text),
+            }
+            data.uris.retain(|uri| !uri.is_empty());
+            return Ok(data);
+        }
+
+        for source in &prepared.instances {
+            let text = match source {
+                Source::Current(n) => {
+                    data.uris.extend(series.current_n(context.nominal, *n).map(uri));
+                    continue;
+                }
+                Source::Text(template) => {
+                    template.text(&context).map_err(|f| Failure::of_expression(&f))?
+                }
+            };
+            for part in text.split('#').filter(|part| !part.is_empty()) {
+                // What is looked for later is told by the word in it, as the server does.
+                if part.contains("latest") || part.contains("future") {
+                    data.unresolved.push(part.to_owned());
+                    continue;
+                }
+                let instance = self.processing.parse(part).map_err(|reason| {
+                    Failure::plain(format!("the instance `{part}` is no date: {reason}"))
+                })?;
+                data.uris.push(uri(instance));
+            }
+        }
+        data.uris.retain(|uri| !uri.is_empty());
+        Ok(data)
+    }
+
+    /// Looks whether the data of an action are there: first all paths in their order, then what was left unresolved.
+    ///
+    /// An output without a fixed instance is an error only where something else is left unresolved; a dry run
+    /// (`is_dry`) always asks.
+    pub fn check(
+        &self,
+        action: &Action,
+        existing: &dyn Existing,
+        is_dry: bool,
+    ) -> Result<Inputs, Failure> {
+        let mut missing = None;
+        'paths: for (prepared, data) in self.inputs.iter().zip(&action.inputs) {
+            for uri in &data.uris {
+                if !is_there(&prepared.event.dataset, uri, existing)? {
+                    missing = Some(dependency(&prepared.event.dataset, uri));
+                    break 'paths;
+                }
+            }
+        }
+
+        let mut inputs = action.inputs.clone();
+        let has_open = inputs.iter().any(|data| !data.unresolved.is_empty());
+        if missing.is_none() && has_open {
+            missing = self.resolve(action, &mut inputs, existing)?;
+        }
+        let asks = is_dry || missing.is_none() && has_open;
+        if let Some(data) = action.outputs.iter().find(|data| asks && !data.unresolved.is_empty()) {
+            let message = format!("the output `{}` has no fixed instance", data.name);
+            return Err(Failure::new("E1006", message));
+        }
+        Ok(match missing {
+            Some(missing) => Inputs::Missing(missing),
+            None => Inputs::Ready(inputs),
+        })
+    }
+
+    /// Looks for the instances that were left open; gives the first expression that found too few.
+    fn resolve(
+        &self,
+        action: &Action,
+        inputs: &mut [EventData],
+        existing: &dyn Existing,
+    ) -> Result<Option<String>, Failure> {
+        for (prepared, data) in self.inputs.iter().zip(inputs) {
+            let mut found = Vec::new();
+            for text in std::mem::take(&mut data.unresolved) {
+                let context = Context {
+                    definition: self.definition,
+                    phase: Phase::CoordinatorActionStart,
+                    action_id: "",
+                    nominal: action.nominal,
+                    actual: action.actual,
+                    dataset: Some(&prepared.event.dataset),
+                    data: None,
+                    existing: Some(existing),
+                    failed: RefCell::default(),
+                };
+                let mut effects = Effects::default();
+                let template = compile(&text, Phase::CoordinatorActionStart);
+                let value = template
+                    .text_with(&context, &mut effects)
+                    .map_err(|failure| context.blame(&failure))?;
+                if effects.unresolved {
+                    return Ok(Some(text));
+                }
+                for part in value.split('#').filter(|part| !part.is_empty()) {
+                    let instance = self.processing.parse(part).map_err(|reason| {
+                        Failure::plain(format!("the instance `{part}` is no date: {reason}"))
+                    })?;
+                    found.push(prepared.template.fill(instance, self.processing));
+                }
+            }
+            // What was found last stands before what was known.
+            found.append(&mut data.uris);
+            data.uris = found;
+        }
+        Ok(None)
+    }
+
+    /// All paths an action waits for, in the order in which they are checked.
+    pub fn dependencies(&self, action: &Action) -> Vec<String> {
+        let events = self.inputs.iter().zip(&action.inputs);
+        events
+            .flat_map(|(prepared, data)| {
+                data.uris.iter().map(|uri| dependency(&prepared.event.dataset, uri))
+            })
+            .collect()
+    }
+
+    /// Refuses data whose scheme nothing serves.
+    pub fn admit(&self, action: &Action, existing: &dyn Existing) -> Result<(), Failure> {
+        let data = action.inputs.iter().chain(&action.outputs);
+        data.flat_map(|data| &data.uris).try_for_each(|uri| existing.admit(uri))
+    }
+
+    /// What the workflow of an action is given, once its inputs are there.
+    pub fn configuration(
+        &self,
+        id: &str,
+        action: &Action,
+        inputs: &[EventData],
+    ) -> Result<Vec<(String, String)>, Failure> {
+        let action_id = format!("{id}@{}", action.number);
+        let context = Context {
+            definition: self.definition,
+            phase: Phase::CoordinatorActionStart,
+            action_id: &action_id,
+            nominal: action.nominal,
+            actual: action.actual,
+            dataset: None,
+            data: Some((inputs, &action.outputs)),
+            existing: None,
+            failed: RefCell::default(),
+        };
+        let properties = self.definition.configuration.iter();
+        properties
+            .map(|(name, text)| {
+                let template = compile(text, Phase::CoordinatorActionStart);
+                let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
+                Ok((name.clone(), value.into_owned()))
+            })
+            .collect()
+    }
+}
+
+fn compile(text: &str, phase: Phase) -> Template {
+    Template::compile(text, phase, Dialect::Tomcat)
+}
+
+/// The number in a text that is `${coord:current(n)}` and nothing else.
+fn plain_current(text: &str) -> Option<i64> {
+    let number = text.trim().strip_prefix("${coord:current(")?.strip_suffix(")}")?.trim();
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    let plain =
+        !digits.is_empty() && digits.len() < 9 && digits.bytes().all(|b| b.is_ascii_digit());
+    if plain { number.parse().ok() } else { None }
+}
+
+fn is_table(dataset: &DatasetText) -> bool {
+    dataset.uri_template.trim_start().starts_with("hcat:")
+}
+
+/// The path that is looked for: with the flag, where the dataset has one.
+fn dependency(dataset: &DatasetText, uri: &str) -> String {
+    match dataset.flag() {
+        "" => uri.to_owned(),
+        _ if is_table(dataset) => uri.to_owned(),
+        flag => format!("{uri}/{flag}"),
+    }
+}
+
+fn is_there(dataset: &DatasetText, uri: &str, existing: &dyn Existing) -> Result<bool, Failure> {
+    if is_table(dataset) {
+        let none = || Failure::plain("no catalog of tables is configured");
+        return existing.partition_exists(uri).ok_or_else(none)?;
+    }
+    existing.exists(&dependency(dataset, uri))
+}
+
+enum Ranged {
+    Instances(Vec<Instant>),
+    /// Looked for when the action is checked.
+    Later(String),
+}
+
+/// The family of an instance function, found by its name somewhere in the text, in this order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Family {
+    Current,
+    Latest,
+    Future,
+    Offset,
+    Absolute,
+    End(EndOf),
+}
+
+fn family(text: &str) -> Option<Family> {
+    [
+        ("current", Family::Current),
+        ("latest", Family::Latest),
+        ("future", Family::Future),
+        ("offset", Family::Offset),
+        ("absolute", Family::Absolute),
+        ("endOfMonths", Family::End(EndOf::Month)),
+        ("endOfWeeks", Family::End(EndOf::Week)),
+        ("endOfDays", Family::End(EndOf::Day)),
+    ]
+    .into_iter()
+    .find(|(word, _)| text.contains(word))
+    .map(|(_, family)| family)
+}
+
+fn range(
+    series: &Dataset,
+    nominal: Instant,
+    start: &str,
+    end: &str,
+    processing: ProcessingZone,
+) -> Result<Ranged, Failure> {
+    let unknown = |text: &str| Failure::plain(format!("`{text}` is no instance function"));
+    let from = family(start).ok_or_else(|| unknown(start))?;
+    let to = family(end).ok_or_else(|| unknown(end))?;
+    let open = matches!(from, Family::Absolute | Family::End(_)) && to == Family::Current;
+    if from != to && !open {
+        let message = format!("a range cannot begin with `{start}` and end with `{end}`");
+        return Err(Failure::new("E1010", message));
+    }
+    let reversed = || Failure::of_range(RangeError::Reversed);
+
+    Ok(match from {
+        Family::Current => {
+            let (start, end) = (number(start)?, number(end)?);
+            Ranged::Instances(series.current_range(nominal, start, end).map_err(Failure::of_range)?)
+        }
+        Family::Latest => {
+            let (start, end) = (number(start)?, number(end)?);
+            if start > end {
+                return Err(reversed());
+            }
+            Ranged::Later(format!("${{coord:latestRange({start},{end})}}"))
+        }
+        Family::Future => {
+            let ((start, _), (end, limit)) = (number_and_rest(start)?, number_and_rest(end)?);
+            if start > end {
+                return Err(reversed());
+            }
+            Ranged::Later(format!("${{coord:futureRange({start},{end},'{limit}')}}"))
+        }
+        Family::Offset => {
+            let unit = |name: &str| {
+                let none = || Failure::plain(format!("`{name}` is no unit of time"));
+                Unit::from_name(name).ok_or_else(none)
+            };
+            let ((start, first), (end, last)) = (number_and_rest(start)?, number_and_rest(end)?);
+            let (start, end) = ((start, unit(first)?), (end, unit(last)?));
+            Ranged::Instances(series.offset_range(nominal, start, end).map_err(Failure::of_range)?)
+        }
+        Family::Absolute | Family::End(_) => {
+            let first = match from {
+                Family::End(period) => series.end_of_period(nominal, period, number(start)?),
+                _ => {
+                    let date = argument(start)?;
+                    processing.parse(date).map_err(|reason| {
+                        Failure::plain(format!("`{date}` is no date: {reason}"))
+                    })?
+                }
+            };
+            // The end of such a range is always read as one of `current`, whatever its date.
+            let last = if to == Family::Absolute { 4 } else { number(end)? };
+            let list = series.absolute_range(nominal, first, last).map_err(|reason| {
+                let mut failure = Failure::of_range(reason);
+                failure.codes.insert(0, "E1004");
+                failure
+            })?;
+            Ranged::Instances(list)
+        }
+    })
+}
+
+/// What stands between the first and the last parenthesis.
+fn argument(text: &str) -> Result<&str, Failure> {
+    let inner = text.find('(').zip(text.rfind(')')).and_then(|(from, to)| text.get(from + 1..to));
+    inner.map(str::trim).ok_or_else(|| Failure::plain(format!("`{text}` has no argument")))
+}
+
+/// The number, read with a fraction and cut.
+fn number(text: &str) -> Result<i64, Failure> {
+    read_number(argument(text)?)
+}
+
+fn number_and_rest(text: &str) -> Result<(i64, &str), Failure> {
+    let (number, rest) = argument(text)?
+        .rsplit_once(',')
+        .ok_or_else(|| Failure::plain(format!("`{text}` has one argument")))?;
+    Ok((read_number(number.trim())?, rest.trim()))
+}
+
+fn read_number(text: &str) -> Result<i64, Failure> {
+    let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+    let none = || Failure::plain(format!("`{text}` is no number"));
+    number.map(|number| number as i32 as i64).ok_or_else(none)
+}
+
+/// What expressions may ask while an action is made or started.
+struct Context<'a> {
+    definition: &'a Definition,
+    phase: Phase,
+    action_id: &'a str,
+    nominal: Instant,
+    actual: Instant,
+    dataset: Option<&'a DatasetText>,
+    data: Option<(&'a [EventData], &'a [EventData])>,
+    existing: Option<&'a dyn Existing>,
+    /// What a file system has answered instead of yes or no.
+    failed: RefCell<Option<Failure>>,
+}
+
+impl Context<'_> {
+    fn blame(&self, failure: &el::Failure) -> Failure {
+        let mut blamed = Failure::of_expression(failure);
+        if let Some(inner) = self.failed.take() {
+            blamed.codes.extend(inner.codes);
+        }
+        blamed
+    }
+
+    fn remember(&self, failure: Failure) -> Box<el::Failure> {
+        let told = el::Failure::unavailable(failure.message.clone());
+        *self.failed.borrow_mut() = Some(failure);
+        told
+    }
+}
+
+impl Scope for Context<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        let value = self.definition.properties.get(name)?;
+        self.phase.admit(name, value).map(Value::String)
+    }
+
+    fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
+        Some(self)
+    }
+
+    fn files(&self) -> Option<&dyn FileScope> {
+        self.existing.is_some().then_some(self as &dyn FileScope)
+    }
+
+    fn hcat_exists(&self, uri: &str) -> Option<Result<bool, Box<el::Failure>>> {
+        let answer = self.existing?.partition_exists(uri)?;
+        Some(answer.map_err(|failure| self.remember(failure)))
+    }
+}
+
+impl FileScope for Context<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Box<el::Failure>> {
+        let none = || el::Failure::unavailable("there is no file system here");
+        let existing = self.existing.ok_or_else(none)?;
+        existing.exists(uri).map_err(|failure| self.remember(failure))
+    }
+
+    fn status(&self, _uri: &str) -> Result<Option<FileStatus>, Box<el::Failure>> {
+        Err(el::Failure::unavailable("only existence can be asked here"))
+    }
+
+    fn children(&self, _uri: &str) -> Result<Vec<FileStatus>, Box<el::Failure>> {
+        Err(el::Failure::unavailable("only existence can be asked here"))
+    }
+}
+
+impl CoordinatorScope for Context<'_> {
+    fn processing(&self) -> ProcessingZone {
+        self.definition.schedule.processing
+    }
+
+    fn timezone(&self) -> Option<Cow<'_, str>> {
+        let zone: &Zone = &self.definition.schedule.zone;
+        (self.phase != Phase::CoordinatorActionStart).then(|| Cow::Borrowed(zone.id()))
+    }
+
+    fn name(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(&self.definition.name))
+    }
+
+    fn action_id(&self) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.action_id))
+    }
+
+    fn nominal(&self) -> Option<i64> {
+        Some(self.nominal.millis())
+    }
+
+    fn actual(&self) -> Option<i64> {
+        Some(self.actual.millis())
+    }
+
+    fn dataset(&self) -> Option<el::Dataset<'_>> {
+        let dataset = self.dataset?;
+        Some(el::Dataset {
+            name: Cow::Borrowed(&dataset.name),
+            initial_instance: Cow::Borrowed(&dataset.initial_instance),
+            frequency: i32::try_from(dataset.frequency).unwrap_or(i32::MAX),
+            unit: Cow::Borrowed(dataset.unit.name()),
+            end_of: Cow::Borrowed(dataset.end_of.name()),
+            timezone: Cow::Borrowed(&dataset.timezone),
+            uri_template: Cow::Borrowed(&dataset.uri_template),
+            done_flag: Cow::Borrowed(dataset.flag()),
+        })
+    }
+
+    fn data_name(&self, name: &str) -> Option<DataKind> {
+        if self.definition.inputs.iter().any(|event| event.name == name) {
+            return Some(DataKind::In);
+        }
+        let outputs = &self.definition.outputs;
+        outputs.iter().any(|event| event.name == name).then_some(DataKind::Out)
+    }
+
+    fn data_in(&self, name: &str) -> Option<DataUris<'_>> {
+        uris(self.data?.0, name)
+    }
+
+    fn data_out(&self, name: &str) -> Option<DataUris<'_>> {
+        uris(self.data?.1, name)
+    }
+}
+
+fn uris<'a>(events: &'a [EventData], name: &str) -> Option<DataUris<'a>> {
+    let data = events.iter().find(|data| data.name == name)?;
+    // An output that is not fixed has no URIs, and yet the action runs.
+    Some(DataUris::Known(Some(data.uris.join(",").into())))
+}

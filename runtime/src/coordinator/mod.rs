@@ -1,0 +1,14 @@
+//! Coordinators as they run: a submitted definition, its actions, their data.
+//!
+//! In: a [`Definition`] whose attributes were evaluated when it was submitted (by `ankus`, which reads the language).
+//! Out: actions with the instances and URIs of their data, what of that is missing, and the properties of the workflow
+//! they start. Files are asked for through [`Existing`]; nothing here looks for one itself.
+
+mod action;
+mod definition;
+
+pub use action::{Action, Actions, EventData, Existing, Failure, Inputs};
+pub use definition::{
+    Bundle, BundleMember, Controls, DataEvent, DatasetText, Definition, Execution, Instances,
+    Logic, LogicKind, Properties,
+};

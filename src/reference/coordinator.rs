@@ -1,0 +1,1061 @@
+//! What a server answers to the submission of a coordinator, and what it keeps of one it takes.
+//!
+//! In: a text or a path, the properties of the job, the files the server would see. Out: a [`Definition`] with every
+//! attribute evaluated, or the first [`Refused`], in the order of `coordinator-language.md` 8: schema, parameters,
+//! attributes, controls, datasets, events, logic, action, SLA, includes, times.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use ankus_runtime::coordinator::{
+    Action, Actions, Controls, DataEvent, DatasetText, Definition, EventData, Execution, Existing,
+    Failure, Inputs, Instances, Logic, LogicKind, Properties,
+};
+use ankus_runtime::el::{
+    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, Phase, Scope, Template, Value,
+};
+use ankus_runtime::time::{
+    Cron, EndOf, Frequency, Instant, NoFire, ProcessingZone, Schedule, Unit, WeekStart, Zone,
+    timeout_minutes,
+};
+
+use super::Rules;
+use super::document::{self, Element, Fault};
+use super::schema::Sets;
+use super::workflow;
+use super::xml::Stop;
+
+/// Names a submission may not define.
+const RESERVED: [&str; 19] = [
+    "YEAR",
+    "MONTH",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "DAYS",
+    "HOURS",
+    "MINUTES",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+];
+/// The most minutes an action may wait.
+const MOST_TIMEOUT: i64 = 86_400;
+/// The most actions that may wait: a twentieth of the server's queue.
+const MOST_THROTTLE: i64 = 500;
+
+/// What the server would see of its file systems.
+pub trait Files {
+    /// What is at a URI.
+    fn look(&self, uri: &str) -> Entry;
+}
+
+/// What is at a URI.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Entry {
+    /// Nothing.
+    Nothing,
+    /// A folder.
+    Folder,
+    /// A file with that text.
+    File(String),
+}
+
+/// No files at all.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn look(&self, _uri: &str) -> Entry {
+        Entry::Nothing
+    }
+}
+
+/// What holds for all submissions to a server, beside [`Rules`].
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Zone in which instants are written.
+    pub processing: ProcessingZone,
+    /// Whether frequencies under five minutes are refused.
+    pub check_frequency: bool,
+    /// Whether every scheme of a file system is served, or only `hdfs`, `hftp` and `webhdfs`.
+    pub any_filesystem: bool,
+}
+
+impl Default for Site {
+    fn default() -> Self {
+        Site { processing: ProcessingZone::UTC, check_frequency: true, any_filesystem: false }
+    }
+}
+
+/// A refusal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The code; none where the exception is not the server's.
+    pub code: Option<&'static str>,
+    /// Codes within.
+    pub inner: Vec<&'static str>,
+    /// Names, values or the check in question.
+    pub subject: Vec<String>,
+    /// The attribute or element that it is about, for a finding: `frequency`, `dataset d/@timezone`.
+    pub about: String,
+}
+
+impl Refused {
+    pub(super) fn new(code: &'static str, about: impl Into<String>) -> Refused {
+        Refused { code: Some(code), inner: Vec::new(), subject: Vec::new(), about: about.into() }
+    }
+
+    pub(super) fn within(mut self, inner: &'static str) -> Refused {
+        self.inner.push(inner);
+        self
+    }
+
+    pub(super) fn names<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Refused {
+        self.subject.extend(names.into_iter().map(Into::into));
+        self
+    }
+}
+
+type Outcome<T> = Result<T, Refused>;
+
+/// Submits what lies at the application path of the properties.
+pub fn submit_path(
+    given: &Properties,
+    files: &dyn Files,
+    rules: &Rules<'_>,
+    site: &Site,
+) -> Outcome<Definition> {
+    let application = ("oozie.coord.application.path", "coordinator.xml");
+    let default = ("coord-config-default.xml", "E0803");
+    let place = locate(given, files, application, default, "E1003")?;
+    let text = match files.look(&place.path) {
+        Entry::File(text) => text,
+        Entry::Folder => match files.look(&join(&place.path, "coordinator.xml")) {
+            Entry::File(text) => text,
+            _ => return Err(Refused::new("E1001", "oozie.coord.application.path")),
+        },
+        Entry::Nothing => {
+            return Err(Refused::new("E1002", "oozie.coord.application.path").names([place.path]));
+        }
+    };
+    submit_resolved(&text, place.properties, files, rules, site)
+}
+
+/// Submits a text as if it lay where its properties say.
+pub fn submit(
+    text: &str,
+    given: &Properties,
+    files: &dyn Files,
+    rules: &Rules<'_>,
+    site: &Site,
+) -> Outcome<Definition> {
+    let properties = reserved(arrived(given), "E0803").and_then(|p| resolved(p, "E0803"))?;
+    submit_resolved(text, properties, files, rules, site)
+}
+
+/// Where an application lies, and what it is given.
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) properties: Properties,
+}
+
+/// What comes before an application is read: its path and user, the defaults beside it, reserved names, properties within
+/// properties.
+pub(super) fn locate(
+    given: &Properties,
+    files: &dyn Files,
+    (key, file): (&'static str, &str),
+    (default, wrapped): (&str, &'static str),
+    code: &'static str,
+) -> Outcome<Place> {
+    let mut properties = arrived(given);
+    let Some(path) = properties.get(key).cloned() else { return Err(Refused::new(code, key)) };
+    if !properties.contains_key("user.name") {
+        return Err(Refused::new(code, "user.name"));
+    }
+    if !is_uri(&path) {
+        return Err(Refused::new(code, key).names([path]));
+    }
+    if !["", "hdfs", "hftp", "webhdfs"].contains(&scheme(&path)) {
+        return Err(Refused::new(wrapped, key).within("E0904").names([scheme(&path)]));
+    }
+
+    let folder = match files.look(&path) {
+        Entry::Folder => path.clone(),
+        Entry::File(_) => parent(&path).to_owned(),
+        Entry::Nothing if path.ends_with(file) || path.ends_with(".xml") => {
+            parent(&path).to_owned()
+        }
+        Entry::Nothing => path.clone(),
+    };
+    properties = reserved(properties, wrapped)?;
+    if let Entry::File(text) = files.look(&join(&folder, default)) {
+        let read = ankus_runtime::configuration::read_xml(&text);
+        let defaults = read.map_err(|_| Refused::new(wrapped, default).within("E0702"))?;
+        let defaults = reserved(arrived(&defaults.into_iter().collect()), wrapped)?;
+        for (name, value) in defaults {
+            properties.entry(name).or_insert(value);
+        }
+    }
+    Ok(Place { path, properties: resolved(properties, wrapped)? })
+}
+
+/// A property with an empty value never arrives.
+fn arrived(given: &Properties) -> Properties {
+    let with_value = given.iter().filter(|(_, value)| !value.is_empty());
+    with_value.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+pub(super) fn reserved(properties: Properties, wrapped: &'static str) -> Outcome<Properties> {
+    let is_reserved = |name: &&String| RESERVED.contains(&name.as_str());
+    match properties.keys().find(is_reserved) {
+        Some(name) => Err(Refused::new(wrapped, name.clone()).within("E0808").names([name])),
+        None => Ok(properties),
+    }
+}
+
+fn resolved(properties: Properties, _wrapped: &'static str) -> Outcome<Properties> {
+    let mut values = Properties::new();
+    for (name, value) in &properties {
+        let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
+        match ankus_runtime::configuration::substitute(value, lookup) {
+            Ok(value) => values.insert(name.clone(), value.into_owned()),
+            Err(_) => {
+                let mut refused = Refused::new("", name.clone()).names([name]);
+                refused.code = None;
+                return Err(refused);
+            }
+        };
+    }
+    Ok(values)
+}
+
+fn is_uri(text: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.!~*'();/?:@&=+$,[]%#".contains(c);
+    !text.is_empty() && text.chars().all(|c| allowed(c) || !c.is_ascii())
+}
+
+fn scheme(uri: &str) -> &str {
+    uri.split_once(':').map_or("", |(scheme, _)| scheme).trim_start_matches('/')
+}
+
+pub(super) fn parent(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| &path[..at])
+}
+
+pub(super) fn join(folder: &str, file: &str) -> String {
+    format!("{}/{file}", folder.trim_end_matches('/'))
+}
+
+/// What the schema stage of any of the two languages refuses.
+pub(super) fn schema_fault(fault: &Fault) -> Refused {
+    match fault {
+        Fault::Xml(Stop::Malformed(_)) => Refused::new("E0701", "not-well-formed"),
+        Fault::Xml(Stop::External) => Refused::new("E0702", "doctype"),
+        Fault::Schema(violation, _) => Refused::new("E0701", "schema")
+            .names([violation.rule.to_owned()])
+            .names(violation.names.clone()),
+    }
+}
+
+fn submit_resolved(
+    text: &str,
+    mut properties: Properties,
+    files: &dyn Files,
+    rules: &Rules<'_>,
+    site: &Site,
+) -> Outcome<Definition> {
+    if text.is_empty() {
+        return Err(Refused::new("E0701", "not-well-formed"));
+    }
+    let server = rules.target.name();
+    let reading = document::read(text, rules.language, Sets::Coordinator, server);
+    if let Some(fault) = &reading.fault {
+        return Err(schema_fault(fault));
+    }
+    if reading.doctype.is_some() || reading.has_controls {
+        return Err(Refused::new("E0700", "doctype"));
+    }
+    let root = reading.document.root().expect("a document without a fault has a root");
+    if root.name() != "coordinator-app" {
+        // A root that the schemas have, and that is no application.
+        return Err(Refused::new("E0803", root.name()));
+    }
+    let in_bundle = properties.contains_key("oozie.bundle.id");
+    if in_bundle && root.namespace() == "uri:oozie:coordinator:0.1" {
+        return Err(Refused::new("E1319", "coordinator-app"));
+    }
+    workflow::parameters(root, &mut properties, false)
+        .map_err(|refusal| Refused::new(refusal.code, "parameters").names(refusal.names))?;
+
+    let mut names = HashMap::new();
+    let mut submission =
+        Submission { properties: &properties, names: &mut names, site, files, rules };
+    let parts = submission.parts(root)?;
+    Ok(Definition { properties, ..parts })
+}
+
+/// A submission under way.
+struct Submission<'s> {
+    properties: &'s Properties,
+    /// Names of data that the configuration may ask for.
+    names: &'s mut HashMap<String, DataKind>,
+    site: &'s Site,
+    files: &'s dyn Files,
+    rules: &'s Rules<'s>,
+}
+
+/// What expressions may ask during a submission.
+struct Asked<'s> {
+    properties: &'s Properties,
+    names: &'s HashMap<String, DataKind>,
+    phase: Phase,
+    processing: ProcessingZone,
+}
+
+impl Scope for Asked<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        let value = self.properties.get(name)?;
+        if value.is_empty() {
+            // The default of a parameter; at submission it counts.
+            return Some(Value::String(Cow::Borrowed("")));
+        }
+        self.phase.admit(name, value).map(Value::String)
+    }
+
+    fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
+        Some(self)
+    }
+}
+
+impl CoordinatorScope for Asked<'_> {
+    fn processing(&self) -> ProcessingZone {
+        self.processing
+    }
+    fn timezone(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+    fn name(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+    fn action_id(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+    fn nominal(&self) -> Option<i64> {
+        None
+    }
+    fn actual(&self) -> Option<i64> {
+        None
+    }
+    fn dataset(&self) -> Option<el::Dataset<'_>> {
+        None
+    }
+    fn data_name(&self, name: &str) -> Option<DataKind> {
+        self.names.get(name).copied()
+    }
+    fn data_in(&self, _name: &str) -> Option<DataUris<'_>> {
+        None
+    }
+    fn data_out(&self, _name: &str) -> Option<DataUris<'_>> {
+        None
+    }
+}
+
+/// A frequency as it was evaluated.
+struct Evaluated {
+    text: String,
+    unit: Unit,
+    end_of: EndOf,
+}
+
+impl<'s> Submission<'s> {
+    fn asked(&self, phase: Phase) -> Asked<'_> {
+        let processing = self.site.processing;
+        Asked { properties: self.properties, names: self.names, phase, processing }
+    }
+
+    fn evaluate(&self, text: &str, phase: Phase, about: &str) -> Outcome<String> {
+        self.evaluate_with(text, phase, about).map(|(text, _)| text)
+    }
+
+    fn evaluate_with(&self, text: &str, phase: Phase, about: &str) -> Outcome<(String, Effects)> {
+        let template = Template::compile(text, phase, Dialect::of_target(self.rules.target.name()));
+        let mut effects = Effects::default();
+        match template.text_with(&self.asked(phase), &mut effects) {
+            Ok(value) => Ok((value.into_owned(), effects)),
+            Err(failure) => Err(Refused::new("E1004", about).names([failure.message])),
+        }
+    }
+
+    fn frequency(&self, text: &str, about: &str) -> Outcome<Evaluated> {
+        let (text, effects) =
+            self.evaluate_with(text.trim(), Phase::CoordinatorFrequency, about)?;
+        let (unit, end_of) = match effects.unit {
+            Some((unit, end_of)) => (Unit::from_name(unit.name()), EndOf::from_name(end_of.name())),
+            None => (None, None),
+        };
+        let (unit, end_of) = (unit.unwrap_or(Unit::Minute), end_of.unwrap_or_default());
+        Ok(Evaluated { text, unit, end_of })
+    }
+
+    fn plain(&self, text: &str, about: &str) -> Outcome<String> {
+        self.evaluate(text.trim(), Phase::CoordinatorPlain, about)
+    }
+
+    fn attribute(&self, root: Element<'_, '_>, name: &'static str) -> Outcome<String> {
+        self.plain(root.attribute(name).unwrap_or_default(), name)
+    }
+
+    fn date(&self, text: &str, about: &str) -> Outcome<Instant> {
+        let wrong = |_| Refused::new("E1003", about).names([about, text]);
+        self.site.processing.parse(text).map_err(wrong)
+    }
+
+    fn zone(&self, text: &str, about: &str) -> Outcome<Zone> {
+        Zone::from_id(text).map_err(|_| Refused::new("E1003", about).names([about, text]))
+    }
+
+    fn parts(&mut self, root: Element<'_, '_>) -> Outcome<Definition> {
+        let frequency =
+            self.frequency(root.attribute("frequency").unwrap_or_default(), "frequency")?;
+        let cron = match integer(&frequency.text) {
+            Some(_) => None,
+            None => {
+                let wrong =
+                    |_| Refused::new("E1003", "frequency").names(["frequency", &frequency.text]);
+                Some(Cron::parse(&frequency.text).map_err(wrong)?)
+            }
+        };
+        let name = root.attribute("name").unwrap_or_default();
+        let name = self.evaluate(name, Phase::None, "name").map_err(|mut refused| {
+            refused.code = Some("E0803");
+            refused
+        })?;
+        let start_text = self.attribute(root, "start")?;
+        let start = self.date(&start_text, "start")?;
+        let end_text = self.attribute(root, "end")?;
+        let end = self.date(&end_text, "end")?;
+        let zone_text = self.attribute(root, "timezone")?;
+        let zone = self.zone(&zone_text, "timezone")?;
+        let controls = self.controls(root.child("controls"))?;
+
+        let (mut includes, mut datasets) = (Vec::new(), BTreeMap::new());
+        if let Some(section) = root.child("datasets") {
+            for include in section.all("include") {
+                includes.push(self.plain(&include.text(), "include")?);
+            }
+            for element in section.all("dataset") {
+                let dataset = self.dataset(&Source::Own(element))?;
+                datasets.insert(dataset.name.clone(), dataset);
+            }
+        }
+
+        let input_events = root.child("input-events");
+        let output_events = root.child("output-events");
+        let inputs = self.events(input_events, "data-in", DataKind::In)?;
+        let outputs = self.events(output_events, "data-out", DataKind::Out)?;
+        let logic = match root.child("input-logic") {
+            Some(element) => Some(self.logic(element)?),
+            None => None,
+        };
+
+        let workflow = root.child("action").and_then(|action| action.child("workflow"));
+        let app_path = workflow.and_then(|workflow| workflow.child("app-path"));
+        let app_path = app_path.map(Element::text).unwrap_or_default();
+        let app_path = self.plain(&app_path, "app-path")?;
+        let mut configuration = Vec::new();
+        let properties = workflow.and_then(|workflow| workflow.child("configuration"));
+        for property in properties.into_iter().flat_map(|section| section.all("property")) {
+            let name = property.child("name").map(Element::text).unwrap_or_default();
+            let value = property.child("value").map(Element::text).unwrap_or_default();
+            let name = self.evaluate(name.trim(), Phase::CoordinatorData, "configuration")?;
+            self.evaluate(value.trim(), Phase::CoordinatorData, &format!("configuration/{name}"))?;
+            configuration.push((name, value.trim().to_owned()));
+        }
+        let info = root
+            .child("action")
+            .and_then(|action| action.children().find(|child| child.name() == "info"));
+        let sla = match info {
+            Some(info) => Some(self.sla(info)?),
+            None => None,
+        };
+
+        self.included(includes, &mut datasets)?;
+        let inputs = bind(inputs, &datasets)?;
+        let outputs = bind(outputs, &datasets)?;
+
+        let frequency_text = frequency.text;
+        let times = match cron {
+            Some(cron) => Frequency::Cron(cron),
+            None => Frequency::Every {
+                count: integer(&frequency_text).unwrap_or(0),
+                unit: frequency.unit,
+                end_of: frequency.end_of,
+            },
+        };
+        let schedule = Schedule {
+            start,
+            end,
+            frequency: times,
+            zone,
+            processing: self.site.processing,
+            week: WeekStart::Sunday,
+        };
+        self.times(&schedule)?;
+        self.instance_texts(input_events, "data-in")?;
+        self.instance_texts(output_events, "data-out")?;
+
+        Ok(Definition {
+            name,
+            namespace: root.namespace().to_owned(),
+            frequency_text,
+            zone_text,
+            schedule,
+            controls,
+            inputs,
+            outputs,
+            logic,
+            app_path,
+            configuration,
+            sla,
+            properties: Properties::new(),
+        })
+    }
+
+    fn controls(&self, element: Option<Element<'_, '_>>) -> Outcome<Controls> {
+        let mut controls = Controls::default();
+        let Some(element) = element else { return Ok(controls) };
+        let text = |name: &str| element.child(name).map(|child| child.text().trim().to_owned());
+
+        if let Some(text) = text("timeout") {
+            let (text, effects) =
+                self.evaluate_with(&text, Phase::CoordinatorTimeout, "timeout")?;
+            // An empty element is compared by identity there; with a current Java it counts as absent.
+            if !text.is_empty() {
+                let wrong = || Refused::new("E1003", "timeout").names(["timeout", &text]);
+                let number = integer(&text).ok_or_else(wrong)?;
+                let unit = effects.unit.and_then(|(unit, _)| Unit::from_name(unit.name()));
+                controls.timeout =
+                    timeout_minutes(number, unit.unwrap_or(Unit::Minute), MOST_TIMEOUT);
+            }
+        }
+        for (name, place) in
+            [("concurrency", &mut controls.concurrency), ("throttle", &mut controls.throttle)]
+        {
+            let Some(text) = text(name) else { continue };
+            let text = self.plain(&text, name)?;
+            if !text.is_empty() {
+                let wrong = || Refused::new("E1003", name).names([name, &text]);
+                *place = integer(&text).ok_or_else(wrong)?;
+            }
+        }
+        if !(1..=MOST_THROTTLE).contains(&controls.throttle) {
+            controls.throttle = MOST_THROTTLE;
+        }
+        if let Some(text) = text("execution") {
+            let text = self.plain(&text, "execution")?;
+            if !text.is_empty() {
+                let wrong = || Refused::new("E1003", "execution").names(["execution", &text]);
+                controls.execution = Execution::from_name(&text).ok_or_else(wrong)?;
+            }
+        }
+        Ok(controls)
+    }
+
+    fn dataset(&self, source: &Source<'_, '_>) -> Outcome<DatasetText> {
+        let name = source.attribute("name").unwrap_or_default();
+        let about = |part: &str| format!("dataset {name}/{part}");
+        let needed = |part: &'static str| {
+            let missing = || Refused::new("E1003", about(part)).names([part]);
+            source.attribute(part).ok_or_else(missing)
+        };
+
+        let frequency = self.frequency(&needed("frequency")?, &about("@frequency"))?;
+        let number = integer(&frequency.text).filter(|number| *number > 0).ok_or_else(|| {
+            Refused::new("E1003", about("@frequency")).names(["frequency", &frequency.text])
+        })?;
+        let place = about("@initial-instance");
+        let text = needed("initial-instance")?;
+        let initial = self.evaluate(text.trim(), Phase::CoordinatorInitialInstance, &place)?;
+        if self.date(&initial, &place)? < Instant(0) {
+            return Err(Refused::new("E1021", place).names([initial]));
+        }
+        let timezone = self.plain(&needed("timezone")?, &about("@timezone"))?;
+        self.zone(&timezone, &about("@timezone"))?;
+        let template = match source.child("uri-template") {
+            Some(text) => self.plain(&text, &about("uri-template"))?,
+            None => return Err(Refused::new("E0803", about("uri-template"))),
+        };
+        let done_flag = match source.child("done-flag") {
+            Some(text) => Some(self.plain(&text, &about("done-flag"))?),
+            None => None,
+        };
+        Ok(DatasetText {
+            name: name.to_string(),
+            frequency: number,
+            frequency_text: frequency.text,
+            unit: frequency.unit,
+            end_of: frequency.end_of,
+            initial_instance: initial,
+            timezone,
+            uri_template: template,
+            done_flag,
+        })
+    }
+
+    /// Reads the files that are included, and those that they include; datasets of the application itself win.
+    fn included(
+        &self,
+        includes: Vec<String>,
+        datasets: &mut BTreeMap<String, DatasetText>,
+    ) -> Outcome<()> {
+        let mut found: BTreeMap<String, DatasetText> = BTreeMap::new();
+        let mut seen = HashSet::new();
+        let mut open: Vec<String> = includes.into_iter().rev().collect();
+        while let Some(uri) = open.pop() {
+            let about = format!("include {uri}");
+            if !is_uri(&uri) {
+                return Err(Refused::new("E1002", about));
+            }
+            if !seen.insert(uri.clone()) && seen.len() > 1000 {
+                return Err(Refused::new("E0803", about));
+            }
+            let text = match self.files.look(&uri) {
+                Entry::Nothing => return Err(Refused::new("E1002", about).names([uri])),
+                Entry::Folder => continue,
+                Entry::File(text) => text,
+            };
+            let malformed = |_| Refused::new("E0700", about.clone());
+            let document = roxmltree::Document::parse(&text).map_err(malformed)?;
+            let root = document.root_element();
+            let namespace = root.tag_name().namespace();
+            for child in root.children().filter(roxmltree::Node::is_element) {
+                // Only children in no namespace are datasets; a namespace hides them.
+                if child.tag_name().name() != "dataset" || child.tag_name().namespace().is_some() {
+                    continue;
+                }
+                let dataset = self.dataset(&Source::Included(child))?;
+                let name = dataset.name.clone();
+                if found.insert(name.clone(), dataset).is_some() {
+                    return Err(Refused::new("E0803", about).names(["duplicate-dataset", &name]));
+                }
+            }
+            let nested = root.children().filter(|child| {
+                child.tag_name().name() == "include" && child.tag_name().namespace() == namespace
+            });
+            let nested: Vec<String> =
+                nested.map(|child| child.text().unwrap_or_default().trim().to_owned()).collect();
+            if seen.contains(&uri) && nested.iter().any(|nested| seen.contains(nested)) {
+                // The server reads in circles until its stack ends.
+                return Err(Refused::new("E0803", about).names(["include-cycle"]));
+            }
+            open.extend(nested.into_iter().rev());
+        }
+        for (name, dataset) in found {
+            datasets.entry(name).or_insert(dataset);
+        }
+        Ok(())
+    }
+
+    fn events(
+        &mut self,
+        section: Option<Element<'_, '_>>,
+        kind: &'static str,
+        data: DataKind,
+    ) -> Outcome<Vec<Unbound>> {
+        let mut events: Vec<Unbound> = Vec::new();
+        for element in section.into_iter().flat_map(|section| section.all(kind)) {
+            let name = element.attribute("name").unwrap_or_default().to_owned();
+            let about = |part: &str| format!("{kind} {name}/{part}");
+            if events.iter().any(|event| event.name == name) {
+                let refused = Refused::new("E0803", about("@name"));
+                return Err(refused.names(["duplicate-data-name", &name]));
+            }
+            let dataset = element.attribute("dataset").unwrap_or_default().trim();
+            let dataset =
+                self.evaluate(dataset, Phase::CoordinatorInstances, &about("@dataset"))?;
+            let texts = |part: &'static str| -> Outcome<Vec<String>> {
+                let texts = element.all(part).map(|child| child.text().trim().to_owned());
+                let texts: Vec<String> = texts.collect();
+                for text in &texts {
+                    self.evaluate(text, Phase::CoordinatorInstances, &about(part))?;
+                }
+                Ok(texts)
+            };
+            let list = texts("instance")?;
+            let (start, end) = (texts("start-instance")?, texts("end-instance")?);
+            let instances = match (start.into_iter().next(), end.into_iter().next()) {
+                (Some(start), Some(end)) => Instances::Range(start, end),
+                _ => Instances::List(list),
+            };
+            let keeps_output = element.attribute("nocleanup") == Some("true");
+            self.names.entry(name.clone()).or_insert(data);
+            events.push(Unbound { name, kind, dataset, instances, keeps_output });
+        }
+        if data == DataKind::Out {
+            // An output may share the name of an input; the last one wins.
+            for event in &events {
+                self.names.insert(event.name.clone(), data);
+            }
+        }
+        Ok(events)
+    }
+
+    fn logic(&mut self, root: Element<'_, '_>) -> Outcome<Vec<Logic>> {
+        let mut parts: Vec<Logic> = Vec::new();
+        let mut open: Vec<(Element<'_, '_>, Option<usize>)> =
+            root.children().map(|child| (child, None)).collect();
+        open.reverse();
+        while let Some((element, parent)) = open.pop() {
+            let kind = match element.name() {
+                "and" => LogicKind::And,
+                "or" => LogicKind::Or,
+                "combine" => LogicKind::Combine,
+                _ => LogicKind::Data,
+            };
+            let attribute = |name: &'static str| -> Outcome<Option<String>> {
+                let Some(text) = element.attribute(name) else { return Ok(None) };
+                let about = format!("input-logic/@{name}");
+                self.evaluate(text.trim(), Phase::CoordinatorInstances, &about).map(Some)
+            };
+            let logic = Logic {
+                kind,
+                parent,
+                name: attribute("name")?,
+                data: attribute("dataset")?.unwrap_or_default(),
+                min: attribute("min")?,
+                wait: attribute("wait")?,
+            };
+            if let Some(name) = &logic.name {
+                self.names.insert(name.clone(), DataKind::In);
+            }
+            let here = parts.len();
+            parts.push(logic);
+            let first = open.len();
+            open.extend(element.children().map(|child| (child, Some(here))));
+            open[first..].reverse();
+        }
+        Ok(parts)
+    }
+
+    fn sla(&self, info: Element<'_, '_>) -> Outcome<(String, Vec<(String, String)>)> {
+        let mut leaves = Vec::new();
+        for leaf in info.children() {
+            let about = format!("sla {}", leaf.name());
+            let text = leaf.text();
+            let text = text.trim();
+            // What fails here is only logged, and tried again as a whole.
+            let text = self.plain(text, &about).unwrap_or_else(|_| text.to_owned());
+            let wrapped = |mut refused: Refused| {
+                refused.code = Some("E0803");
+                refused.within("E1004")
+            };
+            let value =
+                self.evaluate(&text, Phase::CoordinatorSlaSubmit, &about).map_err(wrapped)?;
+            if info.namespace() == "uri:oozie:sla:0.1" {
+                let bad = match leaf.name() {
+                    "alert-frequency" => {
+                        !["NONE", "LAST_HOUR", "LAST_DAY", "LAST_MONTH"].contains(&value.as_str())
+                    }
+                    "alert-percentage" => {
+                        !value.trim().parse::<i64>().is_ok_and(|number| (0..=100).contains(&number))
+                    }
+                    _ => false,
+                };
+                if bad {
+                    return Err(Refused::new("E0803", about).within("E1004").names([value]));
+                }
+            }
+            leaves.push((leaf.name().to_owned(), text));
+        }
+        Ok((info.namespace().to_owned(), leaves))
+    }
+
+    fn times(&self, schedule: &Schedule) -> Outcome<()> {
+        let refuse = |about: &str, check: &str| Refused::new("E1003", about).names([check]);
+        if schedule.start >= schedule.end {
+            return Err(refuse("start", "start-not-before-end"));
+        }
+        match &schedule.frequency {
+            Frequency::Every { count, unit, .. } => {
+                let too_fast = *count == 0 || *count < 5 && *unit == Unit::Minute;
+                match too_fast && self.site.check_frequency {
+                    true => Err(refuse("frequency", "below-five-minutes")),
+                    false => Ok(()),
+                }
+            }
+            Frequency::Cron(cron) => {
+                match cron.next_after(schedule.start.plus_minutes(-1), schedule.processing) {
+                    Err(NoFire::Never) => Err(refuse("frequency", "cron-never-fires")),
+                    Err(NoFire::Broken) => Err(Refused::new("E0803", "frequency")),
+                    Ok(fire) if fire >= schedule.end => {
+                        Err(refuse("frequency", "no-action-before-end"))
+                    }
+                    Ok(_) => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// The texts of the first event of a kind; later ones are not looked at.
+    fn instance_texts(&self, section: Option<Element<'_, '_>>, kind: &str) -> Outcome<()> {
+        let Some(event) = section.and_then(|section| section.child(kind)) else { return Ok(()) };
+        for part in ["instance", "start-instance", "end-instance"] {
+            for element in event.children().filter(|child| child.name() == part) {
+                let name = event.attribute("name").unwrap_or_default();
+                let about = format!("{kind} {name}/{part}");
+                let text = element.text();
+                let text = text.trim();
+                if text.is_empty() {
+                    return Err(Refused::new("E1021", about).names(["empty-instance"]));
+                }
+                match has_bare_comma(text) {
+                    Some(false) => {}
+                    Some(true) => {
+                        let names = ["several-in-one-instance"];
+                        return Err(Refused::new("E1021", about).names(names));
+                    }
+                    None => return Err(Refused::new("E1021", about).names(["unbalanced"])),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// An event whose dataset is only a name.
+struct Unbound {
+    name: String,
+    kind: &'static str,
+    dataset: String,
+    instances: Instances,
+    keeps_output: bool,
+}
+
+fn bind(events: Vec<Unbound>, datasets: &BTreeMap<String, DatasetText>) -> Outcome<Vec<DataEvent>> {
+    let bound = events.into_iter().map(|event| {
+        let undefined = || {
+            let about = format!("{} {}/@dataset", event.kind, event.name);
+            Refused::new("E0803", about).names(["undefined-dataset", &event.dataset])
+        };
+        let dataset = datasets.get(&event.dataset).cloned().ok_or_else(undefined)?;
+        let (instances, keeps_output) = (event.instances, event.keeps_output);
+        Ok(DataEvent { name: event.name, dataset, instances, keeps_output })
+    });
+    bound.collect()
+}
+
+/// A dataset of the application or of an included file.
+enum Source<'d, 'a> {
+    Own(Element<'d, 'a>),
+    Included(roxmltree::Node<'d, 'd>),
+}
+
+impl Source<'_, '_> {
+    fn attribute(&self, name: &str) -> Option<String> {
+        match self {
+            Source::Own(element) => element.attribute(name).map(str::to_owned),
+            Source::Included(node) => node.attribute(name).map(str::to_owned),
+        }
+    }
+
+    fn child(&self, name: &str) -> Option<String> {
+        match self {
+            Source::Own(element) => element.child(name).map(Element::text),
+            Source::Included(node) => {
+                let mut children = node.children();
+                let child = children.find(|child| {
+                    child.tag_name().name() == name && child.tag_name().namespace().is_none()
+                })?;
+                let texts = child.children().filter(roxmltree::Node::is_text);
+                Some(texts.filter_map(|text| text.text()).collect())
+            }
+        }
+    }
+}
+
+/// Java's reading of an integer: 32 bits, a sign allowed, no blanks.
+pub(super) fn integer(text: &str) -> Option<i64> {
+    text.parse::<i32>().ok().map(i64::from)
+}
+
+/// Whether a comma stands outside of all parentheses and braces; nothing where those do not match.
+fn has_bare_comma(text: &str) -> Option<bool> {
+    let mut open = Vec::new();
+    let mut found = false;
+    for letter in text.chars() {
+        match letter {
+            '(' | '{' => open.push(letter),
+            ')' if open.pop() != Some('(') => return None,
+            '}' if open.pop() != Some('{') => return None,
+            ',' if open.is_empty() => found = true,
+            _ => {}
+        }
+    }
+    open.is_empty().then_some(found)
+}
+
+/// What a dry run shows.
+#[derive(Clone, Debug)]
+pub struct DryRun {
+    /// The actions of the first hour.
+    pub actions: Vec<Action>,
+    /// The first one, as far as it was evaluated.
+    pub first: Option<FirstAction>,
+}
+
+/// The first action of a dry run.
+#[derive(Clone, Debug)]
+pub struct FirstAction {
+    /// Its inputs as they are known.
+    pub inputs: Vec<EventData>,
+    /// What its workflow is given: evaluated where every input is there, else as it is written.
+    pub configuration: Vec<(String, String)>,
+}
+
+/// Runs the first hour of a definition without keeping anything, as a dry run on the server does. Failures of any action
+/// are failures of the whole, with E0803 around them.
+pub fn dry_run(
+    definition: &Definition,
+    id: &str,
+    now: Instant,
+    existing: &dyn Existing,
+) -> Outcome<DryRun> {
+    let wrap = |failure: Failure| {
+        let mut refused = Refused::new("E0803", failure.message);
+        refused.inner = failure.codes;
+        refused
+    };
+    if let Some(logic) = &definition.logic {
+        check_logic(definition, logic)?;
+    }
+    let schedule = &definition.schedule;
+    let until = schedule.start.plus_seconds(3600).min(schedule.end);
+    let actions = Actions::new(definition);
+    let mut made = Vec::new();
+    let mut first = None;
+    let most = usize::try_from(definition.controls.throttle).unwrap_or(0);
+    for (number, nominal) in schedule.run(None, 0, until, None).take(most) {
+        let action = actions.create(id, number, nominal, now).map_err(wrap)?;
+        actions.admit(&action, existing).map_err(wrap)?;
+        let configuration = definition.configuration.clone();
+        let mut shown = FirstAction { inputs: action.inputs.clone(), configuration };
+        if let Inputs::Ready(inputs) = actions.check(&action, existing, true).map_err(wrap)? {
+            let configuration = actions.configuration(id, &action, &inputs).map_err(wrap)?;
+            shown = FirstAction { inputs, configuration };
+        }
+        first.get_or_insert(shown);
+        made.push(action);
+    }
+    Ok(DryRun { actions: made, first })
+}
+
+/// The input logic, which the server looks at in a dry run only: an action of a wrong one waits for ever.
+///
+/// A right one that is satisfied is refused by the server's dry run as well where `coord:dataIn` asks for one of its names
+/// or where it combines datasets, although the action itself would start; that is not copied.
+fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
+    let about = "input-logic";
+    match logic.iter().filter(|part| part.parent.is_none()).count() {
+        0 => return Err(Refused::new("E0803", about).names(["empty"])),
+        1 => {}
+        _ => return Err(Refused::new("E0607", about).names(["several-roots"])),
+    }
+    let event = |name: &str| definition.inputs.iter().find(|event| event.name == name);
+    let length = |event: &DataEvent| match &event.instances {
+        Instances::List(texts) => Some(texts.len() as i64),
+        Instances::Range(start, end) => Some(plain_number(end)? - plain_number(start)? + 1),
+    };
+    for (at, part) in logic.iter().enumerate() {
+        let names = [part.data.clone()];
+        if part.kind == LogicKind::Data && event(&part.data).is_none() {
+            return Err(Refused::new("E0803", about).within("E1028").names(names));
+        }
+        if part.kind != LogicKind::Data && !logic.iter().any(|other| other.parent == Some(at)) {
+            return Err(Refused::new("E0803", about).names(["empty"]));
+        }
+        if part.kind == LogicKind::Combine {
+            let within = logic.iter().filter(|other| other.parent == Some(at));
+            let mut lengths = within.filter_map(|other| event(&other.data).and_then(length));
+            let first = lengths.next();
+            if lengths.any(|length| Some(length) != first) {
+                return Err(Refused::new("E0803", about).within("E1028").names(["combine"]));
+            }
+        }
+        let numbers = [&part.min, &part.wait].into_iter().flatten();
+        if numbers.clone().any(|text| integer(text.trim()).is_none()) {
+            let mut refused = Refused::new("", about).names(numbers.cloned());
+            refused.code = None;
+            return Err(refused);
+        }
+    }
+    Ok(())
+}
+
+/// The number in `${coord:current(n)}`.
+fn plain_number(text: &str) -> Option<i64> {
+    text.split_once('(')?.1.split_once(')')?.0.trim().parse().ok()
+}
+
+/// Existence as a set of paths; the authority of a URI counts for nothing, and only some schemes are served.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    paths: HashSet<String>,
+    any_scheme: bool,
+}
+
+impl Paths {
+    /// These paths exist, and all folders above them.
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, any_scheme: bool) -> Paths {
+        let mut all = HashSet::new();
+        for path in paths {
+            let mut path = local_path(path).trim_end_matches('/');
+            while !path.is_empty() && all.insert(path.to_owned()) {
+                path = parent(path);
+            }
+        }
+        Paths { paths: all, any_scheme }
+    }
+}
+
+impl Existing for Paths {
+    fn exists(&self, uri: &str) -> Result<bool, Failure> {
+        self.admit(uri)?;
+        Ok(self.paths.contains(local_path(uri).trim_end_matches('/')))
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Failure> {
+        if !uri.is_empty() && !is_uri(uri) {
+            return Err(Failure::new("E0902", format!("`{uri}` is no URI")));
+        }
+        let scheme = scheme(uri);
+        match self.any_scheme || ["", "hdfs", "hftp", "webhdfs"].contains(&scheme) {
+            true => Ok(()),
+            false => Err(Failure::new("E0904", format!("nothing serves `{scheme}`"))),
+        }
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
+        match self.any_scheme {
+            true => Some(Ok(uri.starts_with("hcat://there"))),
+            false => Some(self.admit(uri).map(|()| false)),
+        }
+    }
+}
+
+/// The path of a URI without scheme and authority.
+pub(super) fn local_path(uri: &str) -> &str {
+    match uri.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => uri,
+    }
+}
