@@ -91,12 +91,20 @@ pub struct SiteFunction {
 }
 
 /// An action type that a site adds to its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteAction {
     /// Name of its element.
     pub name: String,
     /// Namespaces it may stand in.
     pub schemas: Vec<String>,
+    /// What it holds, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes. Empty: anything.
+    pub elements: Vec<String>,
+    /// An XML Schema that says what it holds, relative to the settings file.
+    pub xsd: Option<String>,
+    /// The text of that schema, put here by whoever reads files.
+    pub xsd_text: Option<String>,
+    /// Whether it runs on the cluster, so that it must know a name node and a resource manager.
+    pub cluster: bool,
 }
 
 /// What the site's server has by default.
@@ -480,14 +488,25 @@ impl Reader<'_> {
     fn actions(&mut self, value: Value<'_>) -> Vec<SiteAction> {
         let mut read = Vec::new();
         self.array("types", value, |reader, value| {
+            const KEYS: &[&str] = &["name", "schemas", "elements", "xsd", "cluster"];
             let mut name = None;
-            let mut schemas = Vec::new();
-            reader.table("types", value, &["name", "schemas"], |reader, key, value| match key {
+            let mut action = SiteAction::default();
+            reader.table("types", value, KEYS, |reader, key, value| match key {
                 "name" => name = reader.string(key, value),
-                _ => schemas = reader.strings(key, value),
+                "schemas" => action.schemas = reader.strings(key, value),
+                "elements" => action.elements = reader.strings(key, value),
+                "xsd" => action.xsd = reader.string(key, value),
+                _ => match value.get_ref().as_bool() {
+                    Some(cluster) => action.cluster = cluster,
+                    None => reader.problem(
+                        span_of(value),
+                        "`cluster` is true or false".to_owned(),
+                        None,
+                    ),
+                },
             });
             match name {
-                Some(name) => read.push(SiteAction { name, schemas }),
+                Some(name) => read.push(SiteAction { name, ..action }),
                 None => {
                     reader.problem(
                         span_of(value),

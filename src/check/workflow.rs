@@ -6,7 +6,7 @@ use crate::files;
 use crate::ir::{self, workflow::Shape};
 use crate::passes::{expressions, names, reach};
 use crate::reference::{self, Executor, Rules, Submission, findings};
-use crate::schema::Language;
+use crate::schema;
 use crate::schema::validate::{self, Document};
 use crate::source::Encoding;
 use crate::syntax::properties::Origin;
@@ -28,7 +28,7 @@ pub(super) struct Asked {
 /// Asks the schema, the passes and the server about a workflow.
 pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
     let settings = input.settings;
-    let language = Language::default();
+    let (language, _) = schema::site::language(&settings.actions);
     let target = settings.target;
 
     found.extend(validate::check(tree, Document::Workflow, &language, target.name()));
@@ -59,8 +59,14 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     });
     found.extend(more);
 
-    let executors: Vec<_> =
-        settings.actions.iter().map(|action| (action.name.clone(), Executor::Plain)).collect();
+    let executors: Vec<_> = settings
+        .actions
+        .iter()
+        .map(|action| {
+            let executor = if action.cluster { Executor::Cluster } else { Executor::Plain };
+            (action.name.clone(), executor)
+        })
+        .collect();
     let mut rules = Rules::new(target, &language);
     rules.executors = &executors;
     rules.default_name_node = settings.server.name_node.is_some();
@@ -69,6 +75,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     if let Some(limit) = settings.server.definition_limit {
         rules.length_limit = usize::try_from(limit).unwrap_or(usize::MAX);
     }
+    found.extend(findings::parser(tree, &rules));
     let text = server_text(input);
     let verdicts = reference::workflow(&text, rules, &submission(input, properties));
     found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));

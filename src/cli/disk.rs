@@ -267,10 +267,22 @@ impl SettingsCache {
 fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
     let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, error))?;
     let names: Vec<&str> = crate::check::kinds().iter().map(|kind| kind.name).collect();
-    let settings = Settings::parse(&text, &names).map_err(|problems| {
+    let mut settings = Settings::parse(&text, &names).map_err(|problems| {
         let source = Source::new(shown(file), text.as_str());
         settings_failure(&source, &problems)
     })?;
+    for action in &mut settings.actions {
+        if let Some(xsd) = &action.xsd {
+            let path = file.parent().unwrap_or(Path::new("")).join(xsd);
+            let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+            action.xsd_text = Some(text);
+        }
+    }
+    if let (_, problems) = crate::schema::site::language(&settings.actions)
+        && let Some(problem) = problems.first()
+    {
+        return Err(Failure::new(format!("`{}`: {problem}", shown(file))).into());
+    }
     Ok(LoadedSettings { settings: Arc::new(settings), file: Some(file.to_path_buf()) })
 }
 

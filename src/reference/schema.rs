@@ -217,7 +217,7 @@ impl<'l> Judge<'l> {
             Content::Empty if frame.has_elements || frame.has_text => {
                 Err(broken("cvc-complex-type.2.1", [raw]))
             }
-            Content::Empty => Ok(()),
+            Content::Empty | Content::Anything => Ok(()),
             Content::Text(_) if frame.has_elements => Err(broken("cvc-complex-type.2.2", [raw])),
             Content::Text(text) => value(Some(schema), text.check, &self.text),
             Content::Children(_) if frame.has_words => Err(broken("cvc-complex-type.2.3", [raw])),
@@ -348,6 +348,9 @@ fn attributes(kind: Kind<'_>, raw: &str, reader: &Reader<'_>) -> Result<(), Viol
     let (schema, declared): (Option<&Schema>, &[crate::schema::Attribute]) = match kind {
         Kind::Any => return Ok(()),
         Kind::Simple(..) => (None, &[]),
+        Kind::Complex(schema, id) if matches!(schema.ty(id).content, Content::Anything) => {
+            return Ok(());
+        }
         Kind::Complex(schema, id) => (Some(schema), &schema.ty(id).attributes),
     };
     for attribute in &reader.attributes {

@@ -9,6 +9,7 @@
 
 pub mod kinds;
 pub mod model;
+pub mod site;
 mod table;
 pub mod validate;
 pub mod xsd;
@@ -183,6 +184,8 @@ pub enum Content {
     Text(Text),
     /// Elements, with blanks between them.
     Children(Box<Model>),
+    /// Nobody has said what: a site's own action that was only named.
+    Anything,
 }
 
 /// An attribute of a [`Type`].

@@ -404,8 +404,13 @@ impl<'t, 'a> Checker<'t, 'a> {
             }
             Kind::Complex(schema, id) => {
                 let ty = schema.ty(id);
+                if matches!(ty.content, Content::Anything) {
+                    self.any(element);
+                    return;
+                }
                 self.attributes(element, schema, id);
                 match &ty.content {
+                    Content::Anything => {}
                     Content::Empty => self.nothing(element),
                     Content::Text(text) => {
                         self.no_elements(element, "text");

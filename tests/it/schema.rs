@@ -14,6 +14,7 @@ fn line(schema: &Schema, id: TypeId) -> String {
         text.push_str(&format!("@{}{required}:{:?} ", attribute.name, attribute.text.check));
     }
     match &ty.content {
+        Content::Anything => text.push_str("ANYTHING"),
         Content::Empty => text.push_str("EMPTY"),
         Content::Text(kind) => text.push_str(&format!("TEXT {:?}", kind.check)),
         Content::Children(model) => text.push_str(&particle(schema, model, &model.particle)),
