@@ -28,6 +28,7 @@ pub mod glob;
 #[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, unreachable_pub, reason = "generated")]
 mod grammar;
 mod phase;
+pub mod print;
 #[rustfmt::skip]
 #[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, unreachable_pub, reason = "generated")]
 mod recovery;

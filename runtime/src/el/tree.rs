@@ -77,12 +77,14 @@ impl Binary {
     }
 }
 
-/// What a call is bound to.
+/// What a call is bound to. Written is only whether it is a function of the site: the table may be another one where a
+/// template is read, so every other call is looked up anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "bool", into = "bool")]
 pub enum Target {
     /// Not looked up yet.
     Unbound,
-    /// An entry of the table of functions, by index; never written, for the table may grow.
+    /// An entry of the table of functions, by index.
     Table(u16),
     /// A function of the site: the scope knows it by name.
     Site,
@@ -90,6 +92,18 @@ pub enum Target {
     Unknown,
     /// There is one, with another number of parameters.
     Arity,
+}
+
+impl From<bool> for Target {
+    fn from(site: bool) -> Target {
+        if site { Target::Site } else { Target::Unbound }
+    }
+}
+
+impl From<Target> for bool {
+    fn from(target: Target) -> bool {
+        target == Target::Site
+    }
 }
 
 /// One operation. The comment says what it takes from the stack and what it leaves.

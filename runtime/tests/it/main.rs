@@ -7,5 +7,7 @@
 )]
 
 mod coordinator_time;
+mod expression_properties;
 mod expressions;
+mod functions;
 mod procedure_traces;
