@@ -5,6 +5,7 @@
 //! server would accept the definition. Everything that knows something of the language is called from here; this
 //! module decides nothing itself but levels, order and what a comment silences.
 
+mod expressions;
 mod kind;
 mod suppression;
 mod workflow;
@@ -236,6 +237,7 @@ pub fn check(input: &Input<'_>) -> Outcome {
     let mut suppressions;
     if input.kind == FileKind::Properties {
         suppressions = suppression::of_properties(&input.source.text);
+        found.extend(expressions::ask_properties(&input.source.text));
     } else {
         let (tree, findings) = Tree::parse(&input.source.text);
         found.extend(findings);
@@ -251,6 +253,8 @@ pub fn check(input: &Input<'_>) -> Outcome {
             file.nodes = Some(asked.nodes);
             file.reference = Some(asked.reference);
             checked = asked.accepted.then_some(Checked { _private: () });
+        } else if input.kind.is_definition() || input.kind == FileKind::Datasets {
+            found.extend(expressions::ask(input, &tree, None));
         }
         suppressions = suppression::of_tree(&tree);
     }

@@ -2,16 +2,14 @@
 
 use super::{Input, Reference, Verdict};
 use crate::diag::Diagnostic;
-use crate::files;
 use crate::ir::{self, workflow::Shape};
-use crate::passes::{expressions, names, reach};
+use crate::passes::{names, reach};
 use crate::reference::{self, Executor, Rules, Submission, findings};
 use crate::schema;
 use crate::schema::validate::{self, Document};
 use crate::source::Encoding;
 use crate::syntax::properties::Origin;
 use crate::syntax::xml::Tree;
-use ankus_runtime::el::Dialect;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -43,21 +41,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     let mut properties: BTreeMap<String, String> =
         input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
-    let folder = files::folder_of(&input.source.path);
-    let shipped = |path: &str| {
-        let path = files::join(folder, path)?;
-        Some(input.files.text(&path)?.text.clone())
-    };
-    let (_, more) = expressions::examine(&expressions::Input {
-        tree,
-        workflow: Some(&workflow),
-        dialect: Dialect::of_target(target.name()),
-        site: &[],
-        properties: &properties,
-        provided: &settings.server.variables,
-        shipped: &shipped,
-    });
-    found.extend(more);
+    found.extend(super::expressions::ask(input, tree, Some(&workflow)));
 
     let executors: Vec<_> = settings
         .actions

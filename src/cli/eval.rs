@@ -1,13 +1,13 @@
 //! `ankus eval`: a text as the server would evaluate it.
 
+use super::disk::SettingsCache;
 use super::{Exit, Failure, Shell};
 use crate::passes::expressions::types::{self, Known, Type};
-use crate::settings::Settings;
 use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
 use ankus_runtime::el::{
-    self, CoordinatorScope, Dialect, Effects, FileScope, FileStatus, Phase, Piece, Scope, Template, Value,
-    WorkflowScope,
+    self, CoordinatorScope, Dialect, Effects, FileScope, FileStatus, Phase, Piece, Scope, Template,
+    Value, WorkflowScope,
 };
 use serde_json::{Value as Json, json};
 use std::io::Read;
@@ -77,7 +77,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     };
     let phase = phase(&arguments.at)?;
-    let settings = super::disk::settings(shell)?;
+    let settings = SettingsCache::new(shell)?.for_file(Path::new("-"))?.settings;
     let target = arguments.target.as_deref().unwrap_or(settings.target.name());
     let dialect = Dialect::of_target(target);
     let site: Vec<_> =
@@ -87,10 +87,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let parts = if arguments.types { parts(&template, &world, &site) } else { Vec::new() };
     let mut effects = Effects::default();
     let outcome = match arguments.as_type {
-        As::String => template.text_with(&world, &mut effects).map(|text| Value::text(text.into_owned())),
-        As::Boolean => template
-            .boolean(&world)
-            .map(|truth| truth.map_or(Value::Null, Value::Boolean)),
+        As::String => {
+            template.text_with(&world, &mut effects).map(|text| Value::text(text.into_owned()))
+        }
+        As::Boolean => {
+            template.boolean(&world).map(|truth| truth.map_or(Value::Null, Value::Boolean))
+        }
         As::Integer => template
             .integer(&world)
             .map(|number| number.map_or(Value::Null, |number| Value::Integer(i64::from(number)))),
@@ -153,9 +155,8 @@ fn phase(name: &str) -> miette::Result<Phase> {
 /// What the text is evaluated against.
 fn world(arguments: &Arguments, phase: Phase) -> miette::Result<World> {
     let read = |path: &Path| {
-        std::fs::read_to_string(path).map_err(|error| {
-            Failure::new(format!("cannot read {}", path.display())).because(error)
-        })
+        std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("cannot read {}", path.display())).because(error))
     };
     let json = match &arguments.state {
         None => Json::Null,
@@ -164,7 +165,8 @@ fn world(arguments: &Arguments, phase: Phase) -> miette::Result<World> {
         })?,
     };
     let mut state = State::new(&json, phase).map_err(|message| {
-        Failure::new(message).help("its fields are told by `ankus eval --help` and docs/functions.md")
+        Failure::new(message)
+            .help("its fields are told by `ankus eval --help` and docs/functions.md")
     })?;
     for path in &arguments.properties {
         let text = read(path)?;
@@ -283,7 +285,13 @@ fn parts(template: &Template, world: &World, site: &[el::SiteFunction]) -> Vec<P
                 // The end of a chain of suffixes says nothing new.
                 Some(Part { start: last_start, end: last_end, .. })
                     if *last_start == start && *last_end == end => {}
-                _ => parts.push(Part { start, end, text, kind: typed.kind, nullable: typed.nullable }),
+                _ => parts.push(Part {
+                    start,
+                    end,
+                    text,
+                    kind: typed.kind,
+                    nullable: typed.nullable,
+                }),
             }
         });
     }
@@ -391,7 +399,9 @@ impl FileScope for World {
                 seen += 1;
                 if seen > 10_000 {
                     let message = "the pattern has too many candidates";
-                    return Err(el::Failure::exception("FileSystemException", message).code("FS013"));
+                    return Err(
+                        el::Failure::exception("FileSystemException", message).code("FS013")
+                    );
                 }
                 let path = entry.path();
                 let full = format!("{scheme}{}", path.display());

@@ -7,6 +7,7 @@
 
 mod check;
 mod disk;
+mod eval;
 mod explain;
 mod rules;
 mod shell;
@@ -62,6 +63,8 @@ macro_rules! commands {
 commands! {
     /// Find what is wrong, in files, applications and whole trees.
     Check(check),
+    /// Evaluate a text with expressions as the server would.
+    Eval(eval),
     /// Print the page of a finding, or of an error code of Oozie.
     Explain(explain),
     /// List every rule.

@@ -6,6 +6,7 @@
 )]
 
 mod coordinators;
+mod eval;
 mod expressions;
 mod format;
 mod schema;

@@ -15,8 +15,9 @@ pub mod types;
 
 use std::collections::BTreeMap;
 
+use ankus_runtime::el::functions::{Gives, Takes};
 use ankus_runtime::el::tree::Op;
-use ankus_runtime::el::{Dialect, Phase, SiteFunction, Template, Value};
+use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
 use crate::diag::Diagnostic;
 use crate::ir::workflow::Workflow;
@@ -295,4 +296,31 @@ fn nearest<'n>(word: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&
         .filter(|(distance, _)| *distance > 0 && *distance <= limit)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
+}
+
+/// A function of `ankus.toml`, as the table of functions has it.
+pub fn site_function(function: &crate::settings::SiteFunction) -> SiteFunction {
+    let phases: Vec<Phase> =
+        function.phases.iter().filter_map(|name| Phase::from_name(name)).collect();
+    SiteFunction {
+        name: function.name.clone(),
+        parameters: function
+            .parameters
+            .iter()
+            .map(|kind| match kind.as_str() {
+                "string" => Takes::Text,
+                "number" | "integer" => Takes::Integer,
+                "map" => Takes::Map,
+                _ => Takes::Anything,
+            })
+            .collect(),
+        gives: match function.result.as_str() {
+            "string" => Gives::Text,
+            "number" | "integer" => Gives::Integer,
+            "boolean" => Gives::Boolean,
+            "map" => Gives::Texts,
+            _ => Gives::Argument,
+        },
+        phases: Phases::of(&phases),
+    }
 }

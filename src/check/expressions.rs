@@ -1,0 +1,52 @@
+//! Everything that is asked of expressions, in a definition of any kind and in properties.
+
+use super::Input;
+use crate::diag::Diagnostic;
+use crate::files;
+use crate::ir::workflow::Workflow;
+use crate::passes::expressions::{self, site_function};
+use crate::syntax::properties;
+use crate::syntax::xml::Tree;
+use ankus_runtime::el::{Dialect, SiteFunction};
+use std::collections::BTreeMap;
+
+/// Asks about the expressions of a definition.
+pub(super) fn ask<'a>(
+    input: &Input<'_>,
+    tree: &Tree<'a>,
+    workflow: Option<&Workflow<'a>>,
+) -> Vec<Diagnostic> {
+    let mut properties: BTreeMap<String, String> =
+        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+    let folder = files::folder_of(&input.source.path);
+    let shipped = |path: &str| {
+        let path = files::join(folder, path)?;
+        Some(input.files.text(&path)?.text.clone())
+    };
+    let site: Vec<SiteFunction> = input.settings.functions.iter().map(site_function).collect();
+    let (_, findings) = expressions::examine(&expressions::Input {
+        tree,
+        workflow,
+        dialect: Dialect::of_target(input.settings.target.name()),
+        site: &site,
+        properties: &properties,
+        provided: &input.settings.server.variables,
+        shipped: &shipped,
+    });
+    findings
+}
+
+/// Asks about a file of properties: no name may be that of a constant.
+pub(super) fn ask_properties(text: &str) -> Vec<Diagnostic> {
+    let entries = properties::parse(text).entries;
+    let given = |name: &str| entries.iter().any(|entry| entry.name == name);
+    // A workflow has fewer constants; where it is none that is submitted, all of them count.
+    let workflow =
+        !given("oozie.coord.application.path") && !given("oozie.bundle.application.path");
+    entries
+        .iter()
+        .filter(|entry| expressions::is_reserved(&entry.name, workflow))
+        .map(|entry| expressions::reserved_property(&entry.name, entry.name_span))
+        .collect()
+}
