@@ -14,6 +14,9 @@ fn phases(phases: Phases) -> String {
     names.join(" ")
 }
 
+/// A title, and which functions belong below it.
+type Chapter = (&'static str, fn(&Function) -> bool);
+
 fn page() -> String {
     let mut out = String::from(
         "# Functions of expressions\n\n\
@@ -28,7 +31,7 @@ fn page() -> String {
         let _ =
             writeln!(out, "| `{}` | {} | {} |", phase.name(), phase.place(), constants.join(" "));
     }
-    let groups: [(&str, fn(&Function) -> bool); 6] = [
+    let groups: [Chapter; 6] = [
         ("Basic functions", |function| !function.name.contains(':')),
         ("Workflow", |function| function.name.starts_with("wf:")),
         ("Hadoop", |function| function.name.starts_with("hadoop:")),
