@@ -91,6 +91,8 @@ pub(super) struct Root {
     /// Members with a step in the making or being committed.
     pub(super) running: u32,
     pub(super) undoable: bool,
+    /// Whether the members that never made a step are gone.
+    pub(super) swept: bool,
     pub(super) first_failure: Option<ProcedureId>,
 }
 
@@ -102,6 +104,7 @@ impl Root {
             course: Course::Running,
             running: 0,
             undoable,
+            swept: false,
             first_failure: None,
         }
     }
@@ -191,7 +194,7 @@ struct Unit {
 enum After {
     Submitted(Vec<(ProcedureId, Box<Entry>, bool)>),
     Stepped { id: ProcedureId, next: Next, born: Born },
-    Undone(ProcedureId),
+    Undone { id: ProcedureId, idle: Vec<ProcedureId> },
     Locked(ProcedureId),
     Ended(ProcedureId),
     Delivered(Box<(ProcedureId, Message)>),
@@ -557,6 +560,11 @@ impl Core {
         (!entry.flags.busy && entry.body.is_some()).then(|| self.task(id, call))
     }
 
+    /// Whether the tree of a living procedure has failed. What was to be removed of it must not be written any more.
+    pub(super) fn fails(&self, id: ProcedureId) -> bool {
+        self.roots[&self.procedures[&id].root].course != Course::Running
+    }
+
     fn start(&mut self, id: ProcedureId) {
         let entry = self.procedures.get_mut(&id).expect("only the living are started");
         entry.flags.busy = true;
@@ -688,7 +696,22 @@ impl Core {
                 State::Failed;
         }
         self.born_without_step(born, &mut writes);
-        self.unit(writes, After::Undone(id));
+        let idle = self.sweep(root_id, id);
+        writes.extend(idle.iter().map(|idle| Write::Remove(*idle)));
+        self.unit(writes, After::Undone { id, idle });
+    }
+
+    /// Those that never made a step go with the first step that is undone, before a parent of theirs does.
+    fn sweep(&mut self, root_id: ProcedureId, but: ProcedureId) -> Vec<ProcedureId> {
+        let root = self.roots.get_mut(&root_id).expect("a live procedure has a living root");
+        if std::mem::replace(&mut root.swept, true) {
+            return Vec::new();
+        }
+        let idle = |id: &ProcedureId| {
+            let entry = self.procedures.get(id);
+            *id != but && entry.is_some_and(|entry| entry.stack.is_empty() && !entry.flags.busy)
+        };
+        root.members.iter().copied().filter(idle).collect()
     }
 
     /// Undoing may say and start things too; they need no step of their own.
@@ -1134,7 +1157,7 @@ impl Core {
         match after {
             After::Submitted(entries) => self.after_submitted(entries),
             After::Stepped { id, next, born } => self.after_step(id, next, born),
-            After::Undone(id) => self.after_undone(id),
+            After::Undone { id, idle } => self.after_undone(id, &idle),
             After::Locked(id) => {
                 let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
                 entry.flags.busy = false;
@@ -1291,7 +1314,11 @@ impl Core {
         }
     }
 
-    fn after_undone(&mut self, id: ProcedureId) {
+    fn after_undone(&mut self, id: ProcedureId, idle: &[ProcedureId]) {
+        for idle in idle {
+            self.metrics.failed += 1;
+            self.bury(*idle);
+        }
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         let root_id = entry.root;
         entry.flags.busy = false;
@@ -1409,6 +1436,9 @@ impl Core {
 
     fn bypass_one(&mut self, id: ProcedureId, force: bool, recursive: bool) -> bool {
         let Some(entry) = self.procedures.get(&id) else { return false };
+        if self.fails(id) {
+            return false;
+        }
         let takes = matches!(
             entry.state,
             State::Runnable | State::Waiting | State::WaitingTimeout | State::WaitingMessage

@@ -464,7 +464,10 @@ impl Executor {
             let mut core = self.shared.lock();
             loop {
                 let Some(entry) = core.procedures.get(&id) else { return Ok(false) };
-                if entry.state.is_end() || (unless_started && entry.flags.executed) {
+                if entry.state.is_end()
+                    || core.fails(id)
+                    || (unless_started && entry.flags.executed)
+                {
                     return Ok(false);
                 }
                 if let Some(task) = core.task_now(id, Call::Abort) {

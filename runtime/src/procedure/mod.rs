@@ -18,6 +18,7 @@ mod lock;
 mod metrics;
 mod queue;
 mod record;
+pub mod simulation;
 
 pub use context::{Context, Message, Note};
 pub use executor::{Config, Error, Executor, Finished, Listing, Recovery, Rows, Submitted, Unfit};
