@@ -1,6 +1,7 @@
 //! Chores with logic in them.
 //!
-//! `cargo xtask gen` makes the files anew that are generated and committed.
+//! `cargo xtask gen` makes the files anew that are generated and committed. `cargo xtask storm SEEDS [FIRST]` puts the executor
+//! of procedures through so many simulated storms, and `cargo xtask kill KILLS` kills so many processes that run one.
 
 #![expect(
     clippy::disallowed_macros,
@@ -9,7 +10,9 @@
 )]
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
+
+use ankus_runtime::procedure::{crash, simulation};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -22,10 +25,62 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        Some("storm") => storms(number(2).unwrap_or(100_000), number(3).unwrap_or(0)),
+        Some("kill") => kills(number(2).unwrap_or(200)),
+        Some("killed") => {
+            // What `kill` starts and kills.
+            let store = std::env::args_os().nth(2).expect("`kill` says where the store is");
+            match crash::child(Path::new(&store), number(3).unwrap_or(0)) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(why) => fail(&why),
+            }
+        }
         _ => {
-            eprintln!("usage: cargo xtask gen");
+            eprintln!("usage: cargo xtask gen | storm SEEDS [FIRST] | kill KILLS");
             ExitCode::from(2)
         }
+    }
+}
+
+fn number(at: usize) -> Option<u64> {
+    std::env::args().nth(at)?.parse().ok()
+}
+
+fn fail(why: &str) -> ExitCode {
+    eprintln!("{why}");
+    ExitCode::FAILURE
+}
+
+fn storms(seeds: u64, first: u64) -> ExitCode {
+    let mut all = simulation::Report::default();
+    for seed in first..first + seeds {
+        match simulation::run(seed) {
+            Ok(report) => all.add(&report),
+            Err(what) => return fail(&format!("seed {seed}: {what}")),
+        }
+    }
+    eprintln!("{seeds} storms: {all:?}");
+    ExitCode::SUCCESS
+}
+
+fn kills(kills: u64) -> ExitCode {
+    let folder = std::env::temp_dir().join(format!("ankus-kill-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room for temporary files");
+    let store = folder.join("store");
+    let program = std::env::current_exe().expect("this program has a file");
+    let kills = u32::try_from(kills).unwrap_or(u32::MAX);
+    let outcome = crash::rounds(&store, kills, u64::from(std::process::id()), |batch| {
+        let mut command = Command::new(&program);
+        command.arg("killed").arg(&store).arg(batch.to_string());
+        command
+    });
+    match outcome {
+        Ok(report) => {
+            let _ = std::fs::remove_dir_all(&folder);
+            eprintln!("{report:?}");
+            ExitCode::SUCCESS
+        }
+        Err(why) => fail(&format!("{why}; the store is left in {}", store.display())),
     }
 }
 

@@ -10,6 +10,7 @@
 mod context;
 pub mod control;
 mod core;
+pub mod crash;
 mod executor;
 mod helpers;
 mod host;

@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Config, Context, Error, Executor, Failure, Host, Lock, New, Nonce, Note, Procedure,
-    ProcedureId, Recovery, Registry, State, Step, TimedOut, UndoError, Wait,
+    Config, Context, Executor, Failure, Host, Lock, New, Nonce, Note, Procedure, ProcedureId,
+    Recovery, Registry, State, Step, TimedOut, UndoError, Wait,
 };
 use crate::store::{self, Loaded, Memory, Reader, Store, Write};
 
@@ -66,9 +66,13 @@ pub fn run(seed: u64) -> Result<Report, String> {
 
 /// SplitMix64: small, seeded, good enough for dice.
 #[derive(Debug, Clone)]
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Dice(seed)
+    }
+
     fn roll(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -77,7 +81,7 @@ impl Dice {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, n: u64) -> u64 {
+    pub(super) fn below(&mut self, n: u64) -> u64 {
         self.roll() % n.max(1)
     }
 
@@ -115,6 +119,8 @@ struct Own {
     parents_lock: Option<u64>,
     step: u32,
     spawns: bool,
+    /// Its end depends on nothing but the seed: not on who is faster.
+    mild: bool,
 }
 
 struct Node {
@@ -149,7 +155,7 @@ impl Node {
                 }
                 6 => Act::Suspend,
                 7 => Act::Pause(dice.below(5_000)),
-                8 => Act::TimeOut { ms: dice.below(5_000), fails: dice.once_in(8) },
+                8 => Act::TimeOut { ms: dice.below(5_000), fails: dice.once_in(8) && !own.mild },
                 9 => Act::Message,
                 10 => Act::Skip,
                 11 if dice.once_in(5) => Act::Fail,
@@ -193,9 +199,10 @@ impl Node {
                     budget: share,
                     parents_lock: self
                         .lock_name
-                        .filter(|_| self.life_lock && !self.shared && seed % 3 == 0),
+                        .filter(|_| self.life_lock && !self.shared && seed.is_multiple_of(3)),
                     step: 0,
                     spawns: self.own.spawns,
+                    mild: self.own.mild,
                 };
                 let _ = context;
                 New::of(KIND, Node::new(&self.world, own)).owner(format!("owner {}", seed % 3))
@@ -373,7 +380,7 @@ impl Procedure for Node {
 // --- The world outside, which survives ---------------------------------------------------------------------------------
 
 #[derive(Default)]
-struct World {
+pub(super) struct World {
     wall_ms: AtomicI64,
     elapsed_ms: AtomicU64,
     violations: Mutex<Vec<String>>,
@@ -395,9 +402,17 @@ impl World {
         self.holders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(super) fn first_violation(&self) -> Result<(), String> {
+        let mut violations = self.violations.lock().unwrap_or_else(PoisonError::into_inner);
+        match violations.pop() {
+            Some(first) => Err(first),
+            None => Ok(()),
+        }
+    }
+
     fn holds(&self, id: ProcedureId, parent: Option<ProcedureId>, node: &Node) {
         let name = node.own.parents_lock.or(node.lock_name);
-        let Some(name) = name else { return };
+        let Some(name) = name.filter(|_| !node.own.mild) else { return };
         let mut holders = self.holders();
         if let Some(holder) = holders.get(&name).copied()
             && holder != id
@@ -563,14 +578,6 @@ impl Storm {
         self.world.holders().retain(|_, holder| !ended(*holder));
     }
 
-    fn check(&self) -> Result<(), String> {
-        let mut violations = self.world.violations.lock().unwrap_or_else(PoisonError::into_inner);
-        match violations.pop() {
-            Some(first) => Err(first),
-            None => Ok(()),
-        }
-    }
-
     fn submit(&mut self, number: u64) {
         let seed = Dice(self.dice.0 ^ number << 17).roll();
         let own = Own {
@@ -580,6 +587,7 @@ impl Storm {
             parents_lock: None,
             step: 0,
             spawns: !self.damages,
+            mild: false,
         };
         let new = New::of(KIND, Node::new(&self.world, own)).owner(format!("owner {}", seed % 3));
         match self.executor.submit_once(new, Nonce { group: 1, number }) {
@@ -657,7 +665,7 @@ impl Storm {
             }
             self.restart_if_dead();
             self.forget_ended_holders();
-            self.check()?;
+            self.world.first_violation()?;
         }
         Ok(())
     }
@@ -678,7 +686,7 @@ impl Storm {
                     break;
                 }
             }
-            self.check()?;
+            self.world.first_violation()?;
             let live: Vec<_> = self
                 .executor
                 .list()
@@ -710,7 +718,7 @@ impl Storm {
         self.restart();
         self.report.crashes -= 1;
         self.executor.run_until_idle().map_err(|error| error.to_string())?;
-        self.check()?;
+        self.world.first_violation()?;
         let metrics = self.executor.metrics();
         if metrics.live.iter().sum::<u64>() > 0 || metrics.locks > 0 {
             return Err(format!("left behind: {metrics:?}"));
@@ -741,30 +749,108 @@ impl Storm {
             return Err(format!("{} roots have ended, {ROOTS} were asked for", ended.len()));
         }
 
-        let mut steps: BTreeMap<u64, BTreeSet<u32>> = BTreeMap::new();
-        for row in rows("step") {
-            let (id, step) = row.key.key.split_at(8);
-            let id = u64::from_be_bytes(id.try_into().unwrap_or_default());
-            let step = u32::from_be_bytes(step.try_into().unwrap_or_default());
-            steps.entry(id).or_default().insert(step);
-            self.report.steps += 1;
-        }
+        self.report.steps = rows("step").len() as u64;
         self.report.undone = rows("undone").len() as u64;
-        for row in rows("end") {
-            let id = u64::from_be_bytes((*row.key.key).try_into().unwrap_or_default());
-            let count = u32::from_be_bytes((*row.value).try_into().unwrap_or_default());
-            // Steps without persistence leave nothing, so the last is what counts.
-            let last = steps.get(&id).and_then(|steps| steps.last().copied());
-            if last != Some(count - 1) {
-                return Err(format!(
-                    "{id} succeeded with {count} steps, of which {last:?} is the last that is there"
-                ));
-            }
-        }
+        rows_add_up(&*reader)?;
         let refusals = self.weather().refusals;
         self.report.refusals = refusals;
         Ok(self.report)
     }
+}
+
+/// Whether whoever says that it succeeded has made all its steps.
+pub(super) fn rows_add_up(reader: &dyn Reader) -> Result<(), String> {
+    let rows =
+        |space: &str| reader.scan(space, &[], None, usize::MAX).map_err(|error| error.to_string());
+    let mut last: BTreeMap<u64, u32> = BTreeMap::new();
+    for row in rows("step")? {
+        let (id, step) = row.key.key.split_at(8);
+        // Steps without persistence leave nothing, so the last is what counts; rows come in order.
+        last.insert(
+            u64::from_be_bytes(id.try_into().unwrap_or_default()),
+            u32::from_be_bytes(step.try_into().unwrap_or_default()),
+        );
+    }
+    for row in rows("end")? {
+        let id = u64::from_be_bytes((*row.key.key).try_into().unwrap_or_default());
+        let count = u32::from_be_bytes((*row.value).try_into().unwrap_or_default());
+        if last.get(&id) != Some(&(count - 1)) {
+            return Err(format!(
+                "{id} succeeded with {count} steps, the last that is there is {:?}",
+                last.get(&id)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The kinds of procedures of a simulation, and the world they live in.
+pub(super) fn registry() -> (Registry, Arc<World>) {
+    let world = Arc::new(World::default());
+    (registry_in(&world), world)
+}
+
+/// A root whose end depends on nothing but this number.
+pub(super) fn root(world: &Arc<World>, number: u64) -> New {
+    let seed = Dice(number).roll();
+    let own = Own {
+        seed,
+        depth: 0,
+        budget: BUDGET,
+        parents_lock: None,
+        step: 0,
+        spawns: true,
+        mild: true,
+    };
+    New::of(KIND, Node::new(world, own)).owner(format!("owner {}", seed % 3))
+}
+
+/// How such roots end when nothing happens to them.
+pub(super) fn unharmed(numbers: std::ops::Range<u64>) -> Result<BTreeMap<u64, State>, String> {
+    let (registry, world) = registry();
+    let opened =
+        Executor::open(Box::new(Memory::new()), registry, world.clone(), Config::default());
+    let (executor, _) = opened.map_err(|error| error.to_string())?;
+    let mut ids = BTreeMap::new();
+    for number in numbers {
+        ids.insert(
+            number,
+            executor.submit(root(&world, number)).map_err(|error| error.to_string())?,
+        );
+    }
+    for _ in 0..10_000 {
+        executor.run_until_idle().map_err(|error| error.to_string())?;
+        world.first_violation()?;
+        let live: Vec<_> =
+            executor.list().into_iter().filter(|listing| !listing.state.is_end()).collect();
+        if live.is_empty() {
+            break;
+        }
+        if let Some(ms) = executor.tick() {
+            world.elapsed_ms.fetch_add(ms, Ordering::Relaxed);
+            executor.tick();
+        }
+        for listing in live {
+            executor.wake(listing.id);
+            let _ = executor.send(listing.id, 7, *b"go on");
+        }
+    }
+    ids.into_iter()
+        .map(|(number, id)| match executor.state(id) {
+            Some(state) if state.is_end() => Ok((number, state)),
+            other => Err(format!("root {number} is {other:?}")),
+        })
+        .collect()
+}
+
+fn registry_in(world: &Arc<World>) -> Registry {
+    let mut registry = Registry::new();
+    let nodes = world.clone();
+    registry.register(KIND, move |bytes| {
+        let own: Own = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Node::new(&nodes, own))
+    });
+    registry
 }
 
 fn open(
@@ -772,15 +858,9 @@ fn open(
     memory: &Memory,
     weather: &Arc<Mutex<Weather>>,
 ) -> (Executor, Recovery) {
-    let mut registry = Registry::new();
-    let nodes = world.clone();
-    registry.register(KIND, move |bytes| {
-        let own: Own = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
-        Ok(Node::new(&nodes, own))
-    });
     let store = Faulty { memory: memory.clone(), weather: weather.clone() };
-    let opened: Result<_, Error> =
-        Executor::open(Box::new(store), registry, world.clone(), Config::default());
+    let opened =
+        Executor::open(Box::new(store), registry_in(world), world.clone(), Config::default());
     opened.expect("a store in memory is always readable")
 }
 

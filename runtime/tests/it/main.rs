@@ -10,4 +10,5 @@ mod coordinator_time;
 mod expression_properties;
 mod expressions;
 mod functions;
+mod procedure_crash;
 mod procedure_traces;
