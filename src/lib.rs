@@ -31,6 +31,10 @@ pub mod reference;
 
 pub mod check;
 
+pub mod baseline;
+
+pub mod mend;
+
 pub mod emit;
 
 pub mod render;

@@ -1,0 +1,158 @@
+//! Findings that were there before, so that a project can begin with new ones.
+//!
+//! In: a report, and the text of a baseline file. Out: the report without what the file lists, or the text of such a
+//! file. An entry is a rule, a file, a message and the line it stood on, without blanks at both ends: moving lines
+//! changes nothing, changing a line brings its findings back. Entries count: with two in the file and three in the
+//! report, the last one is new. The file is JSON with one entry a line, so that it can be merged.
+
+use crate::check::{Finding, Report};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The format of the file.
+const VERSION: u64 = 1;
+
+/// What makes a finding the same as one of before.
+type Key = (String, String, String, String);
+
+/// The line a finding stands on, without blanks at both ends.
+pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
+    let Some((source, _)) = report.sources.get(&finding.path) else { return "" };
+    let text = source.text.as_str();
+    let at = (finding.diagnostic.span.start as usize).min(text.len());
+    let start = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+    let end = text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length);
+    text[start..end].trim()
+}
+
+fn key(report: &Report, finding: &Finding) -> Key {
+    let found = &finding.diagnostic;
+    let line = line_of(report, finding).to_owned();
+    (finding.path.clone(), found.kind.name.to_owned(), found.message.clone(), line)
+}
+
+/// The text of a baseline that lists every finding of a report.
+pub fn write(report: &Report) -> String {
+    let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
+    for finding in &report.findings {
+        *counts.entry(key(report, finding)).or_default() += 1;
+    }
+    let mut text = format!("{{\"version\": {VERSION}, \"findings\": [");
+    for (index, ((path, rule, message, line), count)) in counts.iter().enumerate() {
+        let entry =
+            json!({"path": path, "rule": rule, "message": message, "line": line, "count": count});
+        text.push_str(if index == 0 { "\n" } else { ",\n" });
+        text.push_str(&entry.to_string());
+    }
+    text.push_str("\n]}\n");
+    text
+}
+
+/// A baseline file, read.
+#[derive(Clone, Debug, Default)]
+pub struct Baseline {
+    entries: BTreeMap<Key, u64>,
+}
+
+impl Baseline {
+    /// Reads a file. The error is a sentence about what is wrong with it.
+    pub fn read(text: &str) -> Result<Baseline, String> {
+        let value: Value =
+            serde_json::from_str(text).map_err(|error| format!("it is no baseline: {error}"))?;
+        match value.get("version").and_then(Value::as_u64) {
+            Some(VERSION) => {}
+            Some(other) => {
+                return Err(format!(
+                    "it has version {other}, and this ankus reads version {VERSION}; write it anew with `--write-baseline`"
+                ));
+            }
+            None => return Err("it is no baseline: it has no `version`".to_owned()),
+        }
+        let list = value.get("findings").and_then(Value::as_array);
+        let list = list.ok_or_else(|| "it is no baseline: it has no `findings`".to_owned())?;
+        let mut entries = BTreeMap::new();
+        for (index, entry) in list.iter().enumerate() {
+            let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);
+            let (Some(path), Some(rule), Some(message), Some(line)) =
+                (text("path"), text("rule"), text("message"), text("line"))
+            else {
+                return Err(format!(
+                    "entry {} lacks `path`, `rule`, `message` or `line`",
+                    index + 1
+                ));
+            };
+            let count = entry.get("count").and_then(Value::as_u64).unwrap_or(1);
+            *entries.entry((path, rule, message, line)).or_default() += count;
+        }
+        Ok(Baseline { entries })
+    }
+
+    /// Takes the findings out of a report that are listed; the number of entries that are listed and gone.
+    pub fn apply(&self, report: &mut Report) -> u64 {
+        let mut left = self.entries.clone();
+        let keys: Vec<Key> = report.findings.iter().map(|finding| key(report, finding)).collect();
+        let mut keys = keys.into_iter();
+        let before = report.findings.len();
+        report.findings.retain(|_| {
+            let key = keys.next().expect("a key for each");
+            match left.get_mut(&key) {
+                Some(count) if *count > 0 => {
+                    *count -= 1;
+                    false
+                }
+                _ => true,
+            }
+        });
+        report.suppressed += before - report.findings.len();
+        left.values().sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::{Diagnostic, Level};
+    use crate::source::{Encoding, Source, Span};
+    use crate::syntax::xml::NOT_WELL_FORMED;
+    use std::sync::Arc;
+
+    fn report(text: &str, places: &[usize]) -> Report {
+        let mut report = Report::default();
+        let source = Arc::new(Source::new("a.xml", text));
+        report.sources.insert("a.xml".to_owned(), (source, Encoding::Utf8));
+        for at in places {
+            let diagnostic = Diagnostic::new(&NOT_WELL_FORMED, Span::at(*at), "broken");
+            report.findings.push(Finding {
+                path: "a.xml".to_owned(),
+                level: Level::Error,
+                diagnostic,
+            });
+        }
+        report
+    }
+
+    #[test]
+    fn lines_may_move_and_counts_hold() {
+        let file = write(&report("<a>\n<b>\n<b>\n", &[4, 8]));
+        let baseline = Baseline::read(&file).unwrap();
+        let mut moved = report("\n\n  <a>\n  <b>\n <b>\n<b>", &[10, 15, 18]);
+        assert_eq!(baseline.apply(&mut moved), 0);
+        assert_eq!((moved.findings.len(), moved.suppressed), (1, 2));
+        let mut mended = report("<a>\n<c>", &[4]);
+        assert_eq!(baseline.apply(&mut mended), 2);
+        assert_eq!(mended.findings.len(), 1);
+    }
+
+    #[test]
+    fn a_file_that_is_none_is_named() {
+        for (text, words) in [
+            ("", "no baseline"),
+            ("{}", "no `version`"),
+            ("{\"version\": 9, \"findings\": []}", "version 9"),
+            ("{\"version\": 1}", "no `findings`"),
+            ("{\"version\": 1, \"findings\": [{}]}", "entry 1"),
+        ] {
+            assert!(Baseline::read(text).unwrap_err().contains(words), "{text}");
+        }
+    }
+}
