@@ -71,6 +71,20 @@ enum Format {
     Concise,
     /// One object.
     Json,
+    /// One object a line.
+    Jsonl,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// Annotations of a GitHub pull request.
+    Github,
+    /// A GitLab code quality report.
+    Gitlab,
+    /// JUnit XML.
+    Junit,
+    /// Checkstyle XML.
+    Checkstyle,
+    /// Reviewdog's JSON.
+    Rdjson,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -136,6 +150,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             }
             Format::Concise => render::concise::render(&report),
             Format::Json => render::json::render(&report),
+            Format::Jsonl => render::jsonl::render(&report),
+            Format::Sarif => render::sarif::render(&report),
+            Format::Github => render::github::render(&report),
+            Format::Gitlab => render::gitlab::render(&report),
+            Format::Junit => render::junit::render(&report),
+            Format::Checkstyle => render::checkstyle::render(&report),
+            Format::Rdjson => render::rdjson::render(&report),
         }
     };
     match &arguments.output {

@@ -1,10 +1,26 @@
 //! A report as text: one file a format.
 
+pub mod checkstyle;
+
 pub mod concise;
+
+pub mod github;
+
+pub mod gitlab;
 
 pub mod human;
 
 pub mod json;
+
+pub mod jsonl;
+
+pub mod junit;
+
+mod place;
+
+pub mod rdjson;
+
+pub mod sarif;
 
 use crate::check::Report;
 use crate::diag::Level;

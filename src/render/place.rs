@@ -1,0 +1,81 @@
+//! Places and keys that several formats share.
+
+use crate::check::{Finding, Report};
+use crate::source::{Position, Span};
+
+/// Where a span begins and ends, as people count; the start of the file where its text is not known.
+pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Position) {
+    let source = report.sources.get(path).map(|(source, _)| source);
+    let place = |at| source.map_or(Position { line: 1, column: 1 }, |source| source.position(at));
+    (place(span.start), place(span.end))
+}
+
+/// What stays the same when lines move: the rule, the file, the message and the text of the line, and which of several
+/// such findings it is. Hashed, for formats that want one word.
+pub(super) fn fingerprints(report: &Report) -> Vec<String> {
+    let mut seen = std::collections::BTreeMap::new();
+    let key = |finding: &Finding| {
+        let line = crate::baseline::line_of(report, finding);
+        format!(
+            "{}\0{}\0{}\0{line}",
+            finding.diagnostic.kind.name, finding.path, finding.diagnostic.message
+        )
+    };
+    report
+        .findings
+        .iter()
+        .map(|finding| {
+            let key = key(finding);
+            let count: &mut u32 = seen.entry(key.clone()).or_default();
+            *count += 1;
+            let (first, second) = (fnv(key.as_bytes(), 0), fnv(key.as_bytes(), u64::from(*count)));
+            format!("{first:016x}{second:016x}")
+        })
+        .collect()
+}
+
+/// FNV-1a with a seed: not for secrets, the same everywhere and for ever.
+fn fnv(bytes: &[u8], seed: u64) -> u64 {
+    let start = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A text as it may stand in XML: in an element or between double quotes; characters XML cannot hold are replaced.
+pub(super) fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' => out.push_str("&#9;"),
+            '\n' => out.push_str("&#10;"),
+            '\r' => out.push_str("&#13;"),
+            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// Message and help in one text.
+pub(super) fn words(finding: &Finding) -> String {
+    match &finding.diagnostic.help {
+        Some(help) => format!("{}; {help}", finding.diagnostic.message),
+        None => finding.diagnostic.message.clone(),
+    }
+}
+
+/// A path as part of a URI: everything but letters, digits and `-._~/` is escaped.
+pub(super) fn uri(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}

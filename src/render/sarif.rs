@@ -1,0 +1,154 @@
+//! SARIF 2.1.0, which code hosts and editors read.
+//!
+//! Columns count UTF-16 units, as the format has it by default; a result names the other places involved, its fixes and
+//! a fingerprint that survives moved lines.
+
+use super::place;
+use crate::check::{Finding, Report, kinds};
+use crate::diag::{Kind, Level, Safety};
+use crate::source::{Source, Span};
+use serde_json::{Value, json};
+
+/// Renders a report as one run.
+pub fn render(report: &Report) -> String {
+    let kinds = kinds();
+    let index = |kind: &Kind| kinds.iter().position(|known| known.name == kind.name);
+    let fingerprints = place::fingerprints(report);
+    let results: Vec<Value> = report
+        .findings
+        .iter()
+        .zip(&fingerprints)
+        .map(|(finding, print)| result(report, finding, index(finding.diagnostic.kind), print))
+        .collect();
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "ankus",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": kinds.iter().map(|kind| rule(kind)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "utf16CodeUnits",
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&log).expect("values have text for keys");
+    text.push('\n');
+    text
+}
+
+fn level(level: Level) -> &'static str {
+    match level {
+        Level::Error => "error",
+        Level::Warning => "warning",
+        Level::Info => "note",
+    }
+}
+
+fn rule(kind: &Kind) -> Value {
+    let text = kind.page.split("\n## ").next().unwrap_or_default();
+    let text = text.split_once('\n').map_or("", |(_, rest)| rest).trim();
+    let text = if text.is_empty() { kind.summary } else { text };
+    json!({
+        "id": kind.name,
+        "shortDescription": {"text": kind.summary},
+        "fullDescription": {"text": text.replace('\n', " ")},
+        "help": {"text": kind.page, "markdown": kind.page},
+        "defaultConfiguration": {"level": level(kind.level)},
+        "properties": {"tags": [kind.group.name()], "codes": kind.oozie},
+    })
+}
+
+fn result(report: &Report, finding: &Finding, index: Option<usize>, print: &str) -> Value {
+    let found = &finding.diagnostic;
+    let mut result = json!({
+        "ruleId": found.kind.name,
+        "level": level(finding.level),
+        "message": {"text": place::words(finding)},
+        "locations": [location(report, &finding.path, found.span)],
+        "partialFingerprints": {"ankus/v1": print},
+    });
+    if let Some(index) = index {
+        result["ruleIndex"] = json!(index);
+    }
+    if !found.notes.is_empty() {
+        let related = found.notes.iter().map(|note| {
+            let path = note.file.as_deref().unwrap_or(&finding.path);
+            let mut location = location(report, path, note.span);
+            location["message"] = json!({"text": note.message});
+            location
+        });
+        result["relatedLocations"] = related.collect();
+    }
+    if let Some(witness) = &found.witness {
+        let steps = witness.run.iter().map(|step| {
+            json!({"location": {"message": {"text": format!("{} {} → {}", step.node, step.exit, step.to)}}})
+        });
+        let steps: Vec<Value> = steps.collect();
+        if !steps.is_empty() {
+            result["codeFlows"] = json!([{"threadFlows": [{"locations": steps}]}]);
+        }
+    }
+    if !found.fixes.is_empty() {
+        let fixes = found.fixes.iter().map(|fix| {
+            let mut files: Vec<(&str, Vec<Value>)> = Vec::new();
+            for edit in &fix.edits {
+                let path = edit.file.as_deref().unwrap_or(&finding.path);
+                let replacement = json!({
+                    "deletedRegion": region(report, path, edit.span),
+                    "insertedContent": {"text": edit.text},
+                });
+                match files.iter_mut().find(|(known, _)| *known == path) {
+                    Some((_, list)) => list.push(replacement),
+                    None => files.push((path, vec![replacement])),
+                }
+            }
+            let changes: Vec<Value> = files
+                .into_iter()
+                .map(|(path, list)| json!({"artifactLocation": artifact(path), "replacements": list}))
+                .collect();
+            let sure = if fix.safety == Safety::Safe { "" } else { " (a guess)" };
+            json!({"description": {"text": format!("{}{sure}", fix.title)}, "artifactChanges": changes})
+        });
+        let fixes: Vec<Value> = fixes.filter(|fix| fix["artifactChanges"] != json!([])).collect();
+        result["fixes"] = json!(fixes);
+    }
+    result
+}
+
+fn location(report: &Report, path: &str, span: Span) -> Value {
+    json!({"physicalLocation": {
+        "artifactLocation": artifact(path),
+        "region": region(report, path, span),
+    }})
+}
+
+fn artifact(path: &str) -> Value {
+    if path.starts_with('/') {
+        json!({"uri": format!("file://{}", place::uri(path))})
+    } else {
+        json!({"uri": place::uri(path), "uriBaseId": "%SRCROOT%"})
+    }
+}
+
+fn region(report: &Report, path: &str, span: Span) -> Value {
+    let Some((source, _)) = report.sources.get(path) else {
+        return json!({"startLine": 1, "startColumn": 1});
+    };
+    let (start, end) = (source.position(span.start), source.position(span.end));
+    json!({
+        "startLine": start.line,
+        "startColumn": column(source, span.start),
+        "endLine": end.line,
+        "endColumn": column(source, span.end),
+    })
+}
+
+/// The column in UTF-16 units, from 1.
+fn column(source: &Source, offset: u32) -> usize {
+    let before = source.text.get(..offset as usize).unwrap_or(&source.text);
+    let line = before.rfind(['\n', '\r']).map_or(before, |at| &before[at + 1..]);
+    line.trim_start_matches('\u{feff}').encode_utf16().count() + 1
+}
