@@ -1,2 +1,3 @@
 //! What a definition can become: a plan, a picture, another engine's language.
-pub mod format;
+
+pub mod upgrade;

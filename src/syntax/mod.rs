@@ -1,5 +1,7 @@
 //! Text to trees. Never fails: what is broken becomes a finding and a tree of the rest.
 
+pub mod format;
+
 pub mod properties;
 
 pub mod xml;

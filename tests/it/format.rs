@@ -1,7 +1,7 @@
 //! One layout, for everything that can be read.
 
 use crate::shared;
-use ankus::emit::format::{Refusal, format, same_reading};
+use ankus::syntax::format::{Refusal, format, same_reading};
 use ankus::syntax::xml::Tree;
 
 #[test]

@@ -35,7 +35,7 @@ pub enum Refusal {
 /// The definition in its layout. `limit` is the longest definition the server takes.
 ///
 /// ```
-/// use ankus::emit::format::format;
+/// use ankus::syntax::format::format;
 ///
 /// let text = "<a  x='1'><b></b>\n\n\n<!-- c --><name> n </name></a>";
 /// let expected = "<a x=\"1\">\n    <b/>\n\n    <!-- c -->\n    <name> n </name>\n</a>\n";
@@ -83,7 +83,7 @@ pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
 
 /// What a reader meets.
 #[derive(Debug, PartialEq)]
-enum Event<'a> {
+pub(crate) enum Event<'a> {
     Start { name: &'a str, namespace: String, attributes: Vec<(&'a str, String)> },
     Text(String),
     CData(&'a str),
@@ -93,12 +93,12 @@ enum Event<'a> {
 }
 
 /// Walks a tree without recursion.
-struct Events<'t, 'a> {
+pub(crate) struct Events<'t, 'a> {
     stack: Vec<(crate::syntax::xml::Children<'t, 'a>, bool)>,
 }
 
 impl<'t, 'a> Events<'t, 'a> {
-    fn new(tree: &'t Tree<'a>) -> Events<'t, 'a> {
+    pub(crate) fn new(tree: &'t Tree<'a>) -> Events<'t, 'a> {
         Events { stack: vec![(tree.top(), true)] }
     }
 }
