@@ -12,6 +12,7 @@ mod workflow;
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::files::Files;
+use crate::lint::{self, Facts};
 use crate::passes;
 use crate::reference::{self, Answer};
 use crate::schema;
@@ -19,6 +20,7 @@ use crate::settings::{Rating, Settings, Target};
 use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{self, Tree};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use kind::{FileKind, recognize};
@@ -48,15 +50,15 @@ pub static FILE_TOO_LARGE: Kind = Kind {
 };
 
 /// A comment that silences nothing.
-pub static UNUSED_SUPPRESSION: Kind = Kind {
-    name: "unused-suppression",
+pub static SUPPRESSION_UNUSED: Kind = Kind {
+    name: "suppression-unused",
     group: Group::Style,
     summary: "a comment allows a finding that is not there",
     level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
-    fix: None,
-    page: include_str!("../docs/rules/unused-suppression.md"),
+    fix: Some(Safety::Safe),
+    page: include_str!("../docs/rules/suppression-unused.md"),
 };
 
 /// Bytes that are no UTF-8, in a file that says nothing else of itself.
@@ -84,7 +86,7 @@ pub static ENCODING_REFUSED: Kind = Kind {
 };
 
 static OWN_KINDS: &[&Kind] =
-    &[&NOT_TEXT, &FILE_TOO_LARGE, &UNUSED_SUPPRESSION, &INVALID_UTF_8, &ENCODING_REFUSED];
+    &[&NOT_TEXT, &FILE_TOO_LARGE, &SUPPRESSION_UNUSED, &INVALID_UTF_8, &ENCODING_REFUSED];
 
 /// Every kind of finding there is, by name.
 pub fn kinds() -> Vec<&'static Kind> {
@@ -92,6 +94,7 @@ pub fn kinds() -> Vec<&'static Kind> {
         &[OWN_KINDS, xml::KINDS, schema::kinds::KINDS, reference::kinds::KINDS];
     let mut kinds: Vec<_> = lists.iter().flat_map(|list| list.iter().copied()).collect();
     kinds.extend(passes::kinds());
+    kinds.extend(lint::kinds());
     kinds.sort_by_key(|kind| kind.name);
     kinds
 }
@@ -248,6 +251,10 @@ pub fn check(input: &Input<'_>) -> Outcome {
             file.schema = (!namespace.is_empty()).then(|| namespace.to_owned());
         }
         encoding(input, &mut found);
+        // Before the server is asked, whose refusal may be explained here.
+        let (path, settings) = (input.source.path.as_str(), input.settings);
+        let facts = Facts::new(path, &tree, input.files, input.submission, settings);
+        found.extend(lint::run(&facts, |kind| is_on(input, kind)));
         if input.kind == FileKind::Workflow {
             let asked = workflow::ask(input, &tree, &mut found);
             file.nodes = Some(asked.nodes);
@@ -258,16 +265,41 @@ pub fn check(input: &Input<'_>) -> Outcome {
         }
         suppressions = suppression::of_tree(&tree);
     }
+    // Properties are judged together with the definition that uses them, and so are their comments.
+    let mut beside: BTreeMap<String, Vec<suppression::Suppression>> = BTreeMap::new();
     let mut suppressed = 0;
     found.retain(|finding| {
-        let silenced = finding.file.is_none()
-            && suppressions.iter_mut().any(|suppression| suppression.silences(finding));
+        let all = match &finding.file {
+            None => &mut suppressions,
+            Some(file) => beside.entry(file.clone()).or_insert_with(|| {
+                let source = input.files.text(file).filter(|_| file.ends_with(".properties"));
+                source.map(|source| suppression::of_properties(&source.text)).unwrap_or_default()
+            }),
+        };
+        let mut silenced = false;
+        for suppression in all {
+            silenced |= suppression.silences(finding);
+        }
         suppressed += usize::from(silenced);
         !silenced
     });
-    found.extend(suppressions.iter().flat_map(suppression::Suppression::unused));
+    if input.kind != FileKind::Properties {
+        let kinds = kinds();
+        // Whoever runs a part of the rules learns nothing about comments for the others.
+        let judged = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
+            Some(kind) => is_on(input, kind),
+            None => true,
+        };
+        let text = &input.source.text;
+        found.extend(suppressions.iter().flat_map(|each| each.unused(text, judged)));
+    }
     let findings = rate(input, found);
     Outcome { file, findings, suppressed, checked }
+}
+
+/// Whether findings of a kind would be reported.
+fn is_on(input: &Input<'_>, kind: &Kind) -> bool {
+    input.settings.rating(kind, input.settings_path) != Rating::Off
 }
 
 /// What the server makes of the encoding of a definition.
@@ -353,7 +385,7 @@ pub struct Report {
     /// By path, offset, rule.
     pub findings: Vec<Finding>,
     /// The texts that findings and their notes point into.
-    pub sources: std::collections::BTreeMap<String, (Arc<Source>, Encoding)>,
+    pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
     /// How many findings were silenced by comments or a baseline.
     pub suppressed: usize,
 }

@@ -68,6 +68,21 @@ impl Rating {
     }
 }
 
+/// Rules that are silent until they are named: too much for everybody, useful for some.
+pub const OFF_UNLESS_NAMED: &[&str] = &[
+    "application-path-missing",
+    "formatting",
+    "fs-not-atomic",
+    "inconsistent-variable-style",
+    "large-workflow",
+    "many-kill-nodes",
+    "naming-convention",
+    "no-parameters-section",
+    "queue-not-set",
+    "undeclared-parameter",
+    "unused-property",
+];
+
 /// Other ratings for some paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Override {
@@ -202,8 +217,10 @@ impl Settings {
 
     /// How a kind is rated in the file at `path` (relative to the settings file).
     pub fn rating(&self, kind: &Kind, path: &str) -> Rating {
+        let quiet = OFF_UNLESS_NAMED.contains(&kind.name);
         let own = |rules: &BTreeMap<String, Rating>| {
-            rules.get(kind.name).or_else(|| rules.get(kind.group.name())).copied()
+            let group = rules.get(kind.group.name()).filter(|_| !quiet);
+            rules.get(kind.name).or(group).copied()
         };
         let overridden = self
             .overrides
@@ -215,6 +232,7 @@ impl Settings {
         match rating {
             Some(rating) => rating,
             None if kind.group == Group::Migration && self.migration.is_none() => Rating::Off,
+            None if quiet => Rating::Off,
             None => Rating::At(kind.level),
         }
     }

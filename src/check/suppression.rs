@@ -1,8 +1,8 @@
 //! Comments that allow a finding: `ankus: allow(rule, rule) reason` before an element, `ankus: allow-file(…)` before the
 //! root; in properties the same behind `#`, before an entry.
 
-use super::UNUSED_SUPPRESSION;
-use crate::diag::Diagnostic;
+use super::SUPPRESSION_UNUSED;
+use crate::diag::{Diagnostic, Fix};
 use crate::source::Span;
 use crate::syntax::properties;
 use crate::syntax::xml::{NodeKind, Tree};
@@ -28,12 +28,33 @@ impl Suppression {
         named.map(|(_, used)| *used = true).is_some()
     }
 
-    /// A finding for each rule that silenced nothing.
-    pub(super) fn unused(&self) -> impl Iterator<Item = Diagnostic> + '_ {
-        self.rules.iter().filter(|(_, used)| !used).map(|(rule, _)| {
+    /// A finding for each rule that silenced nothing, if it is one that is looked for.
+    pub(super) fn unused<'s>(
+        &'s self,
+        text: &'s str,
+        judged: impl Fn(&str) -> bool + 's,
+    ) -> impl Iterator<Item = Diagnostic> + 's {
+        let idle = move |(rule, used): &(String, bool)| !used && judged(rule);
+        let alone = self.rules.len() == 1;
+        self.rules.iter().filter(move |entry| idle(entry)).map(move |(rule, _)| {
             let message = format!("nothing here is a `{rule}`");
-            Diagnostic::new(&UNUSED_SUPPRESSION, self.comment, message)
-                .help("take the comment out, or correct the name")
+            let finding = Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message)
+                .help("take the comment out, or correct the name");
+            // A comment that names more rules may still be of use.
+            if !alone {
+                return finding;
+            }
+            let before = &text[..self.comment.start as usize];
+            let start = before.trim_end_matches([' ', '\t']).len();
+            let line = if before[..start].ends_with('\n') { start } else { before.len() };
+            let rest = &text[self.comment.end as usize..];
+            let ends = ["\r\n", "\n"].iter().find(|ends| rest.starts_with(**ends));
+            let end = self.comment.end as usize + ends.map_or(0, |ends| ends.len());
+            let span = match line == start && ends.is_some() {
+                true => Span::new(start, end),
+                false => self.comment,
+            };
+            finding.fix(Fix::safe("Remove the comment", span, ""))
         })
     }
 }

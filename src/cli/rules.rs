@@ -3,6 +3,7 @@
 use super::{Exit, Shell};
 use crate::check;
 use crate::diag::{Group, Kind, Safety};
+use crate::settings::{Rating, Settings};
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
@@ -37,11 +38,19 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         first = false;
         shell.out(format!("{gap}{}\n", group.name()))?;
         for kind in members {
-            let level = kind.level.name();
+            let level = level(kind);
             shell.out(format!("  {:<width$}  {level:<7}  {}\n", kind.name, kind.summary))?;
         }
     }
     Ok(Exit::Success)
+}
+
+/// The level without any settings.
+fn level(kind: &Kind) -> &'static str {
+    match Settings::default().rating(kind, "") {
+        Rating::At(level) => level.name(),
+        Rating::Off => "off",
+    }
 }
 
 /// One rule as JSON.
@@ -50,7 +59,7 @@ pub(super) fn value(kind: &Kind) -> Value {
     json!({
         "rule": kind.name,
         "group": kind.group.name(),
-        "level": kind.level.name(),
+        "level": level(kind),
         "codes": kind.oozie,
         "fixable": fix,
         "since": kind.since,

@@ -1,3 +1,50 @@
 //! Rules: opinions over facts, one file each.
+//!
+//! In: [`Facts`] about one file with what lies around it. Out: findings. A rule reads facts and never another rule's
+//! result, and it speaks only of what it knows: a value with an unresolved `${…}` is unknown, not wrong. Whether a rule
+//! is wanted, and at which level its findings count, is decided by `check` from the settings.
 
-pub mod rules;
+use crate::diag::{Diagnostic, Kind};
+
+pub use facts::{Action, Facts, Language, Property};
+
+pub mod example;
+mod facts;
+mod known;
+mod paths;
+pub mod reads;
+mod rules;
+mod secrets;
+mod shared;
+mod words;
+
+/// One opinion.
+#[derive(Debug)]
+pub struct Rule {
+    /// What is the same for all of its findings.
+    pub kind: Kind,
+    /// Reports into the list, in any order.
+    pub check: fn(&Facts<'_>, &mut Vec<Diagnostic>),
+}
+
+/// Every rule, by group and name.
+pub fn rules() -> &'static [&'static Rule] {
+    rules::ALL
+}
+
+/// The kinds of all rules.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    rules().iter().map(|rule| &rule.kind)
+}
+
+/// Runs the rules that are wanted; findings come in source order.
+pub fn run(facts: &Facts<'_>, wanted: impl Fn(&'static Kind) -> bool) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for rule in rules() {
+        if wanted(&rule.kind) {
+            (rule.check)(facts, &mut findings);
+        }
+    }
+    findings.sort_by(|a, b| (&a.file, a.span, a.kind.name).cmp(&(&b.file, b.span, b.kind.name)));
+    findings
+}

@@ -1,0 +1,545 @@
+//! What rules look at: one file, read, with what lies around it.
+
+use super::reads::{self, Read};
+use crate::diag::Diagnostic;
+use crate::files::{self, Files};
+use crate::settings::Settings;
+use crate::source::{Source, Span};
+use crate::syntax::properties::{self, Entry, Submission};
+use crate::syntax::xml::{AttributeRef, Decoded, Element, Tree};
+use std::sync::Arc;
+
+/// The language of a file, by its root element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// `workflow-app`.
+    Workflow,
+    /// `coordinator-app`.
+    Coordinator,
+    /// `bundle-app`.
+    Bundle,
+    /// `datasets`.
+    Datasets,
+    /// `configuration`.
+    Configuration,
+    /// Anything else.
+    Other,
+}
+
+impl Language {
+    /// The language of a tree.
+    pub fn of(tree: &Tree<'_>) -> Language {
+        match tree.root().map(Element::name) {
+            Some("workflow-app") => Language::Workflow,
+            Some("coordinator-app") => Language::Coordinator,
+            Some("bundle-app") => Language::Bundle,
+            Some("datasets") => Language::Datasets,
+            Some("configuration") => Language::Configuration,
+            _ => Language::Other,
+        }
+    }
+}
+
+/// An action of a workflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Action<'a> {
+    /// The `action` element.
+    pub element: Element<'a, 'a>,
+    /// Its body: `shell`, `fs`, …
+    pub body: Element<'a, 'a>,
+}
+
+/// A property of a configuration block.
+#[derive(Clone, Debug)]
+pub struct Property<'a> {
+    /// The `property` element.
+    pub element: Element<'a, 'a>,
+    /// Its name, trimmed as the server trims it.
+    pub name: Decoded<'a>,
+    /// Its value as it stands; `None` without a `value` element.
+    pub value: Option<Decoded<'a>>,
+}
+
+impl<'a> Action<'a> {
+    /// The type of action: the name of its body.
+    pub fn kind(&self) -> &'a str {
+        self.body.name()
+    }
+
+    /// Its name; empty where it has none.
+    pub fn name(&self) -> String {
+        self.element.attribute("name").map(|a| a.value().text.into_owned()).unwrap_or_default()
+    }
+
+    /// Whether the body is one of these types.
+    pub fn is(&self, kinds: &[&str]) -> bool {
+        kinds.contains(&self.kind())
+    }
+
+    /// The version at the end of the namespace of its body.
+    pub fn version(&self) -> &'a str {
+        self.body.namespace().rsplit(':').next().unwrap_or_default()
+    }
+
+    /// Elements of this name directly in the body.
+    pub fn each(&self, name: &'static str) -> impl Iterator<Item = Element<'a, 'a>> {
+        self.body.elements().filter(move |element| element.name() == name)
+    }
+
+    /// The trimmed text of the first element of this name.
+    pub fn text(&self, name: &'static str) -> Option<Decoded<'a>> {
+        self.each(name).next().map(|element| element.text().trimmed())
+    }
+
+    /// The trimmed texts of all elements of these names, in order.
+    pub fn texts(&self, names: &'static [&'static str]) -> impl Iterator<Item = Decoded<'a>> {
+        let wanted = move |element: &Element<'a, 'a>| names.contains(&element.name());
+        self.body.elements().filter(wanted).map(|element| element.text().trimmed())
+    }
+
+    /// The properties of its own configuration.
+    pub fn configuration(&self) -> Vec<Property<'a>> {
+        self.each("configuration").flat_map(block).collect()
+    }
+
+    /// The value of a property of its own configuration, trimmed; the last one counts.
+    pub fn property(&self, name: &str) -> Option<Decoded<'a>> {
+        let found = self.configuration().into_iter().rev().find(|p| p.name.text == name)?;
+        found.value.map(Decoded::trimmed)
+    }
+}
+
+/// The properties of a `configuration` (or `parameters`) element.
+pub(super) fn block<'a>(configuration: Element<'a, 'a>) -> Vec<Property<'a>> {
+    let read = |element: Element<'a, 'a>| {
+        let name = element.child("name")?.text().trimmed();
+        let value = element.child("value").map(|value| value.text());
+        Some(Property { element, name, value })
+    };
+    configuration.elements().filter(|e| e.name() == "property").filter_map(read).collect()
+}
+
+/// One file with what lies around it.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    /// Its path, as shown.
+    pub path: &'a str,
+    /// Its text as a tree.
+    pub tree: &'a Tree<'a>,
+    /// Its language.
+    pub language: Language,
+    /// What lies around it.
+    pub files: &'a Files,
+    /// The properties it would be submitted with, as far as they were found.
+    pub submission: &'a Submission,
+    /// What the project says about itself and its server.
+    pub settings: &'a Settings,
+    /// The actions of a workflow, in order; empty for everything else.
+    pub actions: Vec<Action<'a>>,
+    /// Every place where the definition reads a property of its job.
+    pub reads: Vec<Read>,
+}
+
+impl<'a> Facts<'a> {
+    /// Looks at a file.
+    pub fn new(
+        path: &'a str,
+        tree: &'a Tree<'a>,
+        files: &'a Files,
+        submission: &'a Submission,
+        settings: &'a Settings,
+    ) -> Facts<'a> {
+        let language = Language::of(tree);
+        let root = tree.root().filter(|_| language == Language::Workflow);
+        let actions = root
+            .into_iter()
+            .flat_map(Element::elements)
+            .filter(|element| element.name() == "action")
+            .filter_map(|element| {
+                let outside = ["ok", "error", "info"];
+                let body = element.elements().find(|child| !outside.contains(&child.name()))?;
+                Some(Action { element, body })
+            })
+            .collect();
+        let reads = tree.root().map(reads::of_element).unwrap_or_default();
+        Facts { path, tree, language, files, submission, settings, actions, reads }
+    }
+
+    /// The root of a workflow, and nothing for other languages.
+    pub fn workflow(&self) -> Option<Element<'a, 'a>> {
+        self.tree.root().filter(|_| self.language == Language::Workflow)
+    }
+
+    /// The version at the end of the namespace of the root.
+    pub fn version(&self) -> &str {
+        let namespace = self.tree.root().map_or("", Element::namespace);
+        namespace.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// The nodes of a workflow of these names (`action`, `kill`, …), in order.
+    pub fn nodes(&self, names: &'static [&'static str]) -> impl Iterator<Item = Element<'a, 'a>> {
+        self.workflow()
+            .into_iter()
+            .flat_map(Element::elements)
+            .filter(move |element| names.contains(&element.name()))
+    }
+
+    /// The `global` section of a workflow.
+    pub fn global(&self) -> Option<Element<'a, 'a>> {
+        self.workflow()?.child("global")
+    }
+
+    /// The formal parameters of the definition, with their section.
+    pub fn parameters(&self) -> Option<(Element<'a, 'a>, Vec<Property<'a>>)> {
+        let section = self.tree.root()?.child("parameters")?;
+        Some((section, block(section)))
+    }
+
+    /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
+    pub fn configurations(&self) -> Vec<Element<'a, 'a>> {
+        let Some(root) = self.tree.root() else { return Vec::new() };
+        root.descendants().filter(|element| element.name() == "configuration").collect()
+    }
+
+    /// The folder it lies in.
+    pub fn folder(&self) -> &'a str {
+        files::folder_of(self.path)
+    }
+
+    /// A path relative to the application.
+    pub fn beside(&self, relative: &str) -> Option<String> {
+        files::join(self.folder(), relative)
+    }
+
+    /// The `.properties` files that belong to it, read.
+    pub fn property_files(&self) -> Vec<(&'a Arc<Source>, Vec<Entry>)> {
+        self.submission
+            .files
+            .iter()
+            .filter(|path| path.ends_with(".properties"))
+            .filter_map(|path| self.files.text(path))
+            .map(|source| (source, properties::parse(&source.text).entries))
+            .collect()
+    }
+
+    /// `config-default.xml` beside it.
+    pub fn config_default(&self) -> Option<&'a Arc<Source>> {
+        self.files.text(&self.beside("config-default.xml")?)
+    }
+
+    /// The value a job property certainly has, if it is found and holds no expression.
+    pub fn job_property(&self, name: &str) -> Option<&'a str> {
+        self.submission.get(name).filter(|value| !value.contains("${"))
+    }
+
+    /// The text of a span.
+    pub fn slice(&self, span: Span) -> &'a str {
+        self.tree.text().get(span.range()).unwrap_or_default()
+    }
+
+    /// What takes an element out, with the blanks before it when it has its line for itself.
+    pub fn removal(&self, span: Span) -> Span {
+        let text = self.tree.text();
+        let before = &text[..span.start as usize];
+        let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
+        let line_start = before[..before.len() - indent].ends_with('\n');
+        let line_end = text[span.end as usize..].starts_with(['\n', '\r']);
+        if !(line_start && line_end) {
+            return span;
+        }
+        let start = span.start as usize - indent;
+        let ends = if text[..start].ends_with("\r\n") { 2 } else { 1 };
+        Span::new(start - ends, span.end as usize)
+    }
+
+    /// The blanks in front of the element's line, with its line end, to set another line beside it.
+    pub fn line_start(&self, span: Span) -> &'a str {
+        let text = self.tree.text();
+        let before = &text[..span.start as usize];
+        let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
+        let start = before.len() - indent;
+        let ends = match &text[..start] {
+            head if head.ends_with("\r\n") => 2,
+            head if head.ends_with('\n') => 1,
+            _ => 0,
+        };
+        if ends == 0 { "" } else { &text[start - ends..before.len()] }
+    }
+}
+
+/// Whether a text holds an expression, so that nobody knows its value before the run.
+pub(super) fn is_open(text: &str) -> bool {
+    text.contains("${")
+}
+
+/// A text as it may stand in an element or a double-quoted attribute.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            character => out.push(character),
+        }
+    }
+    out
+}
+
+/// Every text of a tree (attribute values, runs of character data) with the element it is in.
+pub(super) fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
+    let mut texts = Vec::new();
+    for element in tree.root().into_iter().flat_map(Element::descendants) {
+        for attribute in element.attributes().filter(|a| a.declares().is_none()) {
+            texts.push((element, attribute.value()));
+        }
+        let text = element.text();
+        if !text.text.trim().is_empty() {
+            texts.push((element, text));
+        }
+    }
+    texts
+}
+
+/// The paths that an action's own file operations touch, in `fs` and in `prepare`: the command (`source` and `target`
+/// for the two sides of a move) and the attribute.
+pub(super) fn operations<'a>(action: &Action<'a>) -> Vec<(&'a str, AttributeRef<'a, 'a>)> {
+    let parent = match action.kind() {
+        "fs" => Some(action.body),
+        _ => action.body.child("prepare"),
+    };
+    let mut found = Vec::new();
+    for command in parent.into_iter().flat_map(Element::elements) {
+        for attribute in command.attributes() {
+            match attribute.qualified_name() {
+                "path" => found.push((command.name(), attribute)),
+                "source" => found.push(("source", attribute)),
+                "target" => found.push(("target", attribute)),
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// A property that the job, not one action, is given: from properties files, `config-default.xml`, a coordinator's or a
+/// sub-workflow's configuration.
+#[derive(Clone, Debug)]
+pub(super) struct JobProperty {
+    /// Its name.
+    pub(super) name: String,
+    /// Its value as written.
+    pub(super) value: String,
+    /// Where its name stands.
+    pub(super) name_span: Span,
+    /// Where its value stands.
+    pub(super) value_span: Span,
+    /// The file, unless it is the definition itself.
+    pub(super) file: Option<String>,
+}
+
+impl JobProperty {
+    fn of(entry: Entry, file: &str) -> JobProperty {
+        JobProperty {
+            name: entry.name,
+            value: entry.value,
+            name_span: entry.name_span,
+            value_span: entry.value_span,
+            file: Some(file.to_owned()),
+        }
+    }
+
+    /// Puts a finding into the file of the property.
+    pub(super) fn place(&self, finding: Diagnostic) -> Diagnostic {
+        match &self.file {
+            Some(file) => finding.in_file(file.clone()),
+            None => finding,
+        }
+    }
+}
+
+/// The properties of the job that are written down somewhere near.
+pub(super) fn job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
+    let mut found = Vec::new();
+    for (source, entries) in facts.property_files() {
+        found.extend(entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
+    }
+    if let Some(source) = facts.config_default()
+        && let Ok(read) = properties::parse_configuration(&source.text)
+    {
+        found.extend(read.entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
+    }
+    let starts_jobs = |element: &Element<'_, '_>| {
+        matches!(element.name(), "sub-workflow" | "workflow" | "coordinator")
+    };
+    for configuration in facts.configurations() {
+        if !configuration.parent().is_some_and(|parent| starts_jobs(&parent)) {
+            continue;
+        }
+        for property in block(configuration) {
+            let Some(value) = property.value else { continue };
+            found.push(JobProperty {
+                name_span: property.name.span(),
+                value_span: value.span(),
+                name: property.name.text.into_owned(),
+                value: value.text.into_owned(),
+                file: None,
+            });
+        }
+    }
+    found
+}
+
+/// The text with every expression replaced by underscores, byte for byte, so that what is left can be looked at.
+pub(super) fn masked(text: &str) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    for range in super::reads::expressions(text) {
+        bytes[range].fill(b'_');
+    }
+    String::from_utf8(bytes).expect("whole expressions are replaced by single bytes")
+}
+
+/// The names under which an action's files and archives appear where it runs.
+pub(super) fn links(action: &Action<'_>) -> Vec<String> {
+    let mut links = Vec::new();
+    for text in action.texts(&["file", "archive"]) {
+        for entry in text.text.split(',') {
+            let (path, link) = entry.trim().split_once('#').unwrap_or((entry.trim(), ""));
+            let link = if link.is_empty() { files::name_of(path) } else { link };
+            links.push(link.to_owned());
+        }
+    }
+    links
+}
+
+/// The name node that an action without one of its own gets.
+pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
+    let global = facts.global().and_then(|global| global.child("name-node"));
+    global.is_some() || facts.settings.server.name_node.is_some()
+}
+
+/// What stands in the text before an element on a line of its own: a line end and its indent; nothing if it has not.
+pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_, '_>, text: &str) -> String {
+    format!("{}{text}", facts.line_start(beside.span()))
+}
+
+/// The places of `key` in every properties file and `config-default.xml`, and in the configuration of the action.
+pub(super) fn is_configured(facts: &Facts<'_>, action: &Action<'_>, keys: &[&str]) -> bool {
+    let own = action.configuration();
+    let global = facts.global().and_then(|global| global.child("configuration"));
+    let global = global.map(block).unwrap_or_default();
+    own.iter().chain(&global).any(|property| keys.contains(&property.name.text.as_ref()))
+        || keys.iter().any(|key| facts.submission.get(key).is_some())
+}
+
+/// The definition that a sub-workflow's path leads to, if it lies in the snapshot: a path that begins with this
+/// workflow's own folder, or is literal behind the place where the application is deployed.
+pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &str) -> Option<&'a Arc<Source>> {
+    const OWN: &str = "${wf:appPath()}";
+    let path = path.trim();
+    let own = facts.submission.get("oozie.wf.application.path");
+    let below = path.strip_prefix(OWN).or_else(|| {
+        let own = own?.trim().trim_end_matches('/').trim_end_matches("/workflow.xml");
+        path.strip_prefix(own).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    })?;
+    if is_open(below) {
+        return None;
+    }
+    let found = facts.beside(below.trim_start_matches('/'))?;
+    if found.ends_with(".xml") {
+        return facts.files.text(&found);
+    }
+    facts.files.text(&files::join(&found, "workflow.xml")?)
+}
+
+/// Names that the languages and the server define.
+const BUILT_IN: [&str; 20] = [
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+    "YEAR",
+    "MONTH",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "MINUTES",
+    "HOURS",
+    "DAYS",
+    "MONTHS",
+];
+
+/// Whether some source near the definition gives a job property of this name.
+pub(super) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
+    let declared =
+        facts.parameters().is_some_and(|(_, list)| list.iter().any(|p| p.name.text == name));
+    declared
+        || facts.submission.get(name).is_some()
+        || BUILT_IN.contains(&name)
+        || facts.settings.server.variables.iter().any(|known| known == name)
+        || name.starts_with("oozie.")
+        || name.starts_with("user.")
+        || {
+            // A coordinator, a bundle or a parent workflow can pass it.
+            let passed = format!(">{name}</name>");
+            facts.files.texts().any(|source| {
+                source.path != facts.path
+                    && source.path.ends_with(".xml")
+                    && source.text.contains(&passed)
+            })
+        }
+}
+
+/// Names of job properties that are known here, for a guess at what was meant.
+pub(super) fn given_names(facts: &Facts<'_>) -> Vec<String> {
+    let declared = facts.parameters().map(|(_, list)| list).unwrap_or_default();
+    let mut names: Vec<String> = declared.into_iter().map(|p| p.name.text.into_owned()).collect();
+    names.extend(facts.submission.iter().map(|(name, _)| name.to_owned()));
+    names
+}
+
+/// Whether the properties that were found are those this very definition is submitted with: they name its path.
+pub(super) fn is_submitted(facts: &Facts<'_>) -> bool {
+    let key = match facts.language {
+        Language::Workflow => "oozie.wf.application.path",
+        Language::Coordinator => "oozie.coord.application.path",
+        Language::Bundle => "oozie.bundle.application.path",
+        _ => return false,
+    };
+    let Some(path) = facts.submission.get(key) else { return false };
+    // A path that nothing can resolve is filled in by a build: the file is a template, and the rest of it may be, too.
+    super::reads::of_plain(path, 0).iter().all(|read| is_given(facts, &read.name))
+}
+
+/// The other path keys, and the one for this language.
+pub(super) const PATH_KEYS: [&str; 3] =
+    ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
+
+/// Every transition of a workflow: how it is taken (`start`, `ok`, `error`, `path`, `case`, `default`, `join`) and the
+/// attribute that names its target.
+pub(super) fn transitions<'a>(facts: &Facts<'a>) -> Vec<(&'a str, AttributeRef<'a, 'a>)> {
+    let Some(root) = facts.workflow() else { return Vec::new() };
+    let nodes = root.elements().filter(|element| {
+        ["start", "action", "decision", "fork", "join"].contains(&element.name())
+    });
+    let mut found = Vec::new();
+    for element in nodes.flat_map(Element::descendants) {
+        let (way, name) = match element.name() {
+            way @ ("start" | "ok" | "error" | "case" | "default" | "join") => (way, "to"),
+            "path" => ("path", "start"),
+            _ => continue,
+        };
+        if let Some(attribute) = element.attribute(name) {
+            found.push((way, attribute));
+        }
+    }
+    found
+}

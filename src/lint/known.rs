@@ -1,0 +1,145 @@
+//! Names that the server and Hadoop know.
+
+/// Properties that the server reads from jobs and actions.
+pub(super) const OOZIE_PROPERTIES: &[&str] = &[
+    "oozie.action.external.stats.write",
+    "oozie.action.fs.glob.max",
+    "oozie.action.hadoop.delete.hdfs.tmp.dir",
+    "oozie.action.max.output.data",
+    "oozie.action.null.args.allowed",
+    "oozie.action.shell.setup.hadoop.conf.dir",
+    "oozie.action.sqoop.shellsplitter",
+    "oozie.bundle.application.path",
+    "oozie.coord.action.notification.url",
+    "oozie.coord.application.path",
+    "oozie.credentials.skip",
+    "oozie.default.configuration.path",
+    "oozie.email.attachment.enabled",
+    "oozie.hive.defaults",
+    "oozie.hive.log.level",
+    "oozie.hive2.log.level",
+    "oozie.job.acl",
+    "oozie.jobs.api.generated.path",
+    "oozie.launcher.action.main.class",
+    "oozie.launcher.env",
+    "oozie.launcher.javaopts",
+    "oozie.launcher.max.attempts",
+    "oozie.launcher.memory.mb",
+    "oozie.launcher.modify.acl",
+    "oozie.launcher.override",
+    "oozie.launcher.priority",
+    "oozie.launcher.queue",
+    "oozie.launcher.sharelib",
+    "oozie.launcher.vcores",
+    "oozie.launcher.view.acl",
+    "oozie.libpath",
+    "oozie.mapreduce.uber.jar",
+    "oozie.pig.log.level",
+    "oozie.pig.script",
+    "oozie.proxysubmission",
+    "oozie.sqoop.log.level",
+    "oozie.spark.log.level",
+    "oozie.streaming.mapper",
+    "oozie.suspend.on.nodes",
+    "oozie.use.system.libpath",
+    "oozie.wf.action.max.retries",
+    "oozie.wf.action.notification.url",
+    "oozie.wf.action.retry.interval",
+    "oozie.wf.application.lib",
+    "oozie.wf.application.path",
+    "oozie.wf.external.id",
+    "oozie.wf.log.level",
+    "oozie.wf.parent.id",
+    "oozie.wf.rerun.failnodes",
+    "oozie.wf.rerun.skip.nodes",
+    "oozie.wf.subworkflow.classpath.inheritance",
+    "oozie.wf.validate.ForkJoin",
+    "oozie.wf.workflow.notification.proxy",
+    "oozie.wf.workflow.notification.url",
+];
+
+/// Whether the server reads a property of this name, or passes everything of its kind on.
+pub(super) fn is_oozie_property(name: &str) -> bool {
+    OOZIE_PROPERTIES.contains(&name)
+        || ["oozie.action.sharelib.for.", "oozie.launcher.mapred", "oozie.launcher.yarn."]
+            .iter()
+            .any(|start| name.starts_with(start))
+}
+
+/// Old and new names of Hadoop, sorted by the old.
+const RENAMED: &[(&str, &str)] = &[
+    ("dfs.block.size", "dfs.blocksize"),
+    ("dfs.permissions", "dfs.permissions.enabled"),
+    ("dfs.replication.min", "dfs.namenode.replication.min"),
+    ("dfs.umaskmode", "fs.permissions.umask-mode"),
+    ("io.sort.factor", "mapreduce.task.io.sort.factor"),
+    ("io.sort.mb", "mapreduce.task.io.sort.mb"),
+    ("io.sort.spill.percent", "mapreduce.map.sort.spill.percent"),
+    ("job.end.notification.url", "mapreduce.job.end-notification.url"),
+    ("keep.failed.task.files", "mapreduce.task.files.preserve.failedtasks"),
+    (
+        "key.value.separator.in.input.line",
+        "mapreduce.input.keyvaluelinerecordreader.key.value.separator",
+    ),
+    ("map.input.file", "mapreduce.map.input.file"),
+    ("mapred.cache.archives", "mapreduce.job.cache.archives"),
+    ("mapred.cache.files", "mapreduce.job.cache.files"),
+    ("mapred.compress.map.output", "mapreduce.map.output.compress"),
+    ("mapred.create.symlink", "mapreduce.job.cache.symlink.create"),
+    ("mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"),
+    ("mapred.job.map.memory.mb", "mapreduce.map.memory.mb"),
+    ("mapred.job.name", "mapreduce.job.name"),
+    ("mapred.job.priority", "mapreduce.job.priority"),
+    ("mapred.job.queue.name", "mapreduce.job.queuename"),
+    ("mapred.job.reduce.memory.mb", "mapreduce.reduce.memory.mb"),
+    ("mapred.job.reuse.jvm.num.tasks", "mapreduce.job.jvm.numtasks"),
+    ("mapred.line.input.format.linespermap", "mapreduce.input.lineinputformat.linespermap"),
+    ("mapred.map.child.env", "mapreduce.map.env"),
+    ("mapred.map.child.java.opts", "mapreduce.map.java.opts"),
+    ("mapred.map.max.attempts", "mapreduce.map.maxattempts"),
+    ("mapred.map.output.compression.codec", "mapreduce.map.output.compress.codec"),
+    ("mapred.map.tasks", "mapreduce.job.maps"),
+    ("mapred.map.tasks.speculative.execution", "mapreduce.map.speculative"),
+    ("mapred.mapoutput.key.class", "mapreduce.map.output.key.class"),
+    ("mapred.mapoutput.value.class", "mapreduce.map.output.value.class"),
+    ("mapred.max.split.size", "mapreduce.input.fileinputformat.split.maxsize"),
+    ("mapred.min.split.size", "mapreduce.input.fileinputformat.split.minsize"),
+    ("mapred.output.compress", "mapreduce.output.fileoutputformat.compress"),
+    ("mapred.output.compression.codec", "mapreduce.output.fileoutputformat.compress.codec"),
+    ("mapred.output.compression.type", "mapreduce.output.fileoutputformat.compress.type"),
+    ("mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"),
+    ("mapred.output.key.class", "mapreduce.job.output.key.class"),
+    ("mapred.output.key.comparator.class", "mapreduce.job.output.key.comparator.class"),
+    ("mapred.output.value.class", "mapreduce.job.output.value.class"),
+    ("mapred.output.value.groupfn.class", "mapreduce.job.output.group.comparator.class"),
+    ("mapred.reduce.child.env", "mapreduce.reduce.env"),
+    ("mapred.reduce.child.java.opts", "mapreduce.reduce.java.opts"),
+    ("mapred.reduce.max.attempts", "mapreduce.reduce.maxattempts"),
+    ("mapred.reduce.parallel.copies", "mapreduce.reduce.shuffle.parallelcopies"),
+    ("mapred.reduce.slowstart.completed.maps", "mapreduce.job.reduce.slowstart.completedmaps"),
+    ("mapred.reduce.tasks", "mapreduce.job.reduces"),
+    ("mapred.reduce.tasks.speculative.execution", "mapreduce.reduce.speculative"),
+    ("mapred.task.timeout", "mapreduce.task.timeout"),
+    ("mapred.text.key.comparator.options", "mapreduce.partition.keycomparator.options"),
+    ("mapred.text.key.partitioner.options", "mapreduce.partition.keypartitioner.options"),
+    ("mapred.textoutputformat.separator", "mapreduce.output.textoutputformat.separator"),
+    ("min.num.spills.for.combine", "mapreduce.map.combine.minspills"),
+];
+
+/// The name that replaced a name of Hadoop.
+pub(super) fn renamed(name: &str) -> Option<&'static str> {
+    let at = RENAMED.binary_search_by_key(&name, |(old, _)| old).ok()?;
+    Some(RENAMED[at].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_and_leads_to_new_names() {
+        assert!(RENAMED.is_sorted_by_key(|(old, _)| *old));
+        assert!(RENAMED.iter().all(|(_, new)| renamed(new).is_none()));
+        assert_eq!(renamed("mapred.reduce.tasks"), Some("mapreduce.job.reduces"));
+    }
+}

@@ -1,0 +1,98 @@
+//! What can be said of a path before the run.
+
+use super::reads::expressions;
+
+/// The path behind a scheme and authority, or behind a leading expression that stands for them (`${nameNode}/a`).
+/// `None` where nobody knows what stands in front, and for relative paths.
+pub(super) fn absolute(text: &str) -> Option<&str> {
+    if text.starts_with('/') {
+        return Some(text);
+    }
+    if let Some((scheme, rest)) = text.split_once("://")
+        && !scheme.is_empty()
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte))
+    {
+        return match expressions(rest).first() {
+            Some(range) if range.start == 0 => rooted(&rest[range.end..]),
+            _ => Some(rest.find('/').map_or("", |at| &rest[at..])),
+        };
+    }
+    let range = expressions(text).into_iter().next().filter(|range| range.start == 0)?;
+    names_file_system(&text[range.clone()]).then(|| rooted(&text[range.end..]))?
+}
+
+fn rooted(rest: &str) -> Option<&str> {
+    (rest.is_empty() || rest.starts_with('/')).then_some(rest)
+}
+
+/// Whether an expression reads what people call their name node.
+pub(super) fn names_file_system(expression: &str) -> bool {
+    let word: String =
+        expression.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>().to_lowercase();
+    ["namenode", "defaultfs", "fsdefaultname", "hdfsuri", "hdfsroot", "nameservice"]
+        .iter()
+        .any(|known| word.contains(known))
+}
+
+/// The scheme of a URI, if the text has one before any expression.
+pub(super) fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once(':')?;
+    let valid = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+.-".contains(&byte));
+    valid.then_some(scheme)
+}
+
+/// The scheme, `://` and literal authority at a place in a text: `hdfs://nn1.prod:8020`, and where they stand.
+pub(super) fn literal_authorities<'a>(
+    text: &'a str,
+    schemes: &[&str],
+) -> Vec<(std::ops::Range<usize>, &'a str)> {
+    let mut found = Vec::new();
+    for (at, _) in text.match_indices("://") {
+        let head = &text[..at];
+        let start = head
+            .rfind(|c: char| !(c.is_ascii_alphanumeric() || "+.-".contains(c)))
+            .map_or(0, |before| before + head[before..].chars().next().map_or(1, char::len_utf8));
+        if !schemes.contains(&&text[start..at]) {
+            continue;
+        }
+        let rest = &text[at + 3..];
+        let end = rest.find(|c: char| "/,;'\"?)} \t\r\n".contains(c)).unwrap_or(rest.len());
+        let authority = &rest[..end];
+        if !authority.is_empty() && !authority.contains(['$', '{', '@', '#', '%', '*', '<']) {
+            found.push((start..at + 3 + end, authority));
+        }
+    }
+    found
+}
+
+/// The parts of a path, without empty ones.
+pub(super) fn parts(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_behind_the_authority() {
+        for (text, path) in [
+            ("/a/b", Some("/a/b")),
+            ("hdfs://nn:8020/a", Some("/a")),
+            ("hdfs://nn", Some("")),
+            ("${nameNode}/a", Some("/a")),
+            ("${wf:conf('nameNode')}", Some("")),
+            ("hdfs://${host}/a", Some("/a")),
+            ("${nameNode}a", None),
+            ("${dir}/a", None),
+            ("a/b", None),
+        ] {
+            assert_eq!(absolute(text), path, "{text}");
+        }
+        assert_eq!(
+            literal_authorities("x hdfs://nn:1/a,hdfs://${b}/c hdfs:///d", &["hdfs"]),
+            [(2..13, "nn:1")]
+        );
+    }
+}

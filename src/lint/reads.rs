@@ -1,0 +1,235 @@
+//! Where a definition reads the properties of its job.
+//!
+//! In: elements, or any text with `${…}`. Out: the names that are read, each with its place. This is about names, not
+//! about values or types: an expression that does not parse still shows what it meant to read.
+
+use crate::source::Span;
+use crate::syntax::xml::{Decoded, Element, NodeKind};
+
+/// One read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// The property; empty where it is computed (`wf:conf(concat('a', b))`).
+    pub name: String,
+    /// Where the name stands.
+    pub span: Span,
+    /// How.
+    pub how: How,
+    /// The expression it is in, `${` to `}`.
+    pub expression: Span,
+}
+
+/// How a property is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// `${name}`: it must exist.
+    Variable,
+    /// `wf:conf('name')` or its like: empty where it does not.
+    Function,
+    /// `${a.b}`, which asks the variable `a` for something that a text does not have.
+    Dotted,
+}
+
+/// Words of the expression language that are no variables.
+const WORDS: [&str; 17] = [
+    "and",
+    "or",
+    "not",
+    "eq",
+    "ne",
+    "lt",
+    "gt",
+    "le",
+    "ge",
+    "div",
+    "mod",
+    "empty",
+    "true",
+    "false",
+    "null",
+    "instanceof",
+    "concat",
+];
+
+/// Functions that read a property by name.
+const READERS: [&str; 2] = ["wf:conf", "coord:conf"];
+
+/// All reads in an element, below it, and in its attributes, in source order.
+pub fn of_element(root: Element<'_, '_>) -> Vec<Read> {
+    let mut reads = Vec::new();
+    for element in root.descendants().filter(|element| element.name() != "description") {
+        for attribute in element.attributes() {
+            if attribute.raw().contains('{') {
+                of_text(&attribute.value(), &mut reads);
+            }
+        }
+        for child in element.children() {
+            if matches!(child.kind(), NodeKind::Text | NodeKind::CData) && child.raw().contains('{')
+            {
+                of_text(&child.decoded(), &mut reads);
+            }
+        }
+    }
+    reads.sort_by_key(|read| read.span);
+    reads
+}
+
+/// All reads in a text.
+pub fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
+    scan(&text.text, |start, end| text.source(start..end), out);
+}
+
+/// All reads in a text that stands as it is from `offset` on.
+pub fn of_plain(text: &str, offset: usize) -> Vec<Read> {
+    let mut reads = Vec::new();
+    scan(text, |start, end| Span::new(offset + start, offset + end), &mut reads);
+    reads
+}
+
+/// The expressions of a text: ranges of `${…}`, closing brace included.
+pub fn expressions(text: &str) -> Vec<std::ops::Range<usize>> {
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("${") {
+        let start = from + at;
+        let end = expression_end(text, start + 2);
+        found.push(start..end);
+        from = end;
+    }
+    found
+}
+
+/// The end of the expression that begins before `at`: behind its brace, or of the text.
+fn expression_end(text: &str, at: usize) -> usize {
+    let mut quote = None;
+    for (offset, byte) in text.as_bytes()[at..].iter().enumerate() {
+        match (quote, byte) {
+            (None, b'}') => return at + offset + 1,
+            (None, b'\'' | b'"') => quote = Some(*byte),
+            (Some(open), byte) if *byte == open => quote = None,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
+    for range in expressions(text) {
+        let expression = place(range.start, range.end);
+        let tokens = tokens(text, range.start + 2, range.end);
+        for (index, token) in tokens.iter().enumerate() {
+            let Token::Name(start, end) = *token else { continue };
+            let word = &text[start..end];
+            let before = index.checked_sub(1).map(|at| tokens[at]);
+            if matches!(before, Some(Token::Sign(b'.'))) || WORDS.contains(&word) {
+                continue;
+            }
+            if !matches!(tokens.get(index + 1), Some(Token::Sign(b'('))) {
+                if let Some(Token::Sign(b'.')) = tokens.get(index + 1)
+                    && let Some(end) = dotted_end(&tokens, index)
+                {
+                    let name = text[start..end].to_owned();
+                    out.push(Read { name, span: place(start, end), how: How::Dotted, expression });
+                    continue;
+                }
+                // `c?x:y` has two names with the colon of the choice between them.
+                let mut at = start;
+                for name in word.split(':') {
+                    let span = place(at, at + name.len());
+                    let name = name.to_owned();
+                    at += name.len() + 1;
+                    out.push(Read { name, span, how: How::Variable, expression });
+                }
+                continue;
+            }
+            if READERS.contains(&word) {
+                let literal = match (tokens.get(index + 2), tokens.get(index + 3)) {
+                    (Some(Token::Text(start, end)), Some(Token::Sign(b')'))) => (*start, *end),
+                    _ => (end, end),
+                };
+                let name = text[literal.0..literal.1].to_owned();
+                let span = place(literal.0, literal.1);
+                out.push(Read { name, span, how: How::Function, expression });
+            }
+        }
+    }
+}
+
+/// The end of a name with dots in it.
+fn dotted_end(tokens: &[Token], first: usize) -> Option<usize> {
+    let pairs = tokens[first + 1..].chunks(2).map_while(|pair| match pair {
+        [Token::Sign(b'.'), Token::Name(_, end)] => Some(*end),
+        _ => None,
+    });
+    pairs.last()
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Token {
+    Name(usize, usize),
+    Text(usize, usize),
+    Sign(u8),
+}
+
+fn tokens(text: &str, from: usize, end: usize) -> Vec<Token> {
+    let bytes = text.as_bytes();
+    let (mut at, mut tokens) = (from, Vec::new());
+    while at < end {
+        let byte = bytes[at];
+        let start = at;
+        if byte == b'\'' || byte == b'"' {
+            at += 1;
+            while at < end && bytes[at] != byte {
+                at += 1;
+            }
+            tokens.push(Token::Text(start + 1, at.min(end)));
+            at += 1;
+        } else if byte.is_ascii_digit() {
+            while at < end && (bytes[at].is_ascii_alphanumeric() || bytes[at] == b'.') {
+                at += 1;
+            }
+        } else if byte.is_ascii_alphabetic() || byte == b'_' || byte == b'$' || byte >= 0x80 {
+            let part = |byte: u8| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
+            };
+            while at < end
+                && (part(bytes[at])
+                    || (bytes[at] == b':' && at + 1 < end && bytes[at + 1].is_ascii_alphabetic()))
+            {
+                at += 1;
+            }
+            tokens.push(Token::Name(start, at));
+        } else {
+            if !byte.is_ascii_whitespace() && byte != b'}' {
+                tokens.push(Token::Sign(byte));
+            }
+            at += 1;
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let reads = of_plain(text, 0);
+        let names: Vec<_> = reads.iter().map(|read| read.name.as_str()).collect();
+        assert_eq!(names, expected);
+        for read in &reads {
+            assert_eq!(&text[read.span.range()], read.name);
+        }
+    }
+
+    #[test]
+    fn names_are_found_and_nothing_else() {
+        check("a ${b}/c ${ d eq 'e' and not f.g }", &["b", "d", "f.g"]);
+        check("${wf:conf('x.y')} ${wf:conf(k)} ${wf:id()}", &["x.y", "", "k"]);
+        check("${concat(a, '}')}${b[\"k\"]}${1e5 + 2}", &["a", "b"]);
+        check("${open and", &["open"]);
+        check("${c ? x : y}${c?x:y}", &["c", "x", "y", "c", "x", "y"]);
+        check("no ${} $x #{y}", &[]);
+    }
+}

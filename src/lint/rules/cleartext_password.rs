@@ -1,0 +1,35 @@
+//! Secrets in the clear.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::secrets::{Given, Place, secrets};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "cleartext-password",
+        group: Group::Security,
+        summary: "a secret stands in the clear in a definition or its properties",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/cleartext-password.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for secret in secrets(facts).into_iter().filter(|secret| secret.given == Given::Literal) {
+        let message = match secret.place {
+            Place::Named(name) => format!("the value of `{name}` is a secret in the clear"),
+            Place::Option(option) => format!("the secret behind `{option}` is in the clear"),
+            Place::Url => "the URL holds a password in the clear".to_owned(),
+        };
+        let finding = Diagnostic::new(&RULE.kind, secret.span, message)
+            .help("keep it in a credential store or a protected file, and name that file here");
+        out.push(match secret.file {
+            Some(file) => finding.in_file(file),
+            None => finding,
+        });
+    }
+}

@@ -1,0 +1,43 @@
+//! Actions that disagree with `global`.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::block;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "configuration-overrides-global",
+        group: Group::Parameters,
+        summary: "an action sets a property of `global` to another value",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/configuration-overrides-global.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(global) = facts.global().and_then(|global| global.child("configuration")) else {
+        return;
+    };
+    let shared = block(global);
+    for action in facts.actions.iter().filter(|action| !action.is(&["ssh", "email"])) {
+        for property in action.configuration() {
+            let name = property.name.text.as_ref();
+            let Some(other) = shared.iter().rev().find(|other| other.name.text == name) else {
+                continue;
+            };
+            let (Some(own), Some(common)) = (&property.value, &other.value) else { continue };
+            if own.text.trim() == common.text.trim() || own.text.trim().is_empty() {
+                continue;
+            }
+            let message = format!("this replaces the value that `global` has for `{name}`");
+            out.push(
+                Diagnostic::new(&RULE.kind, property.name.span(), message)
+                    .note(other.name.span(), "the value for all other actions"),
+            );
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Values that are empty.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::block;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "configuration-value-empty",
+        group: Group::Parameters,
+        summary: "a property with an empty value, which is dropped",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/configuration-value-empty.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            let name = property.name.text.as_ref();
+            let Some(value) = property.value.as_ref().filter(|value| value.text.trim().is_empty())
+            else {
+                continue;
+            };
+            if name.is_empty()
+                || property.element.child("value").is_some_and(|v| v.elements().next().is_some())
+            {
+                continue;
+            }
+            let message = format!("`{name}` is not set: a property without a value is dropped");
+            let span = match property.element.child("value") {
+                Some(element) => element.span(),
+                None => value.span(),
+            };
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .help("remove it, or give it a value; an empty text cannot be passed this way"),
+            );
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Blanks in values.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::files::name_of;
+use crate::lint::Language;
+use crate::lint::facts::{block, masked};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "configuration-value-whitespace",
+        group: Group::Parameters,
+        summary: "a line break inside a value, or blanks around one that are kept",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/configuration-value-whitespace.md"),
+    },
+    check,
+};
+
+/// Ends of the names of properties that hold one word.
+const SINGLE: [&str; 8] =
+    [".class", ".dir", "dir", ".path", "path", ".uri", ".queuename", ".queue.name"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // The server trims what it reads from a definition and from `config-default.xml`, and a job-xml file not at all.
+    let kept =
+        facts.language == Language::Configuration && name_of(facts.path) != "config-default.xml";
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            let (name, Some(value)) = (property.name.text.as_ref(), property.value) else {
+                continue;
+            };
+            if kept && value.text.trim() != value.text && !value.text.trim().is_empty() {
+                let message = format!("the blanks around it belong to the value of `{name}`");
+                out.push(
+                    Diagnostic::new(&RULE.kind, value.span(), message)
+                        .help("write the value directly between the tags"),
+                );
+                continue;
+            }
+            let value = value.trimmed();
+            if !SINGLE.iter().any(|end| name.ends_with(end)) {
+                continue;
+            }
+            if let Some(at) = masked(&value.text).find('\n') {
+                let message = format!("the line break belongs to the value of `{name}`");
+                out.push(
+                    Diagnostic::new(&RULE.kind, value.source(at..at + 1), message)
+                        .help("write the value on one line"),
+                );
+            }
+        }
+    }
+}

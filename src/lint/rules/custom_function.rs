@@ -1,0 +1,73 @@
+//! Functions of somebody's own.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::texts;
+use crate::lint::reads::expressions;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "custom-function",
+        group: Group::Migration,
+        summary: "a function that a site has added to its server",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/custom-function.md"),
+    },
+    check,
+};
+
+/// Prefixes of the functions that come with a server.
+const PREFIXES: [&str; 6] = ["wf", "coord", "bundle", "hadoop", "fs", "hcat"];
+
+/// Functions without a prefix.
+const PLAIN: [&str; 10] = [
+    "firstNotNull",
+    "concat",
+    "replaceAll",
+    "appendAll",
+    "trim",
+    "urlEncode",
+    "timestamp",
+    "toJsonStr",
+    "toPropertiesStr",
+    "toConfigurationStr",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (_, text) in texts(facts.tree) {
+        for range in expressions(&text.text) {
+            let expression = &text.text[range.clone()];
+            for (at, _) in expression.match_indices('(') {
+                let head = &expression[..at];
+                let start = head
+                    .rfind(|c: char| !(c.is_ascii_alphanumeric() || "_:-".contains(c)))
+                    .map_or(0, |before| before + 1);
+                let name = &head[start..];
+                let known = match name.split_once(':') {
+                    Some((prefix, _)) => PREFIXES.contains(&prefix),
+                    None => {
+                        name.is_empty()
+                            || PLAIN.contains(&name)
+                            || [
+                                "and", "or", "not", "empty", "eq", "ne", "lt", "gt", "le", "ge",
+                                "div", "mod",
+                            ]
+                            .contains(&name)
+                    }
+                };
+                let quoted = head.matches('\'').count() % 2 == 1;
+                if known || quoted || name.starts_with('-') {
+                    continue;
+                }
+                let span = text.source(range.start + start..range.start + at);
+                let message = format!("`{name}` comes from a site, and nothing maps it");
+                out.push(Diagnostic::new(&RULE.kind, span, message).help(
+                    "describe it in `[el]` of `ankus.toml`, and write it anew for the target",
+                ));
+            }
+        }
+    }
+}

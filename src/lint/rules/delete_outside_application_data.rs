@@ -1,0 +1,53 @@
+//! Deletes and moves in folders of the system.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::operations;
+use crate::lint::paths;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "delete-outside-application-data",
+        group: Group::Security,
+        summary: "a delete or move reaches into folders of the system",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/delete-outside-application-data.md"),
+    },
+    check,
+};
+
+/// Folders that belong to services; everything below them is meant.
+const SYSTEM: [&[&str]; 9] = [
+    &["hbase"],
+    &["system"],
+    &["mapred"],
+    &["mr-history"],
+    &["app-logs"],
+    &["etc"],
+    &["user", "hive"],
+    &["user", "oozie", "share"],
+    &["apps", "hive"],
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in &facts.actions {
+        for (command, attribute) in operations(action) {
+            if !matches!(command, "delete" | "source") {
+                continue;
+            }
+            let value = attribute.value();
+            let Some(path) = paths::absolute(&value.text) else { continue };
+            let parts = paths::parts(path);
+            if let Some(system) = SYSTEM.iter().find(|system| parts.starts_with(system)) {
+                let message =
+                    format!("`/{}` belongs to a service of the cluster", system.join("/"));
+                out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
+                    "let the service remove its own data, with a statement or command of its own",
+                ));
+            }
+        }
+    }
+}

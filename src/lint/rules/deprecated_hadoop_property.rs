@@ -1,0 +1,43 @@
+//! Old names of Hadoop's properties.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::block;
+use crate::lint::known::renamed;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "deprecated-hadoop-property",
+        group: Group::Parameters,
+        summary: "a name that Hadoop has replaced by another",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/deprecated-hadoop-property.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut seen: Vec<String> = Vec::new();
+    for configuration in facts.configurations() {
+        let properties = block(configuration);
+        for property in &properties {
+            let name = property.name.text.as_ref();
+            let Some(new) = renamed(name).filter(|_| !name.ends_with("queue.name")) else {
+                continue;
+            };
+            if seen.iter().any(|known| known == name) {
+                continue;
+            }
+            seen.push(name.to_owned());
+            let message = format!("Hadoop calls this `{new}` now");
+            let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
+            // With both names in one block, which one counts depends on their order.
+            let taken = properties.iter().any(|other| other.name.text == new);
+            let fix = Fix::guess(format!("Rename to `{new}`"), property.name.span(), new);
+            out.push(if taken { finding } else { finding.fix(fix) });
+        }
+    }
+}

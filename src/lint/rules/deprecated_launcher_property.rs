@@ -1,0 +1,90 @@
+//! Settings of launchers that are no map-reduce jobs.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::block;
+use crate::lint::{Facts, Rule};
+use crate::settings::Target;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "deprecated-launcher-property",
+        group: Group::Parameters,
+        summary: "the launcher is configured as the map-reduce job that it is no longer",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/deprecated-launcher-property.md"),
+    },
+    check,
+};
+
+/// What version 5 still reads behind `oozie.launcher.`, and the element that says the same.
+const READ: [(&str, &str); 18] = [
+    ("yarn.app.mapreduce.am.resource.mb", "memory.mb"),
+    ("mapreduce.map.memory.mb", "memory.mb"),
+    ("mapred.job.map.memory.mb", "memory.mb"),
+    ("yarn.app.mapreduce.am.resource.cpu-vcores", "vcores"),
+    ("mapreduce.map.cpu.vcores", "vcores"),
+    ("yarn.app.mapreduce.am.command-opts", "java-opts"),
+    ("mapreduce.map.java.opts", "java-opts"),
+    ("mapred.child.java.opts", "java-opts"),
+    ("yarn.app.mapreduce.am.env", "env"),
+    ("mapreduce.map.env", "env"),
+    ("mapred.child.env", "env"),
+    ("mapreduce.job.queuename", "queue"),
+    ("mapred.job.queue.name", "queue"),
+    ("mapreduce.job.acl-view-job", "view-acl"),
+    ("mapreduce.job.acl-modify-job", "modify-acl"),
+    ("mapreduce.job.priority", "priority"),
+    ("mapred.job.priority", "priority"),
+    ("mapreduce.map.maxattempts", "max.attempts"),
+];
+
+/// Settings of map-reduce jobs that a launcher reads in another way, or that reach the program.
+const OTHER: [&str; 6] = [
+    "mapreduce.job.hdfs-servers",
+    "mapreduce.map.log.level",
+    "mapred.map.child.log.level",
+    "mapreduce.job.user.classpath.first",
+    "mapreduce.task.classpath.user.precedence",
+    "mapreduce.user.classpath.first",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.settings.target < Target::V5_2_1 {
+        return;
+    }
+    let mut seen: Vec<String> = Vec::new();
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            let name = property.name.text.as_ref();
+            let Some(key) = name.strip_prefix("oozie.launcher.") else { continue };
+            let old = ["mapred.", "mapreduce.", "yarn.app.mapreduce."]
+                .iter()
+                .any(|start| key.starts_with(start));
+            if !old || OTHER.contains(&key) || seen.iter().any(|known| known == name) {
+                continue;
+            }
+            seen.push(name.to_owned());
+            let finding = match READ.iter().find(|(known, _)| *known == key) {
+                Some((_, element)) => {
+                    let message =
+                        format!("the launcher is no map-reduce job; `{element}` says the same");
+                    let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
+                    match *element {
+                        "priority" | "max.attempts" => {
+                            finding.help(format!("use `oozie.launcher.{element}`"))
+                        }
+                        _ => finding.help(format!("use `<launcher><{element}>…` of version 1.0, or `oozie.launcher.{element}`")),
+                    }
+                }
+                None => {
+                    let message = "the launcher is no map-reduce job, and this has no effect on it";
+                    Diagnostic::new(&RULE.kind, property.name.span(), message)
+                }
+            };
+            out.push(finding);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Parameters that are declared twice.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "duplicate-parameter",
+        group: Group::Parameters,
+        summary: "a formal parameter is declared twice, and the second default never counts",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/duplicate-parameter.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some((_, parameters)) = facts.parameters() else { return };
+    for (index, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name.text;
+        let Some(first) = parameters[..index].iter().find(|known| known.name.text == *name) else {
+            continue;
+        };
+        if name.is_empty() {
+            continue;
+        }
+        // Without a default in the first place, the second default is the one that counts.
+        let message = match &first.value {
+            Some(_) => format!("`{name}` is declared already, and this default never counts"),
+            None => format!("`{name}` is declared already"),
+        };
+        let finding = Diagnostic::new(&RULE.kind, parameter.name.span(), message)
+            .note(first.name.span(), "first declared here");
+        let span = facts.removal(parameter.element.span());
+        out.push(match first.value {
+            Some(_) => finding.fix(Fix::safe("Remove the second declaration", span, "")),
+            None => finding,
+        });
+    }
+}

@@ -1,0 +1,56 @@
+//! Keys that stand twice.
+
+use crate::diag::Edit;
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use std::collections::BTreeMap;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "duplicate-property-key",
+        group: Group::Parameters,
+        summary: "a key stands twice in a properties file, and the last one counts",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/duplicate-property-key.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (source, entries) in facts.property_files() {
+        let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+        for (index, entry) in entries.iter().enumerate() {
+            last.insert(&entry.name, index);
+        }
+        for (index, entry) in entries.iter().enumerate() {
+            let counts = last[entry.name.as_str()];
+            if counts == index {
+                continue;
+            }
+            let message =
+                format!("`{}` is set again below, and this value never counts", entry.name);
+            let finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
+                .note_in(source.path.clone(), entries[counts].name_span, "this one counts")
+                .in_file(source.path.clone());
+            let line = Span::new(
+                entry.span.start as usize,
+                line_end(&source.text, entry.span.end as usize),
+            );
+            let edit = Edit { file: Some(source.path.clone()), span: line, text: String::new() };
+            let title = "Remove the value that never counts".to_owned();
+            out.push(finding.fix(Fix { title, safety: Safety::Safe, edits: vec![edit] }));
+        }
+    }
+}
+
+/// Behind the line end that follows.
+fn line_end(text: &str, from: usize) -> usize {
+    let rest = &text[from..];
+    let ends =
+        if rest.starts_with("\r\n") { 2 } else { usize::from(rest.starts_with(['\n', '\r'])) };
+    from + ends
+}

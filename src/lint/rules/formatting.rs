@@ -1,0 +1,41 @@
+//! Files in a layout of their own.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use crate::syntax::format::format;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "formatting",
+        group: Group::Style,
+        summary: "the file is not in the layout of `ankus fmt`",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/formatting.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let text = facts.tree.text();
+    let limit = facts.settings.server.definition_limit.unwrap_or(100_000) as usize;
+    let Ok(formatted) = format(text, limit) else { return };
+    let Some((at, _)) = text
+        .char_indices()
+        .zip(formatted.chars().map(Some).chain(std::iter::repeat(None)))
+        .find(|((_, one), other)| Some(*one) != *other)
+        .map(|((at, one), _)| (at, one))
+    else {
+        return;
+    };
+    let message = "from here on, `ankus fmt` would lay the file out otherwise";
+    let whole = Span::new(0, text.len());
+    out.push(Diagnostic::new(&RULE.kind, Span::at(at), message).fix(Fix::safe(
+        "Lay the file out",
+        whole,
+        formatted,
+    )));
+}

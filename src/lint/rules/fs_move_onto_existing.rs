@@ -1,0 +1,45 @@
+//! Moves into instead of onto.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::operations;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "fs-move-onto-existing",
+        group: Group::Actions,
+        summary: "something is moved to a folder that exists by then",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/fs-move-onto-existing.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
+        let mut made: Vec<(String, crate::source::Span)> = Vec::new();
+        for (command, attribute) in operations(action) {
+            let value = attribute.value();
+            let path = value.text.trim().trim_end_matches('/').to_owned();
+            match command {
+                "mkdir" => made.push((path, attribute.value_span())),
+                "delete" => made.retain(|(known, _)| *known != path),
+                "target" if !value.text.trim().ends_with('/') => {
+                    let Some((_, at)) = made.iter().find(|(known, _)| *known == path) else {
+                        continue;
+                    };
+                    let message = "the folder exists by now, so the source becomes a part of it";
+                    out.push(
+                        Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                            .note(*at, "made here")
+                            .help("make only the parent folder, or write the target with a `/` at its end if that is meant"),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+}

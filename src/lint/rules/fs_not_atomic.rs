@@ -1,0 +1,34 @@
+//! Several operations in one action.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::operations;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "fs-not-atomic",
+        group: Group::Actions,
+        summary: "several file operations in one action, of which a failure leaves some undone",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/fs-not-atomic.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
+        let moves = operations(action).iter().filter(|(command, _)| *command == "source").count();
+        let all = operations(action).iter().filter(|(command, _)| *command != "target").count();
+        if moves > 0 && all > 1 {
+            let message =
+                format!("{all} operations, and no way to go on behind the one that fails");
+            out.push(
+                Diagnostic::new(&RULE.kind, action.body.name_span(), message)
+                    .help("give a move an action of its own, so that a rerun can begin with it"),
+            );
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Paths without a root.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::{default_name_node, is_open, operations};
+use crate::lint::paths;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "fs-path-relative",
+        group: Group::Actions,
+        summary: "a file operation on a path that does not begin with `/`",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &["FS011"],
+        fix: None,
+        page: include_str!("../../../docs/rules/fs-path-relative.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
+        let name_node = action.body.child("name-node").is_some() || default_name_node(facts);
+        for (command, attribute) in operations(action) {
+            let value = attribute.value();
+            let word = value.text.trim();
+            let relative =
+                !word.is_empty() && !word.starts_with('/') && paths::scheme(word).is_none();
+            // The target of a move is used as it is written.
+            if !relative
+                || !name_node
+                || command == "target"
+                || word.starts_with("${")
+                || is_open(word)
+            {
+                continue;
+            }
+            let message =
+                format!("`{word}` does not begin with `/`, and nothing says where it lies");
+            out.push(
+                Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                    .help("write the whole path: an fs action has no working folder"),
+            );
+        }
+    }
+}

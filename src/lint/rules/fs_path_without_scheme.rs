@@ -1,0 +1,38 @@
+//! Paths without a file system.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::{default_name_node, operations};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "fs-path-without-scheme",
+        group: Group::Actions,
+        summary: "a file operation that names no file system, in an action without a name node",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &["FS001"],
+        fix: None,
+        page: include_str!("../../../docs/rules/fs-path-without-scheme.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
+        if action.body.child("name-node").is_some() || default_name_node(facts) {
+            continue;
+        }
+        for (command, attribute) in operations(action) {
+            let value = attribute.value();
+            let word = value.text.trim();
+            if command == "target" || !word.starts_with('/') {
+                continue;
+            }
+            let message = format!("nothing says on which file system `{word}` lies");
+            out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
+                "begin it with `${nameNode}`, or give the action a `name-node` (from version 0.4)",
+            ));
+        }
+    }
+}

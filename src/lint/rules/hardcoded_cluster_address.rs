@@ -1,0 +1,63 @@
+//! Addresses of other services in definitions.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::{block, is_open};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use crate::syntax::xml::Decoded;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "hardcoded-cluster-address",
+        group: Group::Security,
+        summary: "the address of a service of the cluster is written into the definition",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/hardcoded-cluster-address.md"),
+    },
+    check,
+};
+
+/// Properties that hold the address of a service.
+const PROPERTIES: [&str; 6] = [
+    "hive.metastore.uris",
+    "hcat.metastore.uri",
+    "yarn.resourcemanager.address",
+    "mapred.job.tracker",
+    "hbase.zookeeper.quorum",
+    "hive.zookeeper.quorum",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(root) = facts.tree.root() else { return };
+    let mut seen: Vec<(String, Span)> = Vec::new();
+    let mut note = |text: &Decoded<'_>| {
+        let word = text.text.trim();
+        // Words without a port are names of a logical service.
+        let addressed =
+            word.contains(':') && !is_open(word) && !word.contains(['@', '#', '%', '{']);
+        if addressed && !seen.iter().any(|(known, _)| known == word) {
+            seen.push((word.to_owned(), text.span()));
+        }
+    };
+    for element in root.descendants() {
+        match element.name() {
+            "job-tracker" | "resource-manager" | "jdbc-url" => note(&element.text().trimmed()),
+            "configuration" => {
+                for property in block(element) {
+                    let named = PROPERTIES.contains(&property.name.text.as_ref());
+                    if let Some(value) = property.value.filter(|_| named) {
+                        note(&value.trimmed());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    for (word, span) in seen {
+        let message = format!("the address `{word}` is part of the definition");
+        out.push(Diagnostic::new(&RULE.kind, span, message).help("make it a parameter"));
+    }
+}

@@ -1,0 +1,50 @@
+//! Addresses of name nodes in definitions.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::texts;
+use crate::lint::paths::literal_authorities;
+use crate::lint::{Facts, Rule};
+use std::collections::BTreeMap;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "hardcoded-name-node",
+        group: Group::Security,
+        summary: "the address of a name node is written into the definition",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/hardcoded-name-node.md"),
+    },
+    check,
+};
+
+/// Elements whose text is for people.
+const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut seen: BTreeMap<String, Vec<crate::source::Span>> = BTreeMap::new();
+    for (element, text) in texts(facts.tree) {
+        if WORDS.contains(&element.name()) {
+            continue;
+        }
+        for (range, authority) in
+            literal_authorities(&text.text, &["hdfs", "webhdfs", "hftp", "viewfs"])
+        {
+            seen.entry(authority.to_owned()).or_default().push(text.source(range));
+        }
+    }
+    for (authority, spans) in seen {
+        let message = match spans.len() {
+            1 => format!("the address of the name node `{authority}` is part of the definition"),
+            n => format!(
+                "the address of the name node `{authority}` is part of the definition, {n} times"
+            ),
+        };
+        out.push(
+            Diagnostic::new(&RULE.kind, spans[0], message)
+                .help("make it a parameter, such as `${nameNode}`"),
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! What depends on Hadoop's file system.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::texts;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "hdfs-only",
+        group: Group::Migration,
+        summary: "something that only Hadoop's file system has",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/hdfs-only.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let help = "the target needs a connection to that file system, or another place for the data";
+    if let Some(action) = facts.actions.iter().find(|action| action.kind() == "fs") {
+        let message = "file operations need Hadoop's file system";
+        out.push(Diagnostic::new(&RULE.kind, action.body.name_span(), message).help(help));
+    }
+    for (_, text) in texts(facts.tree) {
+        for function in ["fs:exists", "fs:isDir", "fs:fileSize", "fs:dirSize", "fs:blockSize"] {
+            if let Some(at) = text.text.find(&format!("{function}(")) {
+                let span = text.source(at..at + function.len());
+                let message = format!("`{function}` asks Hadoop's file system");
+                out.push(Diagnostic::new(&RULE.kind, span, message).help(help));
+            }
+        }
+    }
+    let root = facts.tree.root();
+    for element in root.into_iter().flat_map(|root| root.descendants()) {
+        if element.name() == "done-flag" {
+            let message = "done flags are files of Hadoop's file system";
+            out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).help(help));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! URLs that HiveServer2 does not have.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "hive2-jdbc-url",
+        group: Group::Actions,
+        summary: "the URL of a hive2 action is not one of HiveServer2",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/hive2-jdbc-url.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "hive2") {
+        let Some(text) = action.text("jdbc-url") else { continue };
+        let word = text.text.as_ref();
+        if word.starts_with("${") || word.starts_with("jdbc:hive2:") {
+            continue;
+        }
+        let message = if word.is_empty() {
+            "the action has no URL to connect to".to_owned()
+        } else {
+            format!("`{word}` is no `jdbc:hive2:` URL")
+        };
+        out.push(
+            Diagnostic::new(&RULE.kind, text.span(), message)
+                .help("write `jdbc:hive2://host:10000/database`"),
+        );
+    }
+}

@@ -1,0 +1,46 @@
+//! The old name of the resource manager.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "job-tracker-element",
+        group: Group::Migration,
+        summary: "`job-tracker`, where `resource-manager` is the name of today",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/job-tracker-element.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(root) = facts.workflow() else { return };
+    for element in root.descendants().filter(|element| element.name() == "job-tracker") {
+        // In older schemas the element has no other name.
+        if !element.namespace().ends_with(":1.0") {
+            continue;
+        }
+        let message = "there are no job trackers any more: `resource-manager` is the same";
+        let mut fix = Fix::safe(
+            "Rename to `resource-manager`",
+            element.name_span(),
+            renamed(element.qualified_name()),
+        );
+        let end = element.end_tag();
+        if end.start < end.end {
+            let start = end.start as usize + "</".len();
+            let span = Span::new(start, start + element.qualified_name().len());
+            fix = fix.and(span, renamed(element.qualified_name()));
+        }
+        out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).fix(fix));
+    }
+}
+
+fn renamed(name: &str) -> String {
+    name.replace("job-tracker", "resource-manager")
+}

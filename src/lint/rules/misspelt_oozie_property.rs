@@ -1,0 +1,65 @@
+//! Names that are almost right.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::{block, job_properties};
+use crate::lint::known::OOZIE_PROPERTIES;
+use crate::lint::known::is_oozie_property;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "misspelt-oozie-property",
+        group: Group::Parameters,
+        summary: "a property whose name is almost one that the server knows",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/misspelt-oozie-property.md"),
+    },
+    check,
+};
+
+fn nearest(name: &str) -> Option<&'static str> {
+    if !name.starts_with("oozie.") && !name.starts_with("ozie.") && !name.starts_with("oozi.") {
+        return None;
+    }
+    if is_oozie_property(name) {
+        return None;
+    }
+    // Only a slip of a letter or two: names that a site adds are longer away.
+    OOZIE_PROPERTIES
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(name, known), *known))
+        .filter(|(distance, _)| *distance <= 2)
+        .min()
+        .map(|(_, known)| known)
+}
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let report = |name: &str, span| {
+        let near = nearest(name)?;
+        let finding = Diagnostic::new(&RULE.kind, span, format!("the server knows no `{name}`"));
+        Some((finding.help(format!("did you mean `{near}`?")), near))
+    };
+    for property in job_properties(facts).into_iter().filter(|property| property.file.is_some()) {
+        if let Some((finding, near)) = report(&property.name, property.name_span) {
+            let title = format!("Rename to `{near}`");
+            let edit = crate::diag::Edit {
+                file: property.file.clone(),
+                span: property.name_span,
+                text: near.to_owned(),
+            };
+            let fix = Fix { title, safety: Safety::Guess, edits: vec![edit] };
+            out.push(property.place(finding).fix(fix));
+        }
+    }
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            if let Some((finding, near)) = report(&property.name.text, property.name.span()) {
+                let fix = Fix::guess(format!("Rename to `{near}`"), property.name.span(), near);
+                out.push(finding.fix(fix));
+            }
+        }
+    }
+}

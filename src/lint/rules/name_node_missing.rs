@@ -1,0 +1,38 @@
+//! Actions without a name node.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::default_name_node;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "name-node-missing",
+        group: Group::Actions,
+        summary: "an action needs a name node, and neither it nor `global` has one",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &["E0701"],
+        fix: None,
+        page: include_str!("../../../docs/rules/name-node-missing.md"),
+    },
+    check,
+};
+
+/// Types that cannot start without one.
+const KINDS: [&str; 10] =
+    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if default_name_node(facts) {
+        return;
+    }
+    for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
+        if action.text("name-node").is_none() {
+            let message = format!("this `{}` action has no `name-node`", action.kind());
+            out.push(
+                Diagnostic::new(&RULE.kind, action.body.name_span(), message)
+                    .help("add one here, or in a `global` section for all actions"),
+            );
+        }
+    }
+}

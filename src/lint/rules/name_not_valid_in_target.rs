@@ -1,0 +1,54 @@
+//! Names that the target does not take.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::is_open;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "name-not-valid-in-target",
+        group: Group::Migration,
+        summary: "the name of the application is none for the target",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/name-not-valid-in-target.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(root) = facts.tree.root() else { return };
+    let Some(attribute) = root.attribute("name") else { return };
+    let name = attribute.value().text;
+    let target = facts.settings.migration.as_deref().unwrap_or_default();
+    let (valid, rule): (bool, &str) = match target {
+        "argo" => (
+            name.len() <= 63
+                && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'),
+            "at most 63 small letters, digits and hyphens",
+        ),
+        "stepfunctions" => (
+            name.len() <= 80
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b)),
+            "at most 80 letters, digits, hyphens and underscores",
+        ),
+        _ => (
+            name.len() <= 250
+                && name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b)),
+            "at most 250 letters, digits, hyphens, underscores and dots",
+        ),
+    };
+    if valid || name.is_empty() {
+        return;
+    }
+    let message = match is_open(&name) {
+        true => format!("`{name}` is another name in every run, and {target} wants one for all"),
+        false => format!("`{name}` is no name in {target}"),
+    };
+    out.push(
+        Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+            .help(format!("{target} takes {rule}")),
+    );
+}

@@ -1,0 +1,57 @@
+//! Outputs that nobody deletes.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::operations;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "output-not-prepared",
+        group: Group::Actions,
+        summary: "the output of an earlier run is still there when the action runs again",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/output-not-prepared.md"),
+    },
+    check,
+};
+
+const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let deleted: Vec<String> = facts
+        .actions
+        .iter()
+        .flat_map(operations)
+        .filter(|(command, _)| matches!(*command, "delete" | "source"))
+        .map(|(_, attribute)| strip(&attribute.value().text).to_owned())
+        .collect();
+    for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
+        for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
+            let path = strip(&output.text);
+            let under = |known: &String| {
+                path.strip_prefix(known.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            // A path with something of the run in it is another one every time.
+            let unique =
+                ["wf:id", "timestamp", "nominal", "wf:run"].iter().any(|part| path.contains(part));
+            if unique || path.is_empty() || deleted.iter().any(under) {
+                continue;
+            }
+            let message = "a rerun finds the output of the run before, and fails";
+            out.push(
+                Diagnostic::new(&RULE.kind, output.span(), message)
+                    .help("delete it first, in the action's `prepare`"),
+            );
+        }
+    }
+}
+
+/// The path without what stands for its file system.
+fn strip(path: &str) -> &str {
+    let path = path.trim();
+    crate::lint::paths::absolute(path).unwrap_or(path).trim_end_matches('/')
+}

@@ -1,0 +1,62 @@
+//! Actions that delete their own input.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "prepare-deletes-input",
+        group: Group::Actions,
+        summary: "`prepare` deletes what the action is about to read",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/prepare-deletes-input.md"),
+    },
+    check,
+};
+
+const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in &facts.actions {
+        let Some(prepare) = action.body.child("prepare") else { continue };
+        let inputs: Vec<Decoded<'_>> = match action.kind() {
+            "map-reduce" => INPUTS.iter().filter_map(|name| action.property(name)).collect(),
+            "distcp" => {
+                let mut arguments: Vec<_> =
+                    action.texts(&["arg"]).filter(|text| !text.text.starts_with('-')).collect();
+                arguments.pop();
+                arguments
+            }
+            _ => continue,
+        };
+        for delete in prepare.elements().filter(|element| element.name() == "delete") {
+            let Some(attribute) = delete.attribute("path") else { continue };
+            let value = attribute.value();
+            let path = strip(&value.text);
+            let hit = inputs.iter().find(|input| {
+                input.text.split(',').map(strip).any(|input| {
+                    input
+                        .strip_prefix(path)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                })
+            });
+            let Some(input) = hit.filter(|_| !path.is_empty()) else { continue };
+            let message = "this deletes the input of the action before it runs";
+            out.push(
+                Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                    .note(input.span(), "the input is named here")
+                    .help("delete the output instead"),
+            );
+        }
+    }
+}
+
+/// The path without what stands for its file system.
+fn strip(path: &str) -> &str {
+    let path = path.trim();
+    crate::lint::paths::absolute(path).unwrap_or(path).trim_end_matches('/')
+}

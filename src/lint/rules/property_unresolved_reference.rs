@@ -1,0 +1,58 @@
+//! References of properties that lead nowhere.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::is_given;
+use crate::lint::facts::is_submitted;
+use crate::lint::{Facts, Rule};
+use crate::settings::nearest;
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "property-unresolved-reference",
+        group: Group::Parameters,
+        summary: "a job property refers to one that nothing defines, or to itself",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/property-unresolved-reference.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if !is_submitted(facts) {
+        return;
+    }
+    for (source, entries) in facts.property_files() {
+        for entry in &entries {
+            let raw = source.slice(entry.value_span);
+            for (at, _) in raw.match_indices("${") {
+                let Some(end) = raw[at..].find('}') else { continue };
+                let name = &raw[at + 2..at + end];
+                // Only such names are references between properties; the rest is left to expressions.
+                if name.is_empty() || name.contains([' ', '$', '(', '\'', ':', '\n', '\\']) {
+                    continue;
+                }
+                let start = entry.value_span.start as usize + at + 2;
+                let span = Span::new(start, start + name.len());
+                let message = if name == entry.name {
+                    format!("`{name}` refers to itself")
+                } else if !is_given(facts, name) && !entries.iter().any(|other| other.name == name)
+                {
+                    format!("nothing defines `{name}`, so the text stays as it is")
+                } else {
+                    continue;
+                };
+                let finding =
+                    Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone());
+                let names = entries.iter().map(|other| other.name.as_str());
+                out.push(match nearest(name, names.filter(|other| *other != entry.name)) {
+                    Some(near) => finding.help(format!("did you mean `{near}`?")),
+                    None => finding,
+                });
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Retries that are not what they say.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::is_open;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "retry-out-of-range",
+        group: Group::Actions,
+        summary: "retries that the server cuts down, ignores or cannot read",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &["E0820", "E0700"],
+        fix: None,
+        page: include_str!("../../../docs/rules/retry-out-of-range.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let limit = facts.settings.server.retry_max.unwrap_or(3);
+    for action in &facts.actions {
+        let maximum = action.element.attribute("retry-max");
+        for name in ["retry-max", "retry-interval"] {
+            let Some(attribute) = action.element.attribute(name) else { continue };
+            let value = attribute.value();
+            if is_open(&value.text) {
+                continue;
+            }
+            let (message, help) = match value.text.parse::<i64>() {
+                Err(_) => (
+                    "this is no number, and the job fails when it comes here (E0700)".to_owned(),
+                    "write a whole number",
+                ),
+                Ok(number) if number < 0 => {
+                    ("a negative number means 0".to_owned(), "write 0, or leave it out")
+                }
+                Ok(number) if name == "retry-max" && number > limit as i64 => (
+                    format!("the server allows {limit} retries"),
+                    "lower it; if your server allows more, set `retry-max` in `[server]` of `ankus.toml`",
+                ),
+                Ok(_) if name == "retry-interval" && maximum.is_none() => (
+                    "the interval says nothing without `retry-max`".to_owned(),
+                    "add `retry-max`; the default of a server is no retry",
+                ),
+                Ok(_) => continue,
+            };
+            out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(help));
+        }
+    }
+}

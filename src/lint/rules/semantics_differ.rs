@@ -1,0 +1,47 @@
+//! The same shape with another meaning.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::Language;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "semantics-differ",
+        group: Group::Migration,
+        summary: "a construct that the target has, and understands otherwise",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/semantics-differ.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in &facts.actions {
+        if let Some(attribute) = action.element.attribute("retry-max") {
+            let message = "only some errors are retried here, and every failure elsewhere";
+            out.push(Diagnostic::new(&RULE.kind, attribute.name_span(), message));
+        }
+    }
+    if facts.language != Language::Coordinator {
+        return;
+    }
+    let Some(root) = facts.tree.root() else { return };
+    if let Some(zone) = root.attribute("timezone").filter(|zone| zone.value().text != "UTC") {
+        let message = "the frequency follows this zone, and other engines move the start as well";
+        out.push(Diagnostic::new(&RULE.kind, zone.value_span(), message));
+    }
+    let controls = root.child("controls");
+    for element in controls.into_iter().flat_map(|controls| controls.elements()) {
+        let message = match element.name() {
+            "timeout" => {
+                "this is how long inputs are waited for, and elsewhere how long a task may run"
+            }
+            "throttle" => "this bounds runs that wait, and elsewhere runs that work",
+            _ => continue,
+        };
+        out.push(Diagnostic::new(&RULE.kind, element.name_span(), message));
+    }
+}

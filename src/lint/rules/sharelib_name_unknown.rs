@@ -1,0 +1,99 @@
+//! Libraries that are almost right.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::{block, is_open, job_properties};
+use crate::lint::{Facts, Rule};
+use crate::settings::nearest;
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "sharelib-name-unknown",
+        group: Group::Parameters,
+        summary: "a library for an action type that does not exist, or a library that is almost another",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/sharelib-name-unknown.md"),
+    },
+    check,
+};
+
+const KEY: &str = "oozie.action.sharelib.for.";
+
+const TYPES: [&str; 12] = [
+    "map-reduce",
+    "java",
+    "pig",
+    "hive",
+    "hive2",
+    "sqoop",
+    "spark",
+    "distcp",
+    "shell",
+    "git",
+    "mapreduce-streaming",
+    "email",
+];
+
+const LIBRARIES: [&str; 9] = [
+    "pig",
+    "hive",
+    "hive2",
+    "sqoop",
+    "spark",
+    "distcp",
+    "hcatalog",
+    "mapreduce-streaming",
+    "oozie",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut found: Vec<(String, Span, String, Span, Option<String>)> = job_properties(facts)
+        .into_iter()
+        .filter(|property| property.file.is_some())
+        .map(|p| (p.name, p.name_span, p.value, p.value_span, p.file))
+        .collect();
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            let Some(value) = property.value.map(|value| value.trimmed()) else { continue };
+            let (name, span) = (property.name.text.to_string(), property.name.span());
+            found.push((name, span, value.text.to_string(), value.span(), None));
+        }
+    }
+    for (name, name_span, value, value_span, file) in found {
+        let Some(kind) = name.strip_prefix(KEY) else { continue };
+        let kind = kind.strip_suffix(".exclude").unwrap_or(kind);
+        let site = facts.settings.actions.iter().any(|action| action.name == kind);
+        let mut report = |span, message: String, near: Option<&str>| {
+            let finding = Diagnostic::new(&RULE.kind, span, message);
+            let finding = match near {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help(format!("action types are {}", TYPES.join(", "))),
+            };
+            out.push(match &file {
+                Some(file) => finding.in_file(file.clone()),
+                None => finding,
+            });
+        };
+        if !TYPES.contains(&kind) && !site && !is_open(kind) {
+            report(name_span, format!("no action is of the type `{kind}`"), nearest(kind, TYPES));
+        } else if !name.ends_with(".exclude") {
+            for library in value.split(',').map(str::trim) {
+                let swapped = LIBRARIES.iter().find(|known| {
+                    strsim::damerau_levenshtein(known, library) == 1 && library.len() == known.len()
+                });
+                if let Some(near) =
+                    swapped.filter(|_| !LIBRARIES.contains(&library) && !is_open(library))
+                {
+                    report(
+                        value_span,
+                        format!("`{library}` is almost a library of the server"),
+                        Some(near),
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Environment variables that are none.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::is_open;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "shell-env-var-malformed",
+        group: Group::Actions,
+        summary: "an `env-var` that is no `NAME=value`",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &["JA010"],
+        fix: None,
+        page: include_str!("../../../docs/rules/shell-env-var-malformed.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
+        for text in action.texts(&["env-var"]) {
+            let word = text.text.as_ref();
+            let message = match word.split_once('=') {
+                // An expression may bring the name, the sign and the value.
+                None if is_open(word) => continue,
+                None => "this is no `NAME=value`",
+                Some((_, value)) if value.trim_matches('=').is_empty() => {
+                    "the variable has no value"
+                }
+                Some(_) => continue,
+            };
+            out.push(
+                Diagnostic::new(&RULE.kind, text.span(), message)
+                    .help("the server takes `NAME=value` with a value that is not empty"),
+            );
+        }
+    }
+}

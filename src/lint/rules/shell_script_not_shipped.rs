@@ -1,0 +1,67 @@
+//! Scripts that stay at home.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::files::{Presence, name_of};
+use crate::lint::facts::{is_open, links, sibling};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "shell-script-not-shipped",
+        group: Group::Actions,
+        summary: "a script is run that no `file` brings to the machine",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/shell-script-not-shipped.md"),
+    },
+    check,
+};
+
+/// Endings of scripts that are no commands of a machine.
+const SCRIPTS: [&str; 9] = [".sh", ".bash", ".ksh", ".py", ".pl", ".rb", ".r", ".R", ".groovy"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
+        let Some(text) = action.text("exec") else { continue };
+        let program = text.text.as_ref();
+        let script = SCRIPTS.iter().any(|end| program.ends_with(end));
+        if !script || is_open(program) || program.starts_with('/') || program.contains([' ', '\n'])
+        {
+            continue;
+        }
+        let name = name_of(program);
+        let links = links(action);
+        let unknown = |link: &String| is_open(link);
+        let brought = links.iter().any(|link| link == name);
+        // An archive may hold it, under a name nobody sees; files in `lib` come along unasked.
+        let archives = action.each("archive").next().is_some();
+        let lib = facts.beside(&format!("lib/{name}"));
+        let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
+        let renamed = action.texts(&["file"]).any(|file| {
+            let path = file.text.split('#').next().unwrap_or_default();
+            name_of(path) == name
+        });
+        if brought || archives || in_lib || renamed || links.iter().any(unknown) {
+            continue;
+        }
+        let message = format!("no `file` brings `{name}` to the machine where it should run");
+        let finding = Diagnostic::new(&RULE.kind, text.span(), message)
+            .help(format!("add `<file>{program}</file>`"));
+        let there = facts.beside(program).map(|path| facts.files.presence(&path));
+        let last = action
+            .body
+            .elements()
+            .filter(|e| matches!(e.name(), "exec" | "argument" | "env-var" | "file"))
+            .last();
+        out.push(match (there, last) {
+            (Some(Presence::Present), Some(last)) => {
+                let at = last.span().end as usize;
+                let text = sibling(facts, last, &format!("<file>{program}</file>"));
+                finding.fix(Fix::safe("Ship the script", crate::source::Span::at(at), text))
+            }
+            _ => finding,
+        });
+    }
+}

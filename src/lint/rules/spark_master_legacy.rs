@@ -1,0 +1,45 @@
+//! Masters of old versions of Spark.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::sibling;
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "spark-master-legacy",
+        group: Group::Actions,
+        summary: "a master that newer versions of Spark do not know",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/spark-master-legacy.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+        let Some(element) = action.each("master").next() else { continue };
+        let text = element.text().trimmed();
+        let mode = match text.text.as_ref() {
+            "yarn-cluster" => "cluster",
+            "yarn-client" => "client",
+            _ => continue,
+        };
+        let message = format!("Spark 2 has `yarn` with the mode `{mode}` for this");
+        let finding = Diagnostic::new(&RULE.kind, text.span(), message);
+        out.push(match action.text("mode") {
+            None => {
+                let added = sibling(facts, element, &format!("<mode>{mode}</mode>"));
+                let at = Span::at(element.span().end as usize);
+                finding.fix(Fix::safe("Write master and mode", text.span(), "yarn").and(at, added))
+            }
+            Some(known) if known.text == mode => {
+                finding.fix(Fix::safe("Write `yarn`", text.span(), "yarn"))
+            }
+            Some(known) => finding.note(known.span(), "and the mode says otherwise"),
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Queries that cannot be divided.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "sqoop-query-without-conditions",
+        group: Group::Actions,
+        summary: "a query that sqoop cannot divide among its mappers",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/sqoop-query-without-conditions.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
+        let arguments: Vec<Decoded<'_>> = action.texts(&["arg"]).collect();
+        let Some(at) =
+            arguments.iter().position(|text| matches!(text.text.as_ref(), "--query" | "-e"))
+        else {
+            continue;
+        };
+        let Some(query) = arguments.get(at + 1) else { continue };
+        // What a property holds is not known.
+        if query.text.trim_start().starts_with("${") {
+            continue;
+        }
+        if !query.text.contains("$CONDITIONS") {
+            let message = "the query does not use `$CONDITIONS`, and sqoop refuses it";
+            out.push(
+                Diagnostic::new(&RULE.kind, query.span(), message)
+                    .help("add `where $CONDITIONS`, or `and $CONDITIONS` to the conditions it has"),
+            );
+            continue;
+        }
+        let has = |names: &[&str]| arguments.iter().any(|text| names.contains(&text.text.as_ref()));
+        let open = arguments.iter().any(|text| text.text.starts_with("${"));
+        if !open && !has(&["--split-by", "-m", "--num-mappers", "--autoreset-to-one-mapper"]) {
+            let message = "nothing says how to divide the query among mappers";
+            out.push(
+                Diagnostic::new(&RULE.kind, query.span(), message)
+                    .help("add `--split-by` with a column, or `-m` with `1`"),
+            );
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Parameters that a sub-workflow is not given.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::{block, child_workflow, sibling};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use crate::syntax::properties;
+use crate::syntax::xml::Tree;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "subworkflow-parameters-missing",
+        group: Group::Actions,
+        summary: "a sub-workflow asks for a parameter that this workflow does not pass on",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &["E0738"],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/subworkflow-parameters-missing.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
+        if action.each("propagate-configuration").next().is_some() {
+            continue;
+        }
+        let Some(element) = action.each("app-path").next() else { continue };
+        let path = element.text().trimmed();
+        let Some(child) = child_workflow(facts, &path.text) else { continue };
+        let (tree, _) = Tree::parse_tolerantly(&child.text);
+        let Some(section) = tree.root().and_then(|root| root.child("parameters")) else { continue };
+        let folder = crate::files::folder_of(&child.path);
+        let defaults = crate::files::join(folder, "config-default.xml")
+            .and_then(|path| facts.files.text(&path))
+            .and_then(|source| properties::parse_configuration(&source.text).ok())
+            .unwrap_or_default();
+        let given = action.configuration();
+        for parameter in block(section) {
+            let name = parameter.name.text.as_ref();
+            let known = parameter.value.is_some()
+                || given.iter().any(|property| property.name.text == name)
+                || defaults.entries.iter().any(|entry| entry.name == name)
+                || name.starts_with("oozie.");
+            if known || name.is_empty() {
+                continue;
+            }
+            let message = format!("the sub-workflow needs `{name}`, and is not given it");
+            let at = Span::at(element.span().end as usize);
+            let added = sibling(facts, element, "<propagate-configuration/>");
+            out.push(
+                Diagnostic::new(&RULE.kind, path.span(), message)
+                    .note_in(
+                        child.path.clone(),
+                        parameter.name.span(),
+                        "declared here, without a default",
+                    )
+                    .help("pass it in the action's `configuration`, or pass everything on")
+                    .fix(Fix::guess("Pass everything on", at, added)),
+            );
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Libraries that are not switched on.
+
+use crate::diag::Edit;
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::files::Presence;
+use crate::lint::facts::{is_configured, is_submitted};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "system-libpath-off",
+        group: Group::Parameters,
+        summary: "an action needs the server's library, and the job does not switch it on",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &["EJ001"],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/system-libpath-off.md"),
+    },
+    check,
+};
+
+const SWITCH: &str = "oozie.use.system.libpath";
+
+/// Types whose main program lies in the server's library.
+const KINDS: [&str; 6] = ["pig", "hive", "hive2", "sqoop", "spark", "distcp"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // Whoever starts it otherwise may set the switch.
+    if !is_submitted(facts) || facts.submission.get("oozie.libpath").is_some() {
+        return;
+    }
+    let lib = facts.beside("lib");
+    if lib.is_none_or(|lib| facts.files.presence(&lib) != Presence::Absent) {
+        return;
+    }
+    let needs = |action: &&crate::lint::Action<'_>| {
+        let streaming = action.kind() == "map-reduce" && action.body.child("streaming").is_some();
+        let own_jars = ["file", "archive"].iter().any(|name| {
+            action.body.child(name).is_some_and(|file| file.text().text.contains(".jar"))
+        });
+        (action.is(&KINDS) || streaming) && !own_jars && !is_configured(facts, action, &[SWITCH])
+    };
+    let Some(action) = facts.actions.iter().find(needs) else { return };
+    let message = format!(
+        "a `{}` action needs the server's library, and `{SWITCH}` is not set",
+        action.kind()
+    );
+    let mut finding = Diagnostic::new(&RULE.kind, action.body.name_span(), message)
+        .help(format!("set `{SWITCH}=true` in the properties of the job"));
+    if let Some((source, _)) = facts.property_files().last() {
+        let end = source.text.len();
+        let before = if source.text.is_empty() || source.text.ends_with('\n') { "" } else { "\n" };
+        let edit = Edit {
+            file: Some(source.path.clone()),
+            span: Span::at(end),
+            text: format!("{before}{SWITCH}=true\n"),
+        };
+        let title = format!("Set `{SWITCH}`");
+        finding = finding.fix(Fix { title, safety: Safety::Safe, edits: vec![edit] });
+    }
+    out.push(finding);
+}

@@ -1,0 +1,53 @@
+//! Placeholders that were left over.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::texts;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "template-residue",
+        group: Group::Migration,
+        summary: "a placeholder that a generator should have replaced",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/template-residue.md"),
+    },
+    check,
+};
+
+/// What begins and ends a placeholder of common generators.
+const MARKS: [(&str, &str); 4] = [("{{", "}}"), ("<%", "%>"), ("#", "#"), ("@", "@")];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (_, text) in texts(facts.tree) {
+        for (open, close) in MARKS {
+            let Some(start) = text.text.find(open) else { continue };
+            let rest = &text.text[start + open.len()..];
+            let Some(end) = rest.find(close) else { continue };
+            let name = rest[..end].trim();
+            let capital =
+                |b: u8| b.is_ascii_uppercase() || b.is_ascii_digit() || b"_.-".contains(&b);
+            let named = match open {
+                // One sign alone is common in texts, so only what looks like a name counts.
+                "#" | "@" => name.len() > 2 && name.bytes().all(capital),
+                _ => !name.is_empty() && !name.contains('\n'),
+            };
+            if !named {
+                continue;
+            }
+            let whole = start..start + open.len() + end + close.len();
+            let message = format!(
+                "`{}` looks like a placeholder that nobody replaced",
+                &text.text[whole.clone()]
+            );
+            out.push(
+                Diagnostic::new(&RULE.kind, text.source(whole), message)
+                    .help("check what the generator has written, and not its template"),
+            );
+            break;
+        }
+    }
+}

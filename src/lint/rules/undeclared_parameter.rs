@@ -1,0 +1,42 @@
+//! Variables that are not declared.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::reads::How;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "undeclared-parameter",
+        group: Group::Parameters,
+        summary: "a variable that is read and not declared in `parameters`",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/undeclared-parameter.md"),
+    },
+    check,
+};
+
+/// Names that every application reads and nobody declares.
+const COMMON: [&str; 4] = ["nameNode", "jobTracker", "resourceManager", "queueName"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some((_, parameters)) = facts.parameters() else { return };
+    let mut seen: Vec<&str> = Vec::new();
+    for read in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = read.name.as_str();
+        let declared = parameters.iter().any(|parameter| parameter.name.text == name);
+        let constant = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        if declared || constant || COMMON.contains(&name) || seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let message = format!("`{name}` is read and not declared");
+        out.push(
+            Diagnostic::new(&RULE.kind, read.span, message).help(
+                "declare it in `parameters`: the server then asks for it before anything runs",
+            ),
+        );
+    }
+}

@@ -1,0 +1,61 @@
+//! Parameters that nobody reads.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::reads::{How, of_plain};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "unused-parameter",
+        group: Group::Parameters,
+        summary: "a formal parameter that the definition never reads",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/unused-parameter.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some((section, parameters)) = facts.parameters() else { return };
+    // A name that is computed can be any, and a child that gets everything can read it.
+    let hidden = facts.reads.iter().any(|read| read.how == How::Function && read.name.is_empty())
+        || facts
+            .actions
+            .iter()
+            .any(|action| action.each("propagate-configuration").next().is_some())
+        || facts.language != crate::lint::Language::Workflow;
+    if hidden {
+        return;
+    }
+    let in_defaults: Vec<_> = facts
+        .config_default()
+        .map(|source| of_plain(&source.text, 0))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|read| read.name)
+        .collect();
+    for parameter in &parameters {
+        let name = parameter.name.text.as_ref();
+        let read = facts.reads.iter().any(|read| {
+            read.name == name || (read.how == How::Dotted && name.starts_with(&read.name))
+        });
+        // The server itself reads names with dots: `oozie.…`, `mapreduce.…`.
+        if read
+            || name.is_empty()
+            || name.contains('.')
+            || in_defaults.iter().any(|known| known == name)
+        {
+            continue;
+        }
+        let message = format!("nothing in this workflow reads `{name}`");
+        let element = if parameters.len() == 1 { section } else { parameter.element };
+        out.push(
+            Diagnostic::new(&RULE.kind, parameter.name.span(), message)
+                .help("remove it, so that nobody has to supply it")
+                .fix(Fix::guess(format!("Remove `{name}`"), facts.removal(element.span()), "")),
+        );
+    }
+}

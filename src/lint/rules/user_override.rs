@@ -1,0 +1,50 @@
+//! Attempts to be somebody else.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::block;
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Decoded;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "user-override",
+        group: Group::Security,
+        summary: "an action tries to act as somebody else",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/user-override.md"),
+    },
+    check,
+};
+
+/// Variables that Hadoop's clients take an identity from.
+const NAMES: [&str; 2] = ["HADOOP_USER_NAME", "HADOOP_PROXY_USER"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut report = |text: &Decoded<'_>| {
+        for name in NAMES {
+            let Some(at) = text.text.find(name) else { continue };
+            if !text.text[at + name.len()..].trim_start().starts_with('=') {
+                continue;
+            }
+            let message = format!("`{name}` makes the action act as another user");
+            out.push(Diagnostic::new(&RULE.kind, text.source(at..at + name.len()), message).help(
+                "submit the job as the user it should run as, or use a proxy user of the server",
+            ));
+        }
+    };
+    for action in &facts.actions {
+        for text in action.texts(&["env-var", "java-opts", "java-opt", "spark-opts"]) {
+            report(&text);
+        }
+    }
+    for configuration in facts.configurations() {
+        for property in block(configuration) {
+            if let Some(value) = &property.value {
+                report(value);
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! What all actions of a workflow say alike, and where it could be said once.
+
+use super::facts::{Action, Facts};
+use crate::diag::{Edit, Fix, Safety};
+use crate::source::Span;
+use crate::syntax::xml::Element;
+
+/// Settings that every action repeats.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// How many actions repeat them.
+    pub(super) actions: usize,
+    /// The first of the repeated elements.
+    pub(super) first: Span,
+    /// Says it once; `None` where some schema does not allow that.
+    pub(super) fix: Option<Fix>,
+}
+
+/// Types with a cluster of their own.
+const KINDS: [&str; 10] =
+    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
+
+/// The name node and resource manager that three actions or more have in common, and no action has otherwise.
+pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
+    let root = facts.workflow()?;
+    let old = ["0.1", "0.2", "0.2.5", "0.3"].contains(&facts.version());
+    if old || facts.global().is_some() {
+        return None;
+    }
+    let actions: Vec<_> = facts.actions.iter().filter(|action| action.is(&KINDS)).collect();
+    let name_nodes = same(&actions, &["name-node"])?;
+    let managers = same(&actions, &["job-tracker", "resource-manager"])?;
+    if actions.len() < 3 {
+        return None;
+    }
+    let first = name_nodes[0].span();
+    // A `global` section speaks for these as well, and gives them something they did not have.
+    let others = facts.actions.iter().any(|action| match action.kind() {
+        "fs" => action.body.child("name-node").is_none(),
+        "sub-workflow" => true,
+        _ => false,
+    });
+    let optional = actions.iter().all(|action| takes_global(action));
+    let new = facts.version() == "1.0";
+    let manager = managers[0];
+    let understood = manager.name() == "job-tracker" || new;
+    let fix = (!others && optional && understood).then(|| {
+        let start = root.child("start").or_else(|| root.elements().next());
+        let place = root.child("credentials").or(start).unwrap_or(root);
+        let line = facts.line_start(place.span());
+        let inner = |element: Element<'_, '_>| format!("{line}    {}", facts.slice(element.span()));
+        let section =
+            format!("<global>{}{}{line}</global>{line}", inner(manager), inner(name_nodes[0]));
+        let removals = managers.iter().chain(&name_nodes).map(|element| Edit {
+            file: None,
+            span: facts.removal(element.span()),
+            text: String::new(),
+        });
+        let insertion =
+            Edit { file: None, span: Span::at(place.span().start as usize), text: section };
+        let mut edits: Vec<Edit> = removals.chain([insertion]).collect();
+        edits.sort_by_key(|edit| edit.span);
+        Fix { title: "Say it once in `global`".to_owned(), safety: Safety::Safe, edits }
+    });
+    Some(Shared { actions: actions.len(), first, fix })
+}
+
+/// The element of one of these names in each action, where all say the same under the same name.
+fn same<'a>(actions: &[&Action<'a>], names: &[&str]) -> Option<Vec<Element<'a, 'a>>> {
+    let elements: Option<Vec<_>> = actions
+        .iter()
+        .map(|action| action.body.elements().find(|element| names.contains(&element.name())))
+        .collect();
+    let elements = elements?;
+    let first = elements.first()?;
+    let text = first.text().trimmed().text;
+    let alike = elements
+        .iter()
+        .all(|element| element.name() == first.name() && element.text().trimmed().text == text);
+    alike.then_some(elements)
+}
+
+/// Whether the schema of an action's body lets it go without a name node and a resource manager.
+fn takes_global(action: &Action<'_>) -> bool {
+    let required: &[&str] = match action.kind() {
+        "java" | "map-reduce" | "pig" => &["0.1", "0.2", "0.2.5", "0.3"],
+        "hive" => &["0.2", "0.3"],
+        "shell" => &["0.1", "0.2"],
+        "sqoop" => &["0.2", "0.3"],
+        "distcp" | "spark" => &["0.1"],
+        "git" => &["1.0"],
+        _ => &[],
+    };
+    !required.contains(&action.version())
+}
