@@ -1,3 +1,4 @@
 //! What a definition can become: a plan, a picture, another engine's language.
 
+pub mod plan;
 pub mod upgrade;

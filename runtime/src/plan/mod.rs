@@ -1,1 +1,357 @@
-//! The plan: all that a run needs, versioned and checksummed.
+//! All that a run needs of a definition: nodes by index, expressions compiled, places kept for messages.
+//!
+//! In: a [`Plan`] made by a compiler. Out: its bytes ([`Plan::to_bytes`]), the same for the same plan, and back
+//! ([`Plan::from_bytes`]), refusing what is damaged, cut short or from a newer version. What stands in a plan is already
+//! what the engine would have after it parsed the definition: shared settings are merged into each action, and the text
+//! of an action is the text that its expressions are evaluated in.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::el::{Dialect, Template};
+
+/// The version of the form that this program writes. A larger one is refused.
+pub const VERSION: u16 = 1;
+/// How every plan begins.
+const MAGIC: &[u8; 8] = b"ANKUSPLN";
+/// Magic, version, length and checksum stand before the content.
+const HEADER: usize = 8 + 2 + 8 + 4;
+/// A plan larger than this is refused before anything is read.
+const LARGEST: usize = 1 << 30;
+
+/// The index of a node in [`Plan::nodes`].
+pub type NodeIndex = u32;
+
+/// A target that no node has: a transition that the server never looks at may lead nowhere.
+pub const NOWHERE: NodeIndex = u32::MAX;
+
+/// A compiled workflow.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Plan {
+    /// The name of the application, evaluated at submission.
+    pub name: Template,
+    /// The namespace of the definition.
+    pub namespace: String,
+    /// The library that evaluates expressions.
+    pub dialect: Dialect,
+    /// Nodes in the order of the definition.
+    pub nodes: Vec<Node>,
+    /// Where a run begins.
+    pub start: NodeIndex,
+    /// Declared parameters: name, and default where there is one.
+    pub parameters: Vec<(String, Option<String>)>,
+    /// The properties of `config-default.xml`.
+    pub defaults: Vec<(String, String)>,
+    /// Shared settings, as children inherit them where a sub-workflow asks for it.
+    pub global: Option<Global>,
+    /// Named credentials: name, type, properties.
+    pub credentials: Vec<Credential>,
+    /// Where the definition was read, for messages.
+    pub path: String,
+    /// Offsets at which the lines of the definition begin, for messages.
+    pub lines: Vec<u32>,
+}
+
+/// Shared settings, and what children of a job that propagates them complete theirs with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Global {
+    /// Name node.
+    pub name_node: Option<String>,
+    /// Element name and text of the resource manager.
+    pub resource_manager: Option<(String, String)>,
+    /// Files of properties.
+    pub job_xml: Vec<String>,
+    /// Properties, the launcher's included.
+    pub configuration: Vec<(String, String)>,
+}
+
+/// A named credential.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Credential {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+    /// Its properties, not evaluated.
+    pub properties: Vec<(String, String)>,
+}
+
+/// A node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Node {
+    /// Its name; `:start:` for the start.
+    pub name: String,
+    /// Where its name stands in the definition.
+    pub span: (u32, u32),
+    /// What it does.
+    pub work: Work,
+}
+
+/// What a node does.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Work {
+    /// Goes on.
+    Start {
+        /// The first node.
+        to: NodeIndex,
+    },
+    /// Ends the job well.
+    End,
+    /// Ends the job as killed.
+    Kill {
+        /// Its message.
+        message: Template,
+    },
+    /// Splits.
+    Fork {
+        /// The first node of each branch.
+        to: Vec<NodeIndex>,
+    },
+    /// Waits for all branches.
+    Join {
+        /// Where it goes then.
+        to: NodeIndex,
+    },
+    /// Chooses.
+    Decision {
+        /// The whole text of `<switch>`.
+        text: Template,
+        /// Where its cases and its default lead.
+        to: Vec<NodeIndex>,
+    },
+    /// Does something outside.
+    Action(Box<Action>),
+}
+
+/// An action.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Action {
+    /// The name of its element.
+    pub kind: String,
+    /// The text of its element up to where a configuration stands, or would stand.
+    pub head: Template,
+    /// Whether a configuration stands there, and its properties: shared ones, the launcher's, its own.
+    pub configuration: Option<Vec<(String, Template)>>,
+    /// The text from there to the end of its element.
+    pub tail: Template,
+    /// Whether properties of `config-default.xml` come before its own.
+    pub takes_defaults: bool,
+    /// Where it goes when it succeeded.
+    pub ok: NodeIndex,
+    /// Where it goes when it failed.
+    pub error: NodeIndex,
+    /// `retry-max`.
+    pub retry_max: Option<Template>,
+    /// `retry-interval`, in minutes.
+    pub retry_interval: Option<Template>,
+    /// `retry-policy`.
+    pub retry_policy: Option<Template>,
+    /// Names of credentials.
+    pub cred: Option<String>,
+}
+
+impl Work {
+    /// The type of its row in the job object.
+    pub fn row_type(&self) -> &str {
+        match self {
+            Work::Start { .. } => ":START:",
+            Work::End => ":END:",
+            Work::Kill { .. } => ":KILL:",
+            Work::Fork { .. } => ":FORK:",
+            Work::Join { .. } => ":JOIN:",
+            Work::Decision { .. } => "switch",
+            Work::Action(action) => &action.kind,
+        }
+    }
+
+    /// Whether it is neither a decision nor an action.
+    pub fn is_control(&self) -> bool {
+        !matches!(self, Work::Decision { .. } | Work::Action(_))
+    }
+
+    /// Every node it may lead to.
+    pub fn targets(&self) -> Vec<NodeIndex> {
+        match self {
+            Work::Start { to } | Work::Join { to } => vec![*to],
+            Work::End | Work::Kill { .. } => Vec::new(),
+            Work::Fork { to } | Work::Decision { to, .. } => to.clone(),
+            Work::Action(action) => vec![action.ok, action.error],
+        }
+    }
+}
+
+/// Why bytes are no plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unreadable {
+    /// They do not begin as a plan does.
+    NotAPlan,
+    /// A newer version wrote them.
+    Newer(u16),
+    /// Some are missing.
+    Truncated,
+    /// They are not the bytes that were written.
+    Damaged,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unreadable::NotAPlan => f.write_str("this is not a plan of ankus"),
+            Unreadable::Newer(found) => write!(
+                f,
+                "this plan has version {found}, written by a newer ankus; this one reads up to {VERSION}"
+            ),
+            Unreadable::Truncated => f.write_str("this plan is cut short; compile it again"),
+            Unreadable::Damaged => {
+                f.write_str("this plan is damaged (its checksum does not agree); compile it again")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl Plan {
+    /// The plan as bytes; the same plan gives the same bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let content =
+            postcard::to_stdvec(self).expect("every part of a plan has a serialized form");
+        let mut bytes = Vec::with_capacity(HEADER + content.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&(content.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&crc32fast::hash(&content).to_le_bytes());
+        bytes.extend_from_slice(&content);
+        bytes
+    }
+
+    /// Reads a plan.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Plan, Unreadable> {
+        if bytes.len() < HEADER {
+            let known = bytes.len().min(MAGIC.len());
+            let begins = known > 0 && bytes[..known] == MAGIC[..known];
+            return Err(if begins { Unreadable::Truncated } else { Unreadable::NotAPlan });
+        }
+        let (header, content) = bytes.split_at(HEADER);
+        if &header[..8] != MAGIC {
+            return Err(Unreadable::NotAPlan);
+        }
+        let version = u16::from_le_bytes([header[8], header[9]]);
+        if version > VERSION {
+            return Err(Unreadable::Newer(version));
+        }
+        let length =
+            u64::from_le_bytes(header[10..18].try_into().expect("eight bytes of the header"));
+        let sum = u32::from_le_bytes(header[18..22].try_into().expect("four bytes of the header"));
+        if (content.len() as u64) < length {
+            return Err(Unreadable::Truncated);
+        }
+        if content.len() as u64 > length
+            || content.len() > LARGEST
+            || crc32fast::hash(content) != sum
+            || version == 0
+        {
+            return Err(Unreadable::Damaged);
+        }
+        let plan: Plan = postcard::from_bytes(content).map_err(|_| Unreadable::Damaged)?;
+        if plan.is_sound() { Ok(plan) } else { Err(Unreadable::Damaged) }
+    }
+
+    /// Whether every index leads to a node, or nowhere.
+    fn is_sound(&self) -> bool {
+        let count = self.nodes.len() as u32;
+        self.start < count
+            && self
+                .nodes
+                .iter()
+                .all(|node| node.work.targets().iter().all(|to| *to < count || *to == NOWHERE))
+    }
+
+    /// A node.
+    pub fn node(&self, index: NodeIndex) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    /// The node of this name.
+    pub fn find(&self, name: &str) -> Option<NodeIndex> {
+        self.nodes.iter().position(|node| node.name == name).map(|index| index as u32)
+    }
+
+    /// Every name with its node.
+    pub fn by_name(&self) -> HashMap<&str, NodeIndex> {
+        let names = self.nodes.iter().enumerate();
+        names.map(|(index, node)| (node.name.as_str(), index as u32)).collect()
+    }
+
+    /// Line and column of an offset in the definition, from 1; columns count bytes.
+    pub fn position(&self, offset: u32) -> (u32, u32) {
+        let line = self.lines.partition_point(|begin| *begin <= offset).max(1);
+        let begin = self.lines.get(line - 1).copied().unwrap_or(0);
+        (line as u32, offset - begin + 1)
+    }
+}
+
+/// The plan for programs to read, with names in place of indices.
+pub fn to_json(plan: &Plan) -> serde_json::Value {
+    use serde_json::{Value, json};
+    let name = |index: &NodeIndex| match plan.nodes.get(*index as usize) {
+        Some(node) => Value::from(node.name.as_str()),
+        None => Value::Null,
+    };
+    let source = |template: &Option<Template>| match template {
+        Some(template) => Value::from(template.source()),
+        None => Value::Null,
+    };
+    let nodes = plan.nodes.iter().map(|node| {
+        let (line, column) = plan.position(node.span.0);
+        let mut object = json!({"name": node.name, "type": node.work.row_type(), "line": line, "column": column});
+        let fields = object.as_object_mut().expect("an object was just made");
+        match &node.work {
+            Work::Start { to } | Work::Join { to } => {
+                fields.insert("to".into(), name(to));
+            }
+            Work::End => {}
+            Work::Kill { message } => {
+                fields.insert("message".into(), message.source().into());
+            }
+            Work::Fork { to } => {
+                fields.insert("paths".into(), to.iter().map(name).collect());
+            }
+            Work::Decision { text, to } => {
+                fields.insert("to".into(), to.iter().map(name).collect());
+                fields.insert("text".into(), text.source().into());
+            }
+            Work::Action(action) => {
+                fields.insert("ok".into(), name(&action.ok));
+                fields.insert("error".into(), name(&action.error));
+                fields.insert("retryMax".into(), source(&action.retry_max));
+                fields.insert("retryInterval".into(), source(&action.retry_interval));
+                fields.insert("retryPolicy".into(), source(&action.retry_policy));
+                fields.insert("cred".into(), action.cred.clone().into());
+                let configuration = action.configuration.as_ref().map(|properties| {
+                    properties
+                        .iter()
+                        .map(|(name, value)| (name.clone(), Value::from(value.source())))
+                        .collect::<serde_json::Map<_, _>>()
+                });
+                fields.insert("configuration".into(), configuration.into());
+                let text = format!("{}{}", action.head.source(), action.tail.source());
+                fields.insert("text".into(), text.into());
+            }
+        }
+        object
+    });
+    json!({
+        "version": 1,
+        "plan": VERSION,
+        "name": plan.name.source(),
+        "namespace": plan.namespace,
+        "path": plan.path,
+        "start": name(&plan.start),
+        "parameters": plan.parameters.iter().map(|(name, default)| json!({"name": name, "default": default})).collect::<Vec<_>>(),
+        "defaults": plan.defaults.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect::<serde_json::Map<_, _>>(),
+        "nodes": nodes.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,389 @@
+//! A workflow as a plan that the runtime executes.
+//!
+//! In: a lowered workflow that the target would accept, with its tree, and what lies beside it. Out: a
+//! [`Plan`]; there is no way to fail: an expression that is broken compiles to one that fails when its turn comes, and
+//! a transition that the server never looks at leads nowhere. Shared settings are merged into each action here, as the
+//! server does it when it parses.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use ankus_runtime::el::{Dialect, Phase, Template};
+use ankus_runtime::plan::{Action, Credential, Global, NOWHERE, Node, NodeIndex, Plan, Work};
+
+use crate::ir::workflow::{Launcher, Property, Shape, Way, Workflow};
+use crate::syntax::xml::{Child, Element, NodeKind, Tree};
+
+/// What a plan depends on beside its definition.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The library that evaluates expressions.
+    pub dialect: Dialect,
+    /// Where the definition was read, for messages.
+    pub path: String,
+    /// The properties of `config-default.xml` beside it.
+    pub defaults: Vec<(String, String)>,
+    /// Types of actions that a site adds and that take configurations as `java` does.
+    pub configured_types: Vec<String>,
+    /// Shared settings of a parent that hands its own down.
+    pub inherited: Option<Global>,
+    /// The name node that the server gives where none is written.
+    pub name_node: Option<String>,
+    /// The resource manager that the server gives where none is written.
+    pub resource_manager: Option<String>,
+}
+
+/// Types whose configuration takes part in merging, and which need a resource manager.
+const JAVA_FAMILY: [&str; 10] =
+    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
+
+/// Compiles a workflow.
+pub fn plan(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan {
+    let global = shared(workflow, options.inherited.as_ref());
+    let mut names: HashMap<&str, NodeIndex> = HashMap::new();
+    for (id, node) in workflow.nodes() {
+        names.entry(&node.name.text).or_insert(id.0);
+    }
+    let compiler = Compiler { tree, workflow, options, global: global.as_ref(), names };
+    let compile = |text: &str, phase| Template::compile(text, phase, options.dialect);
+    let nodes = workflow.nodes().map(|(id, node)| Node {
+        name: node.name.text.to_string(),
+        span: (node.name.span.start, node.name.span.end),
+        work: compiler.work(id),
+    });
+    let property = |property: &Property<'_>| {
+        (property.name.as_str().to_owned(), property.value.as_ref().map(|v| v.as_str().to_owned()))
+    };
+    let lines = std::iter::once(0)
+        .chain(tree.text().match_indices('\n').map(|(at, _)| at as u32 + 1))
+        .collect();
+    Plan {
+        name: compile(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
+        namespace: workflow.namespace.to_string(),
+        dialect: options.dialect,
+        nodes: nodes.collect(),
+        start: workflow.start().map_or(0, |id| id.0),
+        parameters: workflow.parameters.iter().map(property).collect(),
+        defaults: options.defaults.clone(),
+        credentials: workflow
+            .credentials
+            .iter()
+            .map(|credential| Credential {
+                name: credential.name.text.to_string(),
+                kind: credential.kind.as_ref().map_or(String::new(), |k| k.as_str().to_owned()),
+                properties: set_properties(&credential.properties),
+            })
+            .collect(),
+        global,
+        path: options.path.clone(),
+        lines,
+    }
+}
+
+/// Properties with a value, in order.
+fn set_properties(properties: &[Property<'_>]) -> Vec<(String, String)> {
+    let pairs = properties.iter().filter_map(|property| {
+        let value = property.value.as_ref()?.as_str();
+        let name = property.name.as_str().trim();
+        (!value.is_empty() && !name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
+    });
+    pairs.collect()
+}
+
+/// The properties that settings of a launcher stand for.
+fn launcher_properties(launcher: &Launcher<'_>) -> Vec<(String, String)> {
+    let settings = launcher.settings.iter().filter_map(|(name, _, value)| {
+        let property = match &**name {
+            "java-opts" => "javaopts",
+            "view-acl" => "view.acl",
+            "modify-acl" => "modify.acl",
+            name @ ("memory.mb" | "vcores" | "priority" | "env" | "queue" | "sharelib") => name,
+            _ => return None,
+        };
+        let value = value.as_str();
+        (!value.is_empty()).then(|| (format!("oozie.launcher.{property}"), value.to_owned()))
+    });
+    settings.collect()
+}
+
+/// Later properties win, in the place of the first.
+fn overlay(
+    target: &mut Vec<(String, String)>,
+    properties: impl IntoIterator<Item = (String, String)>,
+) {
+    for (name, value) in properties {
+        match target.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = value,
+            None => target.push((name, value)),
+        }
+    }
+}
+
+/// The shared settings of a workflow, completed from what its parent hands down.
+fn shared(workflow: &Workflow<'_>, inherited: Option<&Global>) -> Option<Global> {
+    let Some(own) = &workflow.global else { return inherited.cloned() };
+    let text = |scalar: &Option<crate::ir::Scalar<'_>>| {
+        scalar.as_ref().map(|scalar| scalar.as_str().to_owned()).filter(|text| !text.is_empty())
+    };
+    let tag = if workflow.is_at_least("1.0") { "resource-manager" } else { "job-tracker" };
+    let mut global = Global {
+        name_node: text(&own.name_node),
+        resource_manager: text(&own.resource_manager).map(|manager| (tag.to_owned(), manager)),
+        job_xml: own.job_xml.iter().map(|file| file.as_str().to_owned()).collect(),
+        configuration: inherited.map_or(Vec::new(), |parent| parent.configuration.clone()),
+    };
+    overlay(&mut global.configuration, set_properties(&own.configuration));
+    if let Some(launcher) = &own.launcher {
+        overlay(&mut global.configuration, launcher_properties(launcher));
+    }
+    if let Some(parent) = inherited {
+        global.name_node = global.name_node.or_else(|| parent.name_node.clone());
+        global.resource_manager =
+            global.resource_manager.or_else(|| parent.resource_manager.clone());
+        for file in &parent.job_xml {
+            if !global.job_xml.contains(file) {
+                global.job_xml.push(file.clone());
+            }
+        }
+    }
+    Some(global)
+}
+
+struct Compiler<'c, 'a> {
+    tree: &'c Tree<'a>,
+    workflow: &'c Workflow<'a>,
+    options: &'c Options,
+    global: Option<&'c Global>,
+    names: HashMap<&'c str, NodeIndex>,
+}
+
+impl Compiler<'_, '_> {
+    fn template(&self, text: &str, phase: Phase) -> Template {
+        Template::compile(text, phase, self.options.dialect)
+    }
+
+    fn work(&self, id: crate::ir::workflow::NodeId) -> Work {
+        let node = self.workflow.node(id);
+        let exits = self.workflow.exits(id);
+        let target = |name: &str| self.names.get(name).copied().unwrap_or(NOWHERE);
+        let way = |way: Way| {
+            let exit = exits.iter().find(|exit| exit.way == way);
+            exit.map_or(NOWHERE, |exit| target(&exit.target.text))
+        };
+        let all = || exits.iter().map(|exit| target(&exit.target.text)).collect();
+        match node.shape {
+            Shape::Start => Work::Start { to: way(Way::Start) },
+            Shape::End => Work::End,
+            Shape::Kill => {
+                let message = node.message.as_ref().map_or("", |message| message.as_str());
+                Work::Kill { message: self.template(message, Phase::Workflow) }
+            }
+            Shape::Fork => Work::Fork { to: all() },
+            Shape::Join => Work::Join { to: way(Way::Join) },
+            Shape::Decision => {
+                let mut text = Writer::default();
+                let element = self.tree.element(node.element);
+                if let Some(switch) = element.and_then(|element| element.child("switch")) {
+                    text.element(switch, &Inserts::default());
+                }
+                Work::Decision { text: self.template(&text.out, Phase::Workflow), to: all() }
+            }
+            Shape::Action => {
+                Work::Action(Box::new(self.action(node, way(Way::Ok), way(Way::Error))))
+            }
+        }
+    }
+
+    fn action(
+        &self,
+        node: &crate::ir::workflow::Node<'_>,
+        ok: NodeIndex,
+        error: NodeIndex,
+    ) -> Action {
+        let action = node.action.as_deref();
+        let body = action.and_then(|action| action.body.as_ref());
+        let kind = body.map_or(String::new(), |body| body.kind.to_string());
+        let configured = self.options.configured_types.contains(&kind);
+        let java = configured || JAVA_FAMILY.contains(&kind.as_str());
+        let merges = java || kind == "fs" || kind == "sub-workflow";
+
+        let mut inserts = Inserts::default();
+        let mut properties = Vec::new();
+        if merges {
+            if let Some(global) = self.global {
+                overlay(&mut properties, global.configuration.iter().cloned());
+                inserts.job_xml.clone_from(&global.job_xml);
+            }
+            if let Some(body) = body {
+                if let Some(launcher) = &body.launcher {
+                    overlay(&mut properties, launcher_properties(launcher));
+                }
+                overlay(&mut properties, set_properties(&body.configuration));
+                inserts.job_xml.retain(|file| !body.job_xml.iter().any(|own| own.as_str() == file));
+                if body.name_node.is_none() {
+                    let shared = self.global.and_then(|global| global.name_node.clone());
+                    let given = shared.or_else(|| self.options.name_node.clone());
+                    inserts.elements.extend(given.map(|given| ("name-node".to_owned(), given)));
+                }
+                if body.resource_manager.is_none() && kind != "fs" {
+                    let shared = self.global.and_then(|global| global.resource_manager.clone());
+                    let given = shared.or_else(|| {
+                        let manager = self.options.resource_manager.clone()?;
+                        Some(("resource-manager".to_owned(), manager))
+                    });
+                    inserts.elements.extend(given);
+                }
+            }
+            inserts.splits = true;
+        }
+        let mut text = Writer::default();
+        let element = body.and_then(|body| self.tree.element(body.element));
+        if let Some(element) = element {
+            text.element(element, &inserts);
+        }
+        let cut = text.split.unwrap_or(text.out.len());
+        let (head, tail) = text.out.split_at(cut);
+        let configuration = merges.then(|| {
+            let compiled = properties.iter().map(|(name, value)| {
+                (name.clone(), self.template(&escape_text(value.trim()), Phase::Workflow))
+            });
+            compiled.collect()
+        });
+        let attribute = |scalar: Option<&crate::ir::Scalar<'_>>| {
+            scalar.map(|scalar| self.template(scalar.as_str(), Phase::JobSubmit))
+        };
+        Action {
+            head: self.template(head, Phase::Workflow),
+            configuration,
+            tail: self.template(tail, Phase::Workflow),
+            takes_defaults: merges && kind != "sub-workflow",
+            ok,
+            error,
+            retry_max: attribute(action.and_then(|action| action.retry_max.as_ref())),
+            retry_interval: attribute(action.and_then(|action| action.retry_interval.as_ref())),
+            retry_policy: attribute(action.and_then(|action| action.retry_policy.as_ref())),
+            cred: action.and_then(|action| action.cred.as_ref()).map(|c| c.as_str().to_owned()),
+            kind,
+        }
+    }
+}
+
+/// Text of an element as it is written between tags.
+fn escape_text(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>']) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+/// What is put into the element of an action.
+#[derive(Default)]
+struct Inserts {
+    /// Elements that come last.
+    elements: Vec<(String, String)>,
+    /// Files of properties that come before its own.
+    job_xml: Vec<String>,
+    /// Whether its configuration is taken out, and its place marked.
+    splits: bool,
+}
+
+/// Writes elements the way the server keeps them: without comments and without blanks around texts.
+#[derive(Default)]
+struct Writer {
+    out: String,
+    split: Option<usize>,
+}
+
+enum Todo<'t, 'a> {
+    Child(Child<'t, 'a>),
+    Open(Element<'t, 'a>),
+    Close(&'a str, bool),
+}
+
+impl Writer {
+    fn element(&mut self, top: Element<'_, '_>, inserts: &Inserts) {
+        let mut todo = vec![(Todo::Open(top), String::new())];
+        let top_id = top.id();
+        let mut job_xml = Some(&inserts.job_xml);
+        while let Some((next, namespace)) = todo.pop() {
+            match next {
+                Todo::Close(name, last) => {
+                    if last {
+                        self.job_xml(job_xml.take());
+                        for (name, text) in &inserts.elements {
+                            self.leaf(name, text);
+                        }
+                        self.split = self.split.or(Some(self.out.len()));
+                    }
+                    self.out.push_str("</");
+                    self.out.push_str(name);
+                    self.out.push('>');
+                }
+                Todo::Child(child) => self.text(child),
+                Todo::Open(element) => {
+                    let inside = element.parent().is_some_and(|parent| parent.id() == top_id);
+                    if inside && inserts.splits && element.name() == "configuration" {
+                        self.split = self.split.or(Some(self.out.len()));
+                        continue;
+                    }
+                    if inside && element.name() == "job-xml" {
+                        self.job_xml(job_xml.take());
+                    }
+                    self.open(element, &namespace);
+                    let own = element.namespace().to_owned();
+                    todo.push((Todo::Close(element.name(), element.id() == top_id), String::new()));
+                    let children: Vec<Child<'_, '_>> = element.children().collect();
+                    for child in children.into_iter().rev() {
+                        let next = match child.element() {
+                            Some(element) => Todo::Open(element),
+                            None => Todo::Child(child),
+                        };
+                        todo.push((next, own.clone()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn job_xml(&mut self, files: Option<&Vec<String>>) {
+        for file in files.into_iter().flatten() {
+            self.leaf("job-xml", file);
+        }
+    }
+
+    fn leaf(&mut self, name: &str, text: &str) {
+        self.out.push_str(&format!("<{name}>{}</{name}>", escape_text(text)));
+    }
+
+    fn open(&mut self, element: Element<'_, '_>, namespace: &str) {
+        self.out.push('<');
+        self.out.push_str(element.name());
+        if element.namespace() != namespace {
+            self.out.push_str(&format!(" xmlns=\"{}\"", escape_text(element.namespace())));
+        }
+        for attribute in element.attributes() {
+            if attribute.declares().is_some() || attribute.prefix().is_some() {
+                continue;
+            }
+            let value = attribute.value().text;
+            let value = escape_text(&value).replace('"', "&quot;");
+            self.out.push_str(&format!(" {}=\"{value}\"", attribute.name()));
+        }
+        self.out.push('>');
+    }
+
+    fn text(&mut self, child: Child<'_, '_>) {
+        let blank = |c: char| c <= ' ';
+        match child.kind() {
+            NodeKind::Text => {
+                let decoded = child.decoded();
+                self.out.push_str(&escape_text(decoded.text.trim_matches(blank)));
+            }
+            NodeKind::CData => {
+                let text = child.raw().trim_matches(blank);
+                self.out.push_str(&format!("<![CDATA[{text}]]>"));
+            }
+            NodeKind::Element | NodeKind::Comment | NodeKind::Instruction => {}
+        }
+    }
+}
