@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 /// How the engine takes an error of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Class {
     /// Tried again by the engine.
     Transient,

@@ -1,1 +1,418 @@
-//! The semantics of a workflow job as a pure function of plan, run and event.
+//! The whole semantics of a workflow job as a function: `apply(plan, run, event, world) -> effects`.
+//!
+//! In: a [`Plan`], a [`Run`], one [`Event`] and a [`World`] that answers what expressions ask. Out: the changed run and the
+//! [`Effect`]s that someone else carries out: calls to executors of actions, timers, notifications. Nothing is awaited
+//! here: an executor's answer is an event of its own. What a run holds is the state; the rows that changed are named
+//! ([`Run::take_changes`]), so that a store writes only those.
+//!
+//! It must not know XML workflows, clocks, files or processes.
+
+mod apply;
+mod rerun;
+mod scope;
+mod submit;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+pub use apply::apply;
+pub use rerun::rerun;
+pub use scope::JobScope;
+pub use submit::{Refused, Submission, submit};
+
+use crate::el::FileScope;
+use crate::plan::NodeIndex;
+
+/// Where a job is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum JobStatus {
+    /// Submitted.
+    #[default]
+    Prep,
+    /// Runs.
+    Running,
+    /// Ended well.
+    Succeeded,
+    /// Ended by a kill node or an operator.
+    Killed,
+    /// Ended by a fault.
+    Failed,
+    /// Waits for an operator.
+    Suspended,
+}
+
+impl JobStatus {
+    /// The word of the web services.
+    pub fn name(self) -> &'static str {
+        match self {
+            JobStatus::Prep => "PREP",
+            JobStatus::Running => "RUNNING",
+            JobStatus::Succeeded => "SUCCEEDED",
+            JobStatus::Killed => "KILLED",
+            JobStatus::Failed => "FAILED",
+            JobStatus::Suspended => "SUSPENDED",
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_end(self) -> bool {
+        matches!(self, JobStatus::Succeeded | JobStatus::Killed | JobStatus::Failed)
+    }
+}
+
+/// Where an action is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(
+    missing_docs,
+    reason = "the names of the states are their meaning; docs/engine.md tells them"
+)]
+pub enum Status {
+    #[default]
+    Prep,
+    Running,
+    Ok,
+    Error,
+    UserRetry,
+    StartRetry,
+    StartManual,
+    Done,
+    EndRetry,
+    EndManual,
+    Killed,
+    Failed,
+}
+
+impl Status {
+    /// The word of the web services.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Prep => "PREP",
+            Status::Running => "RUNNING",
+            Status::Ok => "OK",
+            Status::Error => "ERROR",
+            Status::UserRetry => "USER_RETRY",
+            Status::StartRetry => "START_RETRY",
+            Status::StartManual => "START_MANUAL",
+            Status::Done => "DONE",
+            Status::EndRetry => "END_RETRY",
+            Status::EndManual => "END_MANUAL",
+            Status::Killed => "KILLED",
+            Status::Failed => "FAILED",
+        }
+    }
+
+    /// Whether the node is through, but for its signal.
+    pub fn is_complete(self) -> bool {
+        matches!(self, Status::Ok | Status::Killed | Status::Error)
+    }
+}
+
+/// What is known of one visited node.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the job object")]
+pub struct Row {
+    /// Rows are listed in this order.
+    pub sequence: u32,
+    pub status: Status,
+    pub pending: bool,
+    /// When a retry is due, in milliseconds since 1970.
+    pub due: Option<i64>,
+    pub path: String,
+    pub retries: u32,
+    /// Retries by the engine over the whole run.
+    pub all_retries: u32,
+    pub user_retry_count: u32,
+    pub user_retry_max: u32,
+    pub user_retry_interval: u32,
+    /// Whether its user retries are exponential.
+    pub user_retry_exponential: bool,
+    pub created: i64,
+    pub started: Option<i64>,
+    pub ended: Option<i64>,
+    pub external_id: Option<String>,
+    pub external_status: Option<String>,
+    pub tracker_uri: Option<String>,
+    pub console_url: Option<String>,
+    pub child_ids: Option<String>,
+    pub data: Option<String>,
+    pub stats: Option<String>,
+    pub signal: Option<String>,
+    pub transition: Option<String>,
+    pub error_code: Option<String>,
+    pub error_message: Option<String>,
+    /// The evaluated text of the action.
+    pub conf: Option<String>,
+    /// What an executor is doing now.
+    pub calling: Option<Phase>,
+    /// Counts calls and timers, so that a late answer is known as such.
+    pub serial: u32,
+    /// Calls of the start phase in this run, for ids that a repeated call must find again.
+    pub starts: u32,
+    /// Whether expressions see what it left behind.
+    pub left: bool,
+    /// Whether it is to be passed over in a rerun.
+    pub skip: bool,
+    /// Past attempts by user retry: start and end.
+    pub attempts: Vec<(i64, Option<i64>)>,
+}
+
+/// What is known of the job.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the job object")]
+pub struct Job {
+    pub id: String,
+    pub status: JobStatus,
+    pub run: u32,
+    pub name: String,
+    pub app_path: String,
+    pub user: String,
+    pub group: Option<String>,
+    pub parent_id: Option<String>,
+    pub external_id: Option<String>,
+    pub created: i64,
+    pub started: Option<i64>,
+    pub ended: Option<i64>,
+    pub modified: i64,
+    /// What each path is at, and whether its node has been entered.
+    pub tokens: BTreeMap<String, NodeIndex>,
+    /// How many branches each fork still waits for, by its path.
+    pub forks: BTreeMap<String, i32>,
+    /// The last action that ended with ERROR.
+    pub last_error: Option<NodeIndex>,
+    /// Nodes that must not be entered again.
+    pub visited: BTreeSet<NodeIndex>,
+    /// Commands that wait for an executor's answer.
+    pub deferred: Vec<Command>,
+    /// The next row's place.
+    pub sequence: u32,
+}
+
+/// A job and its rows.
+#[derive(Clone, Debug, Default)]
+pub struct Run {
+    /// The job.
+    pub job: Job,
+    /// Its properties, resolved, as of its submission.
+    pub conf: std::sync::Arc<BTreeMap<String, String>>,
+    /// Rows by node.
+    pub rows: BTreeMap<NodeIndex, Row>,
+    changed: BTreeSet<NodeIndex>,
+    removed: BTreeSet<NodeIndex>,
+}
+
+impl Run {
+    /// A run of a job whose rows are known.
+    pub fn new(
+        job: Job,
+        conf: std::sync::Arc<BTreeMap<String, String>>,
+        rows: BTreeMap<NodeIndex, Row>,
+    ) -> Run {
+        Run { job, conf, rows, changed: BTreeSet::new(), removed: BTreeSet::new() }
+    }
+
+    /// Rows in the order of their creation.
+    pub fn in_order(&self) -> Vec<(NodeIndex, &Row)> {
+        let mut rows: Vec<_> = self.rows.iter().map(|(node, row)| (*node, row)).collect();
+        rows.sort_by_key(|(_, row)| row.sequence);
+        rows
+    }
+
+    /// The rows that were written, and those that were removed, since this was asked last.
+    pub fn take_changes(&mut self) -> (BTreeSet<NodeIndex>, BTreeSet<NodeIndex>) {
+        (std::mem::take(&mut self.changed), std::mem::take(&mut self.removed))
+    }
+
+    /// A property of the job.
+    pub fn property(&self, name: &str) -> Option<&str> {
+        self.conf.get(name).map(String::as_str)
+    }
+}
+
+/// A part of an action's life that an executor is called for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Phase {
+    /// Begin it.
+    Start,
+    /// Ask how it does.
+    Check,
+    /// Take its result.
+    End,
+    /// Stop it.
+    Kill,
+}
+
+/// What an operator asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Command {
+    /// Run it.
+    Start,
+    /// Stop between nodes.
+    Suspend,
+    /// Go on.
+    Resume,
+    /// End it.
+    Kill,
+}
+
+/// Something that happened.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "events are passed by reference and never kept in numbers"
+)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Event {
+    /// An operator's command.
+    Command(Command),
+    /// An executor answered a call.
+    Answered {
+        /// The node.
+        node: NodeIndex,
+        /// The call's number.
+        serial: u32,
+        /// What it was called for.
+        phase: Phase,
+        /// What it said.
+        answer: Answer,
+    },
+    /// A timer went off.
+    Due {
+        /// The node.
+        node: NodeIndex,
+        /// Its number.
+        serial: u32,
+    },
+    /// The outside has news of a running action: its executor is asked.
+    Check {
+        /// The node.
+        node: NodeIndex,
+    },
+}
+
+/// What an executor says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Answer {
+    /// Start: it runs elsewhere.
+    Started(External),
+    /// Start or check: it is through.
+    Finished {
+        /// Its ids, where they are news.
+        external: Option<External>,
+        /// How it ended.
+        status: String,
+        /// What it captured, as Java properties.
+        data: Option<String>,
+        /// Jobs that it started.
+        child_ids: Option<String>,
+        /// Its counters.
+        stats: Option<String>,
+        /// Code and message of its error.
+        error: Option<(String, String)>,
+    },
+    /// Check: it still runs.
+    Running(Option<String>),
+    /// End: it ended with this status; by its external status if none is said.
+    Ended(Option<Status>),
+    /// Kill: it is stopped.
+    Stopped,
+    /// It forgot to say what it must say.
+    Missing,
+    /// It failed.
+    Error(Class, String, String),
+}
+
+pub use crate::actions::command::Class;
+
+/// How an action is known outside.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of the job object")]
+pub struct External {
+    pub id: String,
+    pub tracker: String,
+    pub console: String,
+}
+
+impl External {
+    /// Of an action that has nothing outside.
+    pub fn none() -> External {
+        External { id: "-".into(), tracker: "-".into(), console: "-".into() }
+    }
+}
+
+/// What someone else does for the job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Call an executor; the answer is [`Event::Answered`].
+    Call {
+        /// The node.
+        node: NodeIndex,
+        /// The call's number.
+        serial: u32,
+        /// What for.
+        phase: Phase,
+    },
+    /// Tell when a moment has come, by [`Event::Due`].
+    Timer {
+        /// The node.
+        node: NodeIndex,
+        /// The timer's number.
+        serial: u32,
+        /// Milliseconds since 1970.
+        at: i64,
+    },
+    /// Something changed that people and replays see.
+    Changed(Change),
+    /// Tell an URL.
+    Notify(String),
+    /// The parent job is to be suspended too.
+    SuspendParent,
+    /// The job has ended.
+    Ended,
+}
+
+/// A change of a status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Change {
+    /// Of the job.
+    Job(JobStatus),
+    /// Of a node's row.
+    Row {
+        /// The node.
+        node: NodeIndex,
+        /// Its status.
+        status: Status,
+        /// Whether someone still has to act on it.
+        pending: bool,
+    },
+}
+
+/// What the world around a job answers. Everything an expression or a retry depends on beside the run itself.
+pub trait World {
+    /// Milliseconds since 1970.
+    fn now(&self) -> i64;
+
+    /// The file systems.
+    fn files(&self) -> Option<&dyn FileScope> {
+        None
+    }
+
+    /// A property of the server; its default where none is said.
+    fn server(&self, _name: &str) -> Option<String> {
+        None
+    }
+
+    /// Whether the executor of a type wants to be called when a result is taken.
+    fn asks_end(&self, _kind: &str) -> bool {
+        false
+    }
+
+    /// Whether there is an executor for a type.
+    fn knows(&self, _kind: &str) -> bool {
+        true
+    }
+
+    /// The address at which the outside reports on an action.
+    fn callback(&self, action_id: &str, status: &str) -> Option<String> {
+        Some(format!("http://localhost:11000/oozie/callback?id={action_id}&status={status}"))
+    }
+}

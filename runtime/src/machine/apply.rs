@@ -1,0 +1,1051 @@
+//! One event after the other.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use super::{
+    Answer, Change, Class, Command, Effect, Event, JobScope, JobStatus, Phase, Row, Run, Status,
+    World,
+};
+use crate::el;
+use crate::plan::{Action, NOWHERE, NodeIndex, Plan, Work};
+
+/// Messages of errors are cut to so many characters.
+const LONGEST_MESSAGE: usize = 500;
+/// Codes that user retries apply to, unless the server says otherwise.
+const RETRIED_CODES: &str = "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014";
+
+/// Takes one event and says what follows. An event that does not fit the state (a late answer, a command in a wrong
+/// state) changes nothing.
+pub fn apply(plan: &Plan, run: &mut Run, event: &Event, world: &dyn World) -> Vec<Effect> {
+    let mut step =
+        Step { plan, run, world, effects: Vec::new(), todo: VecDeque::new(), now: world.now() };
+    step.event(event);
+    step.work();
+    step.effects
+}
+
+enum Todo {
+    Begin(NodeIndex),
+    Finish(NodeIndex),
+    Signal(NodeIndex),
+}
+
+/// A fault that ends the instance.
+struct Broken(&'static str, String);
+
+struct Step<'a> {
+    plan: &'a Plan,
+    run: &'a mut Run,
+    world: &'a dyn World,
+    effects: Vec<Effect>,
+    todo: VecDeque<Todo>,
+    now: i64,
+}
+
+impl Step<'_> {
+    fn event(&mut self, event: &Event) {
+        match event {
+            Event::Command(command) => {
+                let busy = self.run.rows.values().any(|row| row.calling.is_some());
+                if busy && *command != Command::Start {
+                    self.run.job.deferred.push(*command);
+                } else {
+                    self.command(*command);
+                }
+            }
+            Event::Answered { node, serial, phase, answer } => {
+                let Some(row) = self.run.rows.get_mut(node) else { return };
+                let asked = row.calling == Some(*phase);
+                let told = *phase == Phase::Check && row.status == Status::Running;
+                if row.serial != *serial || !(asked || told) {
+                    return;
+                }
+                row.calling = None;
+                self.run.changed.insert(*node);
+                match phase {
+                    Phase::Start => self.started(*node, answer),
+                    Phase::Check => self.checked(*node, answer),
+                    Phase::End => self.ended(*node, answer),
+                    Phase::Kill => self.stopped(*node, answer),
+                }
+                for command in std::mem::take(&mut self.run.job.deferred) {
+                    self.command(command);
+                }
+            }
+            Event::Due { node, serial } => {
+                let Some(row) = self.run.rows.get(node) else { return };
+                if row.serial != *serial || row.calling.is_some() || !row.pending {
+                    return;
+                }
+                match row.status {
+                    Status::StartRetry | Status::UserRetry => {
+                        self.todo.push_back(Todo::Begin(*node))
+                    }
+                    Status::EndRetry => self.todo.push_back(Todo::Finish(*node)),
+                    Status::Running => self.call(*node, Phase::Check),
+                    _ => {}
+                }
+            }
+            Event::Check { node } => {
+                let Some(row) = self.run.rows.get(node) else { return };
+                let open = matches!(self.run.job.status, JobStatus::Running | JobStatus::Suspended);
+                if open && row.status == Status::Running && row.pending && row.calling.is_none() {
+                    self.call(*node, Phase::Check);
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: Command) {
+        match command {
+            Command::Start => self.start_job(),
+            Command::Suspend => self.suspend(),
+            Command::Resume => self.resume(),
+            Command::Kill => self.kill(),
+        }
+    }
+
+    fn work(&mut self) {
+        while let Some(todo) = self.todo.pop_front() {
+            match todo {
+                Todo::Begin(node) => self.begin(node),
+                Todo::Finish(node) => self.finish(node),
+                Todo::Signal(node) => self.signal(node),
+            }
+        }
+    }
+
+    // --- small things -------------------------------------------------------------------------------------------
+
+    fn row(&mut self, node: NodeIndex) -> &mut Row {
+        self.run.changed.insert(node);
+        self.run.rows.get_mut(&node).expect("only nodes with a row are worked on")
+    }
+
+    fn changed(&mut self, node: NodeIndex) {
+        self.run.changed.insert(node);
+        let row = &self.run.rows[&node];
+        let (status, pending) = (row.status, row.pending);
+        self.effects.push(Effect::Changed(Change::Row { node, status, pending }));
+    }
+
+    fn set(&mut self, node: NodeIndex, status: Status, pending: bool) {
+        let row = self.row(node);
+        row.status = status;
+        row.pending = pending;
+        self.changed(node);
+    }
+
+    fn set_job(&mut self, status: JobStatus) {
+        self.run.job.modified = self.now;
+        if self.run.job.status != status {
+            self.run.job.status = status;
+            self.effects.push(Effect::Changed(Change::Job(status)));
+        }
+    }
+
+    fn call(&mut self, node: NodeIndex, phase: Phase) {
+        let row = self.row(node);
+        row.serial += 1;
+        row.calling = Some(phase);
+        if phase == Phase::Start {
+            row.starts += 1;
+        }
+        let serial = row.serial;
+        self.effects.push(Effect::Call { node, serial, phase });
+    }
+
+    fn timer(&mut self, node: NodeIndex, at: i64) {
+        let row = self.row(node);
+        row.serial += 1;
+        row.due = Some(at);
+        let serial = row.serial;
+        self.effects.push(Effect::Timer { node, serial, at });
+    }
+
+    fn fault(&mut self, node: NodeIndex, code: &str, message: &str) {
+        let row = self.row(node);
+        row.error_code = Some(code.to_owned());
+        row.error_message = Some(cut(message));
+    }
+
+    fn server_number(&self, name: &str, default: i64) -> i64 {
+        self.world.server(name).and_then(|value| value.trim().parse().ok()).unwrap_or(default)
+    }
+
+    fn kind(&self, node: NodeIndex) -> &str {
+        self.plan.node(node).work.row_type()
+    }
+
+    fn is_control(&self, node: NodeIndex) -> bool {
+        self.plan.node(node).work.is_control()
+    }
+
+    fn notify_job(&mut self) {
+        let Some(url) = self.run.property("oozie.wf.workflow.notification.url") else { return };
+        let job = &self.run.job;
+        let url = url
+            .replace("$jobId", &job.id)
+            .replace("$parentId", job.parent_id.as_deref().unwrap_or_default())
+            .replace("$status", job.status.name());
+        self.effects.push(Effect::Notify(url));
+    }
+
+    fn notify_action(&mut self, node: NodeIndex, status: &str) {
+        let Some(url) = self.run.property("oozie.wf.action.notification.url") else { return };
+        let url = url
+            .replace("$jobId", &self.run.job.id)
+            .replace("$nodeName", &self.plan.node(node).name)
+            .replace("$status", status);
+        self.effects.push(Effect::Notify(url));
+    }
+
+    fn notify_transition(&mut self, node: NodeIndex) {
+        let transition = self.run.rows[&node].transition.clone();
+        self.notify_action(node, &format!("T:{}", transition.as_deref().unwrap_or("null")));
+    }
+
+    fn scope(&self, node: Option<NodeIndex>, phase: el::Phase) -> JobScope<'_> {
+        JobScope { plan: self.plan, run: self.run, node, world: self.world, phase }
+    }
+
+    // --- the job ------------------------------------------------------------------------------------------------
+
+    fn start_job(&mut self) {
+        if self.run.job.status != JobStatus::Prep {
+            return;
+        }
+        self.run.job.started = Some(self.now);
+        self.set_job(JobStatus::Running);
+        self.notify_job();
+        self.enter_all(&[(self.plan.start, "/".to_owned())], None);
+    }
+
+    fn suspend(&mut self) {
+        if self.run.job.status != JobStatus::Running {
+            return;
+        }
+        let waiting = |status| {
+            matches!(
+                status,
+                Status::StartRetry | Status::StartManual | Status::EndRetry | Status::EndManual
+            )
+        };
+        let rows: Vec<NodeIndex> = self.nodes_where(|row| waiting(row.status) && row.pending);
+        for node in rows {
+            self.row(node).pending = false;
+            self.changed(node);
+        }
+        self.set_job(JobStatus::Suspended);
+        self.notify_job();
+        self.effects.push(Effect::SuspendParent);
+    }
+
+    /// Without telling anyone, as the engine does it when an action leaves it no choice.
+    fn suspend_by_error(&mut self) {
+        if self.run.job.status == JobStatus::Running {
+            self.set_job(JobStatus::Suspended);
+        }
+    }
+
+    fn resume(&mut self) {
+        if self.run.job.status != JobStatus::Suspended {
+            return;
+        }
+        self.set_job(JobStatus::Running);
+        self.notify_job();
+        let mut rows: Vec<(u32, NodeIndex)> =
+            self.run.rows.iter().map(|(node, row)| (row.sequence, *node)).collect();
+        rows.sort_unstable();
+        for (_, node) in rows {
+            let row = &self.run.rows[&node];
+            let (status, pending) = (row.status, row.pending);
+            let due = row.due.unwrap_or(self.now);
+            match status {
+                Status::StartRetry | Status::EndRetry => {
+                    self.row(node).pending = true;
+                    self.changed(node);
+                    self.timer(node, due);
+                }
+                Status::StartManual | Status::EndManual => {
+                    self.row(node).pending = true;
+                    self.changed(node);
+                    let begin = status == Status::StartManual;
+                    self.todo.push_back(if begin { Todo::Begin(node) } else { Todo::Finish(node) });
+                }
+                Status::UserRetry if pending => self.timer(node, due),
+                Status::Prep if pending => self.todo.push_back(Todo::Begin(node)),
+                Status::Done if pending => self.todo.push_back(Todo::Finish(node)),
+                Status::Ok | Status::Error | Status::Killed if pending => {
+                    self.todo.push_back(Todo::Signal(node));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn kill(&mut self) {
+        match self.run.job.status {
+            JobStatus::Succeeded | JobStatus::Killed => return,
+            JobStatus::Failed => {}
+            _ => self.set_job(JobStatus::Killed),
+        }
+        self.kill_rows();
+        self.end_job();
+    }
+
+    /// Ends what is not through.
+    fn kill_rows(&mut self) {
+        let open = self.nodes_where(|row| {
+            !matches!(row.status, Status::Ok | Status::Error | Status::Killed | Status::Failed)
+        });
+        for node in open {
+            let row = &self.run.rows[&node];
+            let outside = matches!(row.status, Status::Running | Status::Done)
+                || row.calling == Some(Phase::Start);
+            self.kill_row(node, outside && !self.is_control(node));
+        }
+    }
+
+    fn kill_row(&mut self, node: NodeIndex, outside: bool) {
+        let row = self.row(node);
+        row.calling = None;
+        row.serial += 1;
+        row.due = None;
+        self.set(node, Status::Killed, outside);
+        if outside {
+            self.call(node, Phase::Kill);
+        }
+    }
+
+    fn end_job(&mut self) {
+        self.run.job.ended = Some(self.now);
+        self.run.job.modified = self.now;
+        self.todo.clear();
+        self.notify_job();
+        self.effects.push(Effect::Ended);
+    }
+
+    fn nodes_where(&self, keep: impl Fn(&Row) -> bool) -> Vec<NodeIndex> {
+        let mut rows: Vec<(u32, NodeIndex)> = self
+            .run
+            .rows
+            .iter()
+            .filter(|(_, row)| keep(row))
+            .map(|(node, row)| (row.sequence, *node))
+            .collect();
+        rows.sort_unstable();
+        rows.into_iter().map(|(_, node)| node).collect()
+    }
+
+    /// An action ends the job as FAILED.
+    fn fail_job(&mut self, node: NodeIndex, code: &str, message: &str) {
+        self.fault(node, code, message);
+        self.set(node, Status::Failed, false);
+        self.set_job(JobStatus::Failed);
+        self.notify_action(node, "S:FAILED");
+        self.kill_rows();
+        self.end_job();
+    }
+
+    /// The instance is broken: the job is FAILED.
+    fn break_job(&mut self, broken: &Broken) {
+        self.set_job(JobStatus::Failed);
+        let _ = (&broken.0, &broken.1);
+        self.kill_rows();
+        self.end_job();
+    }
+
+    // --- nodes --------------------------------------------------------------------------------------------------
+
+    /// Enters nodes, in one go, and begins them.
+    fn enter_all(&mut self, targets: &[(NodeIndex, String)], signalled: Option<NodeIndex>) {
+        let mut entered = Vec::new();
+        for (target, path) in targets {
+            match self.enter(*target, path) {
+                Ok(Some(node)) => entered.push(node),
+                Ok(None) => {}
+                Err(broken) => {
+                    let _ = signalled;
+                    self.break_job(&broken);
+                    return;
+                }
+            }
+        }
+        let mut suspends = false;
+        for node in &entered {
+            let row = &self.run.rows[node];
+            if row.skip {
+                continue;
+            }
+            suspends |= self.is_suspend_node(*node);
+            self.changed(*node);
+        }
+        for node in entered {
+            if self.run.rows[&node].skip {
+                self.todo.push_back(Todo::Signal(node));
+            } else if !suspends {
+                self.todo.push_back(Todo::Begin(node));
+            }
+        }
+        if suspends {
+            self.suspend();
+        }
+    }
+
+    fn is_suspend_node(&self, node: NodeIndex) -> bool {
+        let Some(list) = self.run.property("oozie.suspend.on.nodes") else { return false };
+        let name = self.plan.node(node).name.as_str();
+        if list.trim() == "*" {
+            return name != ":start:";
+        }
+        list.split(',').any(|listed| listed.trim() == name)
+    }
+
+    /// A token comes to a node. Answers the node if it has something to do now.
+    fn enter(&mut self, target: NodeIndex, path: &str) -> Result<Option<NodeIndex>, Broken> {
+        if target == NOWHERE {
+            return Err(Broken("E0708", "a transition leads to no node".to_owned()));
+        }
+        if self.run.job.tokens.get(path) == Some(&target) {
+            return Ok(None);
+        }
+        let name = self.plan.node(target).name.clone();
+        let twice = || Broken("E0709", format!("the node `{name}` is entered a second time"));
+        match &self.plan.node(target).work {
+            Work::Action(_) | Work::Decision { .. } if !self.run.job.visited.insert(target) => {
+                return Err(twice());
+            }
+            Work::Join { .. } => {
+                let parent = parent_path(path);
+                let Some(waiting) = self.run.job.forks.get_mut(parent) else {
+                    return Err(Broken("E0720", format!("no fork belongs to the join `{name}`")));
+                };
+                *waiting -= 1;
+                self.run.job.tokens.remove(path);
+                if *waiting > 0 {
+                    return Ok(None);
+                }
+                self.run.job.forks.remove(parent);
+                if !self.run.job.visited.insert(target) {
+                    return Err(twice());
+                }
+            }
+            _ => {}
+        }
+        self.run.job.tokens.insert(path.to_owned(), target);
+        if let Some(row) = self.run.rows.get_mut(&target) {
+            // A rerun left it; or a second token comes to a control node, which has nothing more to do.
+            let kept = row.status == Status::Prep && !row.pending;
+            if !row.skip && !kept {
+                return Ok(None);
+            }
+            row.pending = true;
+            row.path = path.to_owned();
+            self.run.changed.insert(target);
+            return Ok(Some(target));
+        }
+        let mut row = Row {
+            sequence: self.run.job.sequence,
+            pending: true,
+            path: path.to_owned(),
+            created: self.now,
+            ..Row::default()
+        };
+        if let Work::Action(action) = &self.plan.node(target).work {
+            self.user_retry_settings(action, &mut row)?;
+        }
+        self.run.job.sequence += 1;
+        self.run.rows.insert(target, row);
+        self.run.changed.insert(target);
+        Ok(Some(target))
+    }
+
+    fn user_retry_settings(&self, action: &Action, row: &mut Row) -> Result<(), Broken> {
+        const PREFIX: &str = "oozie.service.LiteWorkflowStoreService.user.retry";
+        let scope = self.scope(None, el::Phase::JobSubmit);
+        let number = |template: &Option<el::Template>| -> Result<Option<i64>, Broken> {
+            let Some(template) = template else { return Ok(None) };
+            let text =
+                template.text(&scope).map_err(|failure| Broken("E0700", failure.to_string()))?;
+            let text = text.trim();
+            text.parse::<i32>()
+                .map(|number| Some(i64::from(number)))
+                .map_err(|_| Broken("E0700", format!("`{text}` is no number of retries")))
+        };
+        let most = self.server_number(&format!("{PREFIX}.max"), 3);
+        let max = number(&action.retry_max)?;
+        let interval = number(&action.retry_interval)?;
+        let max =
+            max.unwrap_or_else(|| self.server_number(&format!("{PREFIX}.default"), 0)).min(most);
+        row.user_retry_max = u32::try_from(max).unwrap_or(0);
+        let interval =
+            interval.unwrap_or_else(|| self.server_number(&format!("{PREFIX}.inteval"), 10));
+        row.user_retry_interval = u32::try_from(interval).unwrap_or(0);
+        let policy = match &action.retry_policy {
+            Some(template) => template.text(&scope).map(Cow::into_owned).unwrap_or_default(),
+            None => self.world.server(&format!("{PREFIX}.policy")).unwrap_or_default(),
+        };
+        row.user_retry_exponential = policy.trim().eq_ignore_ascii_case("exponential");
+        Ok(())
+    }
+
+    fn begin(&mut self, node: NodeIndex) {
+        if self.run.job.status != JobStatus::Running {
+            return;
+        }
+        let row = &self.run.rows[&node];
+        let fits = matches!(
+            row.status,
+            Status::Prep | Status::StartRetry | Status::StartManual | Status::UserRetry
+        );
+        if !fits || !row.pending || row.calling.is_some() {
+            return;
+        }
+        let now = self.now;
+        let row = self.row(node);
+        row.error_code = None;
+        row.error_message = None;
+        row.due = None;
+        if row.started.is_none() {
+            row.started = Some(now);
+        }
+        match &self.plan.node(node).work {
+            Work::Decision { text, .. } => self.decide(node, text),
+            Work::Action(action) => self.begin_action(node, action),
+            _ => {
+                self.set_external(node, "OK");
+                self.set(node, Status::Done, true);
+                self.finish_ok(node, "OK");
+            }
+        }
+    }
+
+    fn set_external(&mut self, node: NodeIndex, status: &str) {
+        let row = self.row(node);
+        for field in [&mut row.external_id, &mut row.tracker_uri, &mut row.console_url] {
+            *field = Some("-".to_owned());
+        }
+        row.external_status = Some(status.to_owned());
+    }
+
+    fn finish_ok(&mut self, node: NodeIndex, signal: &str) {
+        let now = self.now;
+        let row = self.row(node);
+        row.signal = Some(signal.to_owned());
+        row.ended = Some(now);
+        self.set(node, Status::Ok, true);
+        self.todo.push_back(Todo::Signal(node));
+    }
+
+    fn decide(&mut self, node: NodeIndex, text: &el::Template) {
+        let evaluated = {
+            let scope = self.scope(Some(node), el::Phase::Workflow);
+            text.text(&scope).map(Cow::into_owned)
+        };
+        let evaluated = match evaluated {
+            Ok(evaluated) => evaluated,
+            Err(failure) => return self.fail_job(node, "EL_ERROR", &el_message(&failure)),
+        };
+        let choice = choice(&evaluated);
+        self.row(node).conf = Some(evaluated);
+        match choice {
+            Ok(choice) => {
+                self.set_external(node, &choice);
+                self.set(node, Status::Done, true);
+                self.finish_ok(node, &choice);
+            }
+            Err(message) => self.fail_job(node, "XML_ERROR", &message),
+        }
+    }
+
+    fn begin_action(&mut self, node: NodeIndex, action: &Action) {
+        if !self.world.knows(&action.kind) {
+            let message = format!("no executor is known for actions of type `{}`", action.kind);
+            return self.fail_job(node, "E0802", &message);
+        }
+        match self.action_text(node, action) {
+            Ok(text) => {
+                self.row(node).conf = Some(text);
+                self.call(node, Phase::Start);
+            }
+            Err(failure) => {
+                let message = el_message(&failure);
+                if !self.user_retry(node, "EL_ERROR", &message) {
+                    self.fail_job(node, "EL_ERROR", &message);
+                }
+            }
+        }
+    }
+
+    /// The evaluated text of an action. What was evaluated before is evaluated again, as the engine does it.
+    fn action_text(&self, node: NodeIndex, action: &Action) -> Result<String, Box<el::Failure>> {
+        let scope = self.scope(Some(node), el::Phase::Workflow);
+        if let Some(text) = &self.run.rows[&node].conf {
+            if !text.contains("${") {
+                return Ok(text.clone());
+            }
+            let again = el::Template::compile(text, el::Phase::Workflow, self.plan.dialect);
+            return again.text(&scope).map(Cow::into_owned);
+        }
+        let mut text = action.head.text(&scope)?.into_owned();
+        if let Some(properties) = &action.configuration {
+            let mut merged: Vec<(&str, Cow<'_, str>)> = Vec::new();
+            if action.takes_defaults && self.run.job.run == 0 {
+                for (name, value) in &self.plan.defaults {
+                    // One that refers to others is what the job made of it.
+                    let value = match self.run.conf.get(name) {
+                        Some(resolved) if value.contains("${") => resolved,
+                        _ => value,
+                    };
+                    let escaped = escape_text(value.trim());
+                    let template =
+                        el::Template::compile(&escaped, el::Phase::Workflow, self.plan.dialect);
+                    merged.push((name, Cow::Owned(template.text(&scope)?.into_owned())));
+                }
+            }
+            for (name, value) in properties {
+                let value = value.text(&scope)?;
+                match merged.iter_mut().find(|(known, _)| *known == name.as_str()) {
+                    Some(known) => known.1 = value,
+                    None => merged.push((name, value)),
+                }
+            }
+            if !merged.is_empty() {
+                text.push_str("<configuration>");
+                for (name, value) in merged {
+                    text.push_str("<property><name>");
+                    text.push_str(&escape_text(name));
+                    text.push_str("</name><value>");
+                    text.push_str(&value);
+                    text.push_str("</value></property>");
+                }
+                text.push_str("</configuration>");
+            }
+        }
+        text.push_str(&action.tail.text(&scope)?);
+        Ok(text)
+    }
+
+    // --- answers ------------------------------------------------------------------------------------------------
+
+    fn take(&mut self, node: NodeIndex, answer: &Answer) {
+        let Answer::Finished { external, status, data, child_ids, stats, error } = answer else {
+            return;
+        };
+        let row = self.row(node);
+        if let Some(external) = external {
+            row.external_id = Some(external.id.clone());
+            row.tracker_uri = Some(external.tracker.clone());
+            row.console_url = Some(external.console.clone());
+        }
+        row.external_status = Some(status.clone());
+        row.data.clone_from(data);
+        row.child_ids.clone_from(child_ids);
+        row.stats.clone_from(stats);
+        row.retries = 0;
+        if let Some((code, message)) = error {
+            self.fault(node, code, message);
+        }
+    }
+
+    fn started(&mut self, node: NodeIndex, answer: &Answer) {
+        match answer {
+            Answer::Started(external) => {
+                let row = self.row(node);
+                row.external_id = Some(external.id.clone());
+                row.tracker_uri = Some(external.tracker.clone());
+                row.console_url = Some(external.console.clone());
+                row.retries = 0;
+                self.set(node, Status::Running, true);
+                self.notify_action(node, "S:RUNNING");
+            }
+            Answer::Finished { .. } => {
+                self.take(node, answer);
+                self.set(node, Status::Done, true);
+                self.todo.push_back(Todo::Finish(node));
+            }
+            Answer::Error(class, code, message) => match class {
+                Class::Transient => self.retry(node, code, message, Status::StartRetry),
+                Class::NonTransient => {
+                    self.fault(node, code, message);
+                    self.set(node, Status::StartManual, false);
+                    self.suspend_by_error();
+                }
+                Class::Error => {
+                    if !self.user_retry(node, code, message) {
+                        self.fault(node, code, message);
+                        let row = self.row(node);
+                        row.external_status = Some("ERROR".to_owned());
+                        row.retries = 0;
+                        self.set(node, Status::Done, true);
+                        self.todo.push_back(Todo::Finish(node));
+                    }
+                }
+                Class::Failed => self.user_retry_or_fail(node, code, message),
+            },
+            _ => self.fail_job(
+                node,
+                "START_DATA_MISSING",
+                "Execution Started, but Start Data Missing from Action",
+            ),
+        }
+    }
+
+    fn checked(&mut self, node: NodeIndex, answer: &Answer) {
+        match answer {
+            Answer::Running(Some(status)) => {
+                self.row(node).external_status = Some(status.clone());
+                self.changed(node);
+            }
+            Answer::Finished { .. } => {
+                self.take(node, answer);
+                self.set(node, Status::Done, true);
+                self.todo.push_back(Todo::Finish(node));
+            }
+            Answer::Error(class, code, message) => match class {
+                Class::Transient => {
+                    let most = self.server_number("oozie.action.retries.max", 3);
+                    self.fault(node, code, message);
+                    let row = self.row(node);
+                    if i64::from(row.retries) < most {
+                        row.retries += 1;
+                        row.all_retries += 1;
+                        let before = row.retries - 1;
+                        self.changed(node);
+                        let at = self.now + self.retry_interval(before, true);
+                        self.timer(node, at);
+                    } else {
+                        row.retries = 0;
+                        row.started = None;
+                        self.set(node, Status::StartManual, false);
+                        self.suspend_by_error();
+                    }
+                }
+                Class::NonTransient => {
+                    self.fault(node, code, message);
+                    self.changed(node);
+                }
+                Class::Error | Class::Failed => self.user_retry_or_fail(node, code, message),
+            },
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, node: NodeIndex) {
+        if self.run.job.status != JobStatus::Running {
+            return;
+        }
+        let row = &self.run.rows[&node];
+        let fits = matches!(row.status, Status::Done | Status::EndRetry | Status::EndManual);
+        if !fits || !row.pending || row.calling.is_some() {
+            return;
+        }
+        if self.world.asks_end(self.kind(node)) {
+            self.call(node, Phase::End);
+        } else {
+            self.ended(node, &Answer::Ended(None));
+        }
+    }
+
+    fn ended(&mut self, node: NodeIndex, answer: &Answer) {
+        self.row(node).left = true;
+        match answer {
+            Answer::Ended(status) => {
+                let row = self.row(node);
+                let well = matches!(row.external_status.as_deref(), Some("OK" | "SUCCEEDED"));
+                let status = status.unwrap_or(if well { Status::Ok } else { Status::Error });
+                let code = row.error_code.clone().unwrap_or_default();
+                let message = row.error_message.clone();
+                if status == Status::Error
+                    && self.user_retry(node, &code, message.as_deref().unwrap_or_default())
+                {
+                    let row = self.row(node);
+                    if code.is_empty() {
+                        row.error_code = None;
+                        row.error_message = None;
+                    }
+                    return;
+                }
+                self.through(node, status);
+            }
+            Answer::Error(class, code, message) => match class {
+                Class::Transient => self.retry(node, code, message, Status::EndRetry),
+                Class::NonTransient => {
+                    self.fault(node, code, message);
+                    self.set(node, Status::EndManual, false);
+                    self.suspend_by_error();
+                }
+                Class::Error => {
+                    if !self.user_retry(node, code, message) {
+                        self.fault(node, code, message);
+                        self.through(node, Status::Error);
+                    }
+                }
+                Class::Failed => self.user_retry_or_fail(node, code, message),
+            },
+            _ => self.fail_job(
+                node,
+                "END_DATA_MISSING",
+                "Execution Ended, but End Data Missing from Action",
+            ),
+        }
+    }
+
+    fn through(&mut self, node: NodeIndex, status: Status) {
+        let now = self.now;
+        let row = self.row(node);
+        if status == Status::Ok {
+            row.error_code = None;
+            row.error_message = None;
+        }
+        row.retries = 0;
+        row.ended = Some(now);
+        row.signal = Some(if status == Status::Ok { "OK" } else { "ERROR" }.to_owned());
+        if status == Status::Error {
+            self.run.job.last_error = Some(node);
+        }
+        self.set(node, status, true);
+        self.todo.push_back(Todo::Signal(node));
+    }
+
+    fn stopped(&mut self, node: NodeIndex, answer: &Answer) {
+        if self.run.rows[&node].status != Status::Killed {
+            return;
+        }
+        let now = self.now;
+        if let Answer::Error(_, code, message) = answer {
+            self.fault(node, code, message);
+            self.set(node, Status::Failed, false);
+            if !self.run.job.status.is_end() || self.run.job.status == JobStatus::Succeeded {
+                self.set_job(JobStatus::Killed);
+            }
+            return;
+        }
+        self.row(node).ended = Some(now);
+        self.set(node, Status::Killed, false);
+        self.notify_action(node, "T:null");
+    }
+
+    // --- retries ------------------------------------------------------------------------------------------------
+
+    fn retry_interval(&self, before: u32, check: bool) -> i64 {
+        let own = self.run.property("oozie.wf.action.retry.interval").filter(|_| !check);
+        let seconds = match own.and_then(|own| own.trim().parse().ok()) {
+            Some(seconds) => seconds,
+            None => self.server_number("oozie.action.retry.interval", 10),
+        };
+        let seconds = if seconds <= 0 { 60 } else { seconds };
+        let exponential = self
+            .world
+            .server("oozie.action.retry.policy")
+            .is_some_and(|policy| policy.trim().eq_ignore_ascii_case("exponential"));
+        let factor = if exponential { 1_i64 << before.min(30) } else { 1 };
+        seconds.saturating_mul(1000).saturating_mul(factor)
+    }
+
+    /// By the engine itself, until it has no patience left.
+    fn retry(&mut self, node: NodeIndex, code: &str, message: &str, status: Status) {
+        let own = self.run.property("oozie.wf.action.max.retries");
+        let most = match own.and_then(|own| own.trim().parse().ok()) {
+            Some(most) => most,
+            None => self.server_number("oozie.action.retries.max", 3),
+        };
+        self.fault(node, code, message);
+        let row = self.row(node);
+        if i64::from(row.retries) < most {
+            let before = row.retries;
+            row.retries += 1;
+            row.all_retries += 1;
+            self.set(node, status, true);
+            let at = self.now + self.retry_interval(before, false);
+            self.timer(node, at);
+            return;
+        }
+        row.retries = 0;
+        if status == Status::StartRetry {
+            row.started = None;
+            self.set(node, Status::StartManual, false);
+        } else {
+            self.set(node, Status::EndManual, false);
+        }
+        self.suspend_by_error();
+    }
+
+    fn user_retry_or_fail(&mut self, node: NodeIndex, code: &str, message: &str) {
+        if !self.user_retry(node, code, message) {
+            self.fail_job(node, code, message);
+        }
+    }
+
+    /// As the action's own attributes ask. Whether it is retried.
+    fn user_retry(&mut self, node: NodeIndex, code: &str, message: &str) -> bool {
+        const PREFIX: &str = "oozie.service.LiteWorkflowStoreService.user.retry.error.code";
+        let row = &self.run.rows[&node];
+        if row.user_retry_count >= row.user_retry_max {
+            return false;
+        }
+        let base = self.world.server(PREFIX).unwrap_or_else(|| RETRIED_CODES.to_owned());
+        let more = self.world.server(&format!("{PREFIX}.ext")).unwrap_or_default();
+        let mut codes = base.split(',').chain(more.split(',')).map(str::trim);
+        if !codes.any(|listed| listed == "ALL" || (listed == code && !code.is_empty())) {
+            return false;
+        }
+        let now = self.now;
+        self.fault(node, code, message);
+        let row = self.row(node);
+        let factor = if row.user_retry_exponential { 1 << row.user_retry_count.min(20) } else { 1 };
+        let delay =
+            i64::from(row.user_retry_interval).saturating_mul(60_000).saturating_mul(factor);
+        row.attempts.push((row.started.unwrap_or(now), Some(now)));
+        row.user_retry_count += 1;
+        self.set(node, Status::UserRetry, true);
+        self.timer(node, now.saturating_add(delay));
+        true
+    }
+
+    // --- signals ------------------------------------------------------------------------------------------------
+
+    fn signal(&mut self, node: NodeIndex) {
+        let row = &self.run.rows[&node];
+        let open = matches!(self.run.job.status, JobStatus::Running | JobStatus::Prep);
+        if !row.status.is_complete() || !row.pending || !open {
+            return;
+        }
+        let skipped = row.skip;
+        let path = row.path.clone();
+        let signal = row.signal.clone().unwrap_or_default();
+        let plan = self.plan;
+        let mut targets: Vec<(NodeIndex, String)> = Vec::new();
+        let mut transition = None;
+        match &plan.node(node).work {
+            Work::Start { to } => targets.push((*to, path.clone())),
+            Work::Join { to } => {
+                self.run.job.tokens.remove(&path);
+                targets.push((*to, parent_path(&path).to_owned()));
+            }
+            Work::Action(action) => {
+                let to = if signal == "OK" { action.ok } else { action.error };
+                targets.push((to, path.clone()));
+            }
+            Work::Decision { to, .. } => {
+                let chosen = to
+                    .iter()
+                    .find(|to| plan.nodes.get(**to as usize).is_some_and(|to| to.name == signal));
+                match chosen {
+                    Some(to) => targets.push((*to, path.clone())),
+                    None => {
+                        self.row(node).pending = false;
+                        self.changed(node);
+                        let name = &plan.node(node).name;
+                        let message = format!("`{name}` has no transition to `{signal}`");
+                        return self.break_job(&Broken("E0721", message));
+                    }
+                }
+            }
+            Work::Fork { to } => {
+                self.run.job.tokens.remove(&path);
+                self.run.job.forks.insert(path.clone(), to.len() as i32);
+                transition = Some("*".to_owned());
+                for to in to {
+                    let name = plan.nodes.get(*to as usize).map_or("", |to| to.name.as_str());
+                    targets.push((*to, format!("{path}{name}/")));
+                }
+            }
+            Work::End | Work::Kill { .. } => {}
+        }
+        if transition.is_none()
+            && let Some((to, _)) = targets.first()
+        {
+            transition = plan.nodes.get(*to as usize).map(|to| to.name.clone());
+        }
+        let row = self.row(node);
+        row.pending = false;
+        row.skip = false;
+        row.transition = transition;
+        self.changed(node);
+        if !skipped {
+            self.notify_transition(node);
+        }
+        match &plan.node(node).work {
+            Work::End => self.reached(node, JobStatus::Succeeded),
+            Work::Kill { message } => {
+                let text = {
+                    let scope = self.scope(Some(node), el::Phase::Workflow);
+                    message.text(&scope).map(Cow::into_owned)
+                };
+                match text {
+                    Ok(text) => {
+                        let row = self.row(node);
+                        row.error_code.get_or_insert_with(|| "E0729".to_owned());
+                        row.error_message = Some(cut(&text));
+                    }
+                    Err(failure) => {
+                        self.fault(node, "E0756", &el_message(&failure));
+                        self.set(node, Status::Error, false);
+                    }
+                }
+                self.reached(node, JobStatus::Killed);
+            }
+            _ => self.enter_all(&targets, Some(node)),
+        }
+    }
+
+    /// An end or kill node was reached: what else is under way is stopped.
+    fn reached(&mut self, node: NodeIndex, status: JobStatus) {
+        let others: Vec<NodeIndex> = self
+            .run
+            .job
+            .tokens
+            .values()
+            .copied()
+            .filter(|other| *other != node && !self.is_control(*other))
+            .collect();
+        self.set_job(status);
+        for other in others {
+            let open = self.run.rows.get(&other).is_some_and(|row| {
+                !matches!(row.status, Status::Ok | Status::Error | Status::Killed | Status::Failed)
+            });
+            if open {
+                self.kill_row(other, true);
+            }
+        }
+        self.end_job();
+    }
+}
+
+fn parent_path(path: &str) -> &str {
+    let inner = path.strip_suffix('/').unwrap_or(path);
+    &path[..inner.rfind('/').map_or(path.len(), |at| at + 1)]
+}
+
+fn cut(message: &str) -> String {
+    message.chars().take(LONGEST_MESSAGE).collect()
+}
+
+fn el_message(failure: &el::Failure) -> String {
+    failure.message.clone()
+}
+
+fn escape_text(text: &str) -> Cow<'_, str> {
+    if !text.contains(['&', '<', '>']) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+}
+
+/// Where an evaluated `<switch>` leads.
+fn choice(text: &str) -> Result<String, String> {
+    let document = roxmltree::Document::parse(text).map_err(|error| error.to_string())?;
+    let switch = document.root_element();
+    let ways = || switch.children().filter(roxmltree::Node::is_element);
+    let case = ways().find(|way| {
+        let words: String = way.children().filter_map(|child| child.text()).collect();
+        way.tag_name().name() == "case" && words.trim() == "true"
+    });
+    let way = case.or_else(|| ways().find(|way| way.tag_name().name() == "default"));
+    way.and_then(|way| way.attribute("to"))
+        .map(str::to_owned)
+        .ok_or_else(|| "no case is true, and there is no default".to_owned())
+}

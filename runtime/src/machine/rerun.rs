@@ -1,0 +1,115 @@
+//! Running an ended job again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::submit::{Refused, configuration, name, parameters};
+use super::{JobStatus, Run, Status, World};
+use crate::plan::{NodeIndex, Plan, Work};
+
+/// Puts an ended job back to PREP under a plan that may have changed; `properties` go over those it has. The job is
+/// then started like any other.
+pub fn rerun(
+    old: &Plan,
+    plan: &Plan,
+    run: &mut Run,
+    properties: &BTreeMap<String, String>,
+    world: &dyn World,
+) -> Result<(), Refused> {
+    let mut conf = (*run.conf).clone();
+    for (name, value) in properties {
+        conf.insert(name.clone(), value.trim().to_owned());
+    }
+    let failed_only = conf.get("oozie.wf.rerun.failnodes").is_some_and(|value| value == "true");
+    let named = conf.get("oozie.wf.rerun.skip.nodes").cloned();
+    if !conf.contains_key("oozie.wf.application.path") {
+        return Err(Refused::new("E0401", "`oozie.wf.application.path` is not set"));
+    }
+    if failed_only && named.is_some() {
+        return Err(Refused::new(
+            "E0404",
+            "`oozie.wf.rerun.failnodes` and `oozie.wf.rerun.skip.nodes` exclude each other",
+        ));
+    }
+    if !run.job.status.is_end() {
+        return Err(Refused::new(
+            "E0805",
+            format!("the job is {} and has not ended", run.job.status.name()),
+        ));
+    }
+    let names: BTreeMap<&str, NodeIndex> =
+        run.rows.keys().map(|node| (old.node(*node).name.as_str(), *node)).collect();
+    let mut skipped: Vec<NodeIndex> = Vec::new();
+    if failed_only {
+        skipped.extend(
+            run.rows.iter().filter(|(_, row)| row.status == Status::Ok).map(|(node, _)| *node),
+        );
+    } else if let Some(named) = &named {
+        let wanted = named.split(',').map(str::trim).filter(|name| !name.is_empty());
+        for wanted in wanted {
+            let Some(node) = names.get(wanted) else {
+                return Err(Refused::new("E0807", format!("no node `{wanted}` has run")));
+            };
+            if !matches!(run.rows[node].status, Status::Ok | Status::Error) {
+                let status = run.rows[node].status.name();
+                return Err(Refused::new("E0806", format!("`{wanted}` is {status}")));
+            }
+            skipped.push(*node);
+        }
+    }
+    let mut conf = configuration(plan, &conf, &[])
+        .map_err(|refused| Refused::new("E1007", refused.message))?;
+    parameters(plan, &mut conf)?;
+
+    let new_names = plan.by_name();
+    let mut rows = BTreeMap::new();
+    let keeps_children = failed_only;
+    for (node, mut row) in std::mem::take(&mut run.rows) {
+        run.removed.insert(node);
+        let old_node = old.node(node);
+        let Some(new) = new_names.get(old_node.name.as_str()).copied() else { continue };
+        let is_child =
+            matches!(&old_node.work, Work::Action(action) if action.kind == "sub-workflow");
+        if skipped.contains(&node) {
+            row.skip = true;
+            rows.insert(new, row);
+        } else if keeps_children && is_child {
+            // It is started again with the child it had.
+            row.skip = false;
+            row.left = false;
+            row.status = Status::Prep;
+            row.pending = false;
+            row.transition = None;
+            row.signal = None;
+            row.error_code = None;
+            row.error_message = None;
+            row.started = None;
+            row.ended = None;
+            row.conf = None;
+            row.starts = 0;
+            rows.insert(new, row);
+        }
+    }
+    for node in rows.keys() {
+        run.removed.remove(node);
+        run.changed.insert(*node);
+    }
+    run.rows = rows;
+    run.conf = Arc::new(conf);
+    let job = &mut run.job;
+    let get = |name: &str| run.conf.get(name).cloned();
+    job.run += 1;
+    job.status = JobStatus::Prep;
+    job.app_path = get("oozie.wf.application.path").unwrap_or_default();
+    job.user = get("user.name").unwrap_or_default();
+    job.group = get("group.name").or_else(|| get("oozie.job.acl"));
+    job.ended = None;
+    job.tokens.clear();
+    job.forks.clear();
+    job.visited.clear();
+    job.deferred.clear();
+    job.last_error = None;
+    job.modified = world.now();
+    run.job.name = name(plan, run, world)?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! What expressions of a workflow see.
+
+use std::borrow::Cow;
+
+use super::{Run, World};
+use crate::el::{Failure, FileScope, NodeState, Phase, Scope, Value, WorkflowScope};
+use crate::plan::{NodeIndex, Plan};
+
+/// A job as an expression sees it.
+pub struct JobScope<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// The run.
+    pub run: &'a Run,
+    /// The node that is evaluated, if it is one.
+    pub node: Option<NodeIndex>,
+    /// The world.
+    pub world: &'a dyn World,
+    /// Where it is evaluated.
+    pub phase: Phase,
+}
+
+impl Scope for JobScope<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        let value = self.run.conf.get(name)?;
+        self.phase.admit(name, value).map(Value::String)
+    }
+
+    fn workflow(&self) -> Option<&dyn WorkflowScope> {
+        Some(self)
+    }
+
+    fn files(&self) -> Option<&dyn FileScope> {
+        self.world.files()
+    }
+
+    fn now(&self) -> Option<i64> {
+        Some(self.world.now())
+    }
+}
+
+impl WorkflowScope for JobScope<'_> {
+    fn id(&self) -> Option<Cow<'_, str>> {
+        Some(self.run.job.id.as_str().into())
+    }
+
+    fn name(&self) -> Option<Cow<'_, str>> {
+        Some(self.run.job.name.as_str().into())
+    }
+
+    fn app_path(&self) -> Option<Cow<'_, str>> {
+        Some(self.run.job.app_path.as_str().into())
+    }
+
+    fn user(&self) -> Option<Cow<'_, str>> {
+        Some(self.run.job.user.as_str().into())
+    }
+
+    fn group(&self) -> Option<Cow<'_, str>> {
+        self.run.job.group.as_deref().map(Cow::from)
+    }
+
+    fn run(&self) -> i64 {
+        i64::from(self.run.job.run)
+    }
+
+    fn conf(&self, name: &str) -> Result<Option<Cow<'_, str>>, Box<Failure>> {
+        let Some(value) = self.run.conf.get(name) else { return Ok(None) };
+        let lookup = |name: &str| self.run.conf.get(name).map(|value| Cow::from(value.as_str()));
+        crate::configuration::substitute(value, lookup)
+            .map(Some)
+            .map_err(|endless| Failure::exception("IllegalStateException", endless.to_string()))
+    }
+
+    fn callback(&self, status: &str) -> Option<String> {
+        let node = self.plan.node(self.node?);
+        self.world.callback(&format!("{}@{}", self.run.job.id, node.name), status)
+    }
+
+    fn last_error_node(&self) -> Option<Cow<'_, str>> {
+        self.run.job.last_error.map(|node| self.plan.node(node).name.as_str().into())
+    }
+
+    fn node(&self, name: &str) -> Option<NodeState<'_>> {
+        // Names are few to ask for and rows few to look through, against a table of every name in every run.
+        let (_, row) =
+            self.run.rows.iter().find(|(node, _)| self.plan.node(**node).name == name)?;
+        let of = |text: &'_ Option<String>| text.clone().map(Cow::Owned);
+        let mut state = NodeState { transition: of(&row.transition), ..NodeState::default() };
+        if row.left {
+            state.data = of(&row.data);
+            state.child_ids = of(&row.child_ids);
+            state.stats = of(&row.stats);
+            state.external_id = of(&row.external_id);
+            state.tracker_uri = of(&row.tracker_uri);
+            state.external_status = of(&row.external_status);
+            state.error_code = of(&row.error_code);
+            state.error_message = of(&row.error_message);
+        }
+        Some(state)
+    }
+}

@@ -1,0 +1,160 @@
+//! From submitted properties to a job in PREP.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Job, JobScope, Run, World};
+use crate::configuration::substitute;
+use crate::el::Phase;
+use crate::plan::Plan;
+
+/// Names that nobody may submit.
+const RESERVED: [&str; 15] = [
+    "DAYS",
+    "HOURS",
+    "MINUTES",
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+    "",
+];
+
+/// What is submitted.
+#[derive(Clone, Debug, Default)]
+pub struct Submission {
+    /// The id the job gets.
+    pub id: String,
+    /// Its properties; those of default files come in [`Submission::defaults`].
+    pub properties: BTreeMap<String, String>,
+    /// Properties of files of defaults, the strongest first.
+    pub defaults: Vec<Vec<(String, String)>>,
+}
+
+/// Why a submission is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The code of the server.
+    pub code: &'static str,
+    /// One sentence.
+    pub message: String,
+}
+
+impl Refused {
+    pub(crate) fn new(code: &'static str, message: impl Into<String>) -> Refused {
+        Refused { code, message: message.into() }
+    }
+}
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)
+    }
+}
+
+/// The properties of a job: submitted ones, then defaults for those not given; references between them resolved.
+pub(crate) fn configuration(
+    plan: &Plan,
+    properties: &BTreeMap<String, String>,
+    defaults: &[Vec<(String, String)>],
+) -> Result<BTreeMap<String, String>, Refused> {
+    let mut conf = BTreeMap::new();
+    for (name, value) in properties {
+        if RESERVED.contains(&name.as_str()) {
+            return Err(Refused::new(
+                "E0803",
+                format!("the property `{name}` may not be set (E0808)"),
+            ));
+        }
+        if !value.is_empty() {
+            conf.insert(name.clone(), value.trim().to_owned());
+        }
+    }
+    conf = resolve(&conf)?;
+    for (name, value) in defaults.iter().flatten().chain(&plan.defaults) {
+        if RESERVED.contains(&name.as_str())
+            || name == "user.name"
+            || name == "mapreduce.job.user.name"
+        {
+            return Err(Refused::new(
+                "E0803",
+                format!("the property `{name}` may not be set in default files (E0808)"),
+            ));
+        }
+        conf.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    resolve(&conf)
+}
+
+fn resolve(conf: &BTreeMap<String, String>) -> Result<BTreeMap<String, String>, Refused> {
+    let lookup = |name: &str| conf.get(name).map(|value| value.as_str().into());
+    conf.iter()
+        .map(|(name, value)| match substitute(value, lookup) {
+            Ok(value) => Ok((name.clone(), value.into_owned())),
+            Err(endless) => Err(Refused::new("E0803", endless.to_string())),
+        })
+        .collect()
+}
+
+/// Declared parameters get their defaults; one without is refused.
+pub(crate) fn parameters(plan: &Plan, conf: &mut BTreeMap<String, String>) -> Result<(), Refused> {
+    let mut missing = Vec::new();
+    for (name, default) in &plan.parameters {
+        if name.trim().is_empty() {
+            return Err(Refused::new("E0739", "a parameter has no name"));
+        }
+        if conf.contains_key(name) {
+            continue;
+        }
+        match default {
+            Some(default) if !default.is_empty() => {
+                conf.insert(name.clone(), default.clone());
+            }
+            _ => missing.push(name.as_str()),
+        }
+    }
+    if missing.is_empty() {
+        *conf = resolve(conf)?;
+        return Ok(());
+    }
+    let message = format!("parameters without a value: {}", missing.join(", "));
+    Err(Refused::new("E0738", message))
+}
+
+/// A job in PREP, or why there is none.
+pub fn submit(plan: &Plan, submission: Submission, world: &dyn World) -> Result<Run, Refused> {
+    let mut conf = configuration(plan, &submission.properties, &submission.defaults)?;
+    parameters(plan, &mut conf)?;
+    let now = world.now();
+    let get = |name: &str| conf.get(name).cloned();
+    let job = Job {
+        id: submission.id,
+        app_path: get("oozie.wf.application.path").unwrap_or_default(),
+        user: get("user.name").unwrap_or_default(),
+        group: get("group.name").or_else(|| get("oozie.job.acl")),
+        parent_id: get("oozie.wf.parent.id"),
+        external_id: get("oozie.wf.external.id"),
+        created: now,
+        modified: now,
+        ..Job::default()
+    };
+    let mut run = Run::new(job, Arc::new(conf), BTreeMap::new());
+    run.job.name = name(plan, &run, world)?;
+    Ok(run)
+}
+
+/// The evaluated name of the application.
+pub(crate) fn name(plan: &Plan, run: &Run, world: &dyn World) -> Result<String, Refused> {
+    let scope = JobScope { plan, run, node: None, world, phase: Phase::JobSubmit };
+    match plan.name.text(&scope) {
+        Ok(name) => Ok(name.into_owned()),
+        Err(failure) => Err(Refused::new("E0803", failure.to_string())),
+    }
+}
