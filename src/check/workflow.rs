@@ -3,7 +3,7 @@
 use super::{Input, Reference, Verdict};
 use crate::diag::Diagnostic;
 use crate::ir::{self, workflow::Shape};
-use crate::passes::{names, reach};
+use crate::passes::{names, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, findings};
 use crate::schema;
 use crate::schema::validate::{self, Document};
@@ -33,8 +33,9 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     let workflow = ir::lower::workflow(tree);
     let (names, more) = names::bind(&workflow);
     found.extend(more);
-    let (_, more) = reach::reach(&workflow, &names);
+    let (reach, more) = reach::reach(&workflow, &names);
     found.extend(more);
+    found.extend(pairs::judge(&workflow, &names, &reach));
 
     found.extend(findings::forks_and_joins(&workflow, target));
 

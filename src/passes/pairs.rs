@@ -1,0 +1,295 @@
+//! Forks and joins as runs see them: does each join get its tokens, does no node run twice, does every run end well?
+//!
+//! In: a workflow with its [`Names`] and its [`Reach`]. Out: a finding for each fault that some run ends in, with that
+//! run as its witness: it was played, and it ended there. A fault that needs no failing action is an error, one that
+//! needs one a warning, one that needs several (a handler shared by the paths of a fork) an info. Whether the server
+//! accepts the definition is not asked here; it accepts many that fail, and refuses some that cannot.
+//!
+//! `docs/graph-analysis.md` has the method and why it is sound.
+
+pub mod game;
+pub mod solve;
+
+use crate::diag::{Diagnostic, Group, Kind, Level, Move, Witness};
+use crate::ir::workflow::{NodeId, Shape, Transition, Way, Workflow};
+use crate::passes::names::Names;
+use crate::passes::reach::Reach;
+use game::{Fault, Graph, Role, Step};
+use solve::Found;
+
+macro_rules! kinds {
+    ($($name:ident $word:literal $level:ident $codes:expr, $summary:literal;)*) => {
+        $(
+            #[doc = concat!("`", $word, "`: ", $summary, ".")]
+            pub static $name: Kind = Kind {
+                name: $word,
+                group: Group::Graph,
+                summary: $summary,
+                level: Level::$level,
+                since: "0.1.0",
+                oozie: $codes,
+                fix: None,
+                page: include_str!(concat!("../../docs/rules/", $word, ".md")),
+            };
+        )*
+
+        /// What this pass reports.
+        pub static KINDS: &[&Kind] = &[$(&$name),*];
+    };
+}
+
+kinds! {
+    ENTERED_TWICE "entered-twice" Error &["E0709"], "a run enters a node a second time";
+    ENTERED_TWICE_AFTER_FAILURE "entered-twice-after-failure" Warning &["E0709"], "a run in which an action fails enters a node a second time";
+    ENTERED_TWICE_AFTER_FAILURES "entered-twice-after-failures" Info &["E0709"], "a run in which several actions fail enters a node a second time";
+    JOIN_OUTSIDE_FORK "join-outside-fork" Error &["E0720"], "a run comes to a join without a fork";
+    JOIN_OUTSIDE_FORK_AFTER_FAILURE "join-outside-fork-after-failure" Warning &["E0720"], "a run in which an action fails comes to a join without a fork";
+    JOIN_OUTSIDE_FORK_AFTER_FAILURES "join-outside-fork-after-failures" Info &["E0720"], "a run in which several actions fail comes to a join without a fork";
+    CUT_OFF "cut-off" Error &[], "a run ends while paths of a fork are still at work";
+    CUT_OFF_AFTER_FAILURE "cut-off-after-failure" Warning &[], "a run in which an action fails ends while paths of a fork are still at work";
+    CUT_OFF_AFTER_FAILURES "cut-off-after-failures" Info &[], "a run in which several actions fail ends while paths of a fork are still at work";
+    JOINS_RACE "joins-race" Error &[], "paths of one fork arrive at different joins, and the slowest decides";
+    JOINS_RACE_AFTER_FAILURE "joins-race-after-failure" Warning &[], "when an action fails, paths of one fork arrive at different joins";
+    JOINS_RACE_AFTER_FAILURES "joins-race-after-failures" Info &[], "when several actions fail, paths of one fork arrive at different joins";
+    HANGS "hangs" Error &[], "a run waits for ever at a join";
+    HANGS_AFTER_FAILURE "hangs-after-failure" Warning &[], "a run in which an action fails waits for ever at a join";
+    HANGS_AFTER_FAILURES "hangs-after-failures" Info &[], "a run in which several actions fail waits for ever at a join";
+    GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too tangled for all of it to be judged";
+}
+
+/// Reported faults of one definition; a generated one with a systematic mistake would give thousands.
+const MOST: usize = 100;
+
+/// Judges the graph of a workflow.
+pub fn judge(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Vec<Diagnostic> {
+    let structured = |(id, node): (NodeId, &crate::ir::workflow::Node<'_>)| {
+        reach.is_reachable(id) && matches!(node.shape, Shape::Fork | Shape::Join)
+    };
+    if !workflow.nodes().any(structured) {
+        return Vec::new();
+    }
+    let graph = Graph::of(workflow, names, reach);
+    let solution = solve::solve(&graph);
+    let mut findings: Vec<Diagnostic> =
+        solution.faults.iter().take(MOST).map(|found| finding(workflow, &graph, found)).collect();
+    if solution.undecided {
+        let message = "the graph is too tangled for all of it to be judged";
+        let help = "what is reported was played and is certain; there may be more";
+        findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
+    }
+    findings.sort_by_key(|finding| finding.span);
+    findings
+}
+
+fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnostic {
+    let name = |node: u32| workflow.node(NodeId(node)).name.text.clone();
+    let moves: Vec<(&Step, &Transition<'_>)> = found
+        .play
+        .steps
+        .iter()
+        .map(|step| {
+            let exit = graph.exits(step.from)[step.exit as usize];
+            (step, &workflow.transitions[exit.transition.index()])
+        })
+        .collect();
+    let contradiction = contradiction(workflow, graph, &moves);
+
+    let kinds: [&'static Kind; 3] = match found.fault {
+        Fault::Double => {
+            [&ENTERED_TWICE, &ENTERED_TWICE_AFTER_FAILURE, &ENTERED_TWICE_AFTER_FAILURES]
+        }
+        Fault::Orphan => [
+            &JOIN_OUTSIDE_FORK,
+            &JOIN_OUTSIDE_FORK_AFTER_FAILURE,
+            &JOIN_OUTSIDE_FORK_AFTER_FAILURES,
+        ],
+        Fault::CutOff => [&CUT_OFF, &CUT_OFF_AFTER_FAILURE, &CUT_OFF_AFTER_FAILURES],
+        Fault::Race => [&JOINS_RACE, &JOINS_RACE_AFTER_FAILURE, &JOINS_RACE_AFTER_FAILURES],
+        Fault::Hang => [&HANGS, &HANGS_AFTER_FAILURE, &HANGS_AFTER_FAILURES],
+    };
+    let weight = if found.price == 0 && contradiction.is_some() { 1 } else { found.price.min(2) };
+    let kind = kinds[weight as usize];
+
+    let node = name(found.node);
+    let fork = found.fork.map(name).unwrap_or_default();
+    let what = match found.fault {
+        Fault::Double if graph.role(found.node) == Role::Join => {
+            format!("the join `{node}` is completed twice")
+        }
+        Fault::Double => format!("`{node}` is entered twice, on two paths of the fork `{fork}`"),
+        Fault::Orphan => format!("the join `{node}` is reached outside any fork"),
+        Fault::CutOff => format!(
+            "`{node}` ends the run on a path of the fork `{fork}` while the others are at work"
+        ),
+        Fault::Race => {
+            format!(
+                "paths of the fork `{fork}` arrive at different joins, `{node}` among them; the slowest decides"
+            )
+        }
+        Fault::Hang => format!("the fork `{node}` names a node twice, so its join waits for ever"),
+    };
+    let failures = match found.price {
+        0 => String::new(),
+        1 => " when 1 action fails".to_owned(),
+        price => format!(" when {price} actions fail"),
+    };
+    let message = format!("{what}{failures}");
+    let span = workflow.node(NodeId(found.node)).name.span;
+    let mut finding = Diagnostic::new(kind, span, message);
+
+    // The choices that lead there; what a run does by itself is in the witness.
+    let mut number = 0;
+    for (step, transition) in &moves {
+        let from = name(step.from);
+        let words = match transition.way {
+            Way::Error => format!("`{from}` fails"),
+            Way::Case => format!("`{from}` takes this case"),
+            Way::Default => format!("`{from}` takes its default"),
+            Way::Path if Some(step.from) == found.fork => format!("a path of `{from}`"),
+            _ => continue,
+        };
+        number += 1;
+        if number <= 12 {
+            finding = finding.note(transition.target.span, format!("{number}. {words}"));
+        }
+    }
+    if let Some((first, second)) = contradiction {
+        let help = format!(
+            "only if the decisions `{}` and `{}`, which ask the same, answer differently",
+            name(first),
+            name(second)
+        );
+        finding = finding.help(help);
+    } else {
+        finding = finding.help(match found.fault {
+            Fault::Double => {
+                "lead the paths together in their join first, or copy the node under a second name"
+            }
+            Fault::Orphan => "lead to what stands behind the join",
+            Fault::CutOff => "lead to the join of the fork, or to a kill node if all shall stop",
+            Fault::Race => "lead all paths of the fork to one join",
+            Fault::Hang => "name each node once",
+        });
+    }
+    let run = moves
+        .iter()
+        .map(|(step, transition)| {
+            let branches = found.play.branches(step.path);
+            let path = branches
+                .iter()
+                .fold("/".to_owned(), |path, node| format!("{path}{}/", name(*node)));
+            let (node, to) =
+                (name(step.from).into_owned(), transition.target.text.clone().into_owned());
+            Move { node, exit: transition.way.name(), to, path }
+        })
+        .collect();
+    let witness =
+        Witness { fault: found.fault.name(), node: node.into_owned(), failures: found.price, run };
+    finding.witness(witness)
+}
+
+/// Two decisions of a run that ask the same and answer differently.
+fn contradiction(
+    workflow: &Workflow<'_>,
+    graph: &Graph,
+    moves: &[(&Step, &Transition<'_>)],
+) -> Option<(u32, u32)> {
+    let decisions: Vec<&Step> = moves
+        .iter()
+        .map(|(step, _)| *step)
+        .filter(|step| workflow.node(NodeId(step.from)).shape == Shape::Decision)
+        .take(200)
+        .collect();
+    let asks = |node: u32| {
+        graph.exits(node).iter().map(|exit| {
+            let predicate = &workflow.transitions[exit.transition.index()].predicate;
+            predicate.as_ref().map(|predicate| predicate.as_str().to_owned())
+        })
+    };
+    for (index, first) in decisions.iter().enumerate() {
+        for second in &decisions[index + 1..] {
+            if first.exit != second.exit && asks(first.from).eq(asks(second.from)) {
+                return Some((first.from, second.from));
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ir::lower;
+    use crate::passes::{names, reach};
+    use crate::syntax::xml::Tree;
+
+    #[track_caller]
+    fn check(nodes: &str, expected: &[&str]) {
+        let text = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>{nodes}<end name='end'/></workflow-app>"
+        );
+        let (tree, _) = Tree::parse(&text);
+        let workflow = lower::workflow(&tree);
+        let (names, _) = names::bind(&workflow);
+        let (reach, _) = reach::reach(&workflow, &names);
+        let found: Vec<_> = super::judge(&workflow, &names, &reach)
+            .iter()
+            .map(|finding| {
+                let run = finding
+                    .witness
+                    .as_ref()
+                    .map(|w| w.run.iter().map(|m| m.node.as_str()).collect::<Vec<_>>().join(" "));
+                format!("{}: {} [{}]", finding.kind.name, finding.message, run.unwrap_or_default())
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    fn action(name: &str, ok: &str, error: &str) -> String {
+        format!("<action name='{name}'><fs/><ok to='{ok}'/><error to='{error}'/></action>")
+    }
+
+    const FORK: &str = "<start to='f'/><fork name='f'><path start='a'/><path start='b'/></fork><join name='j' to='end'/><kill name='k'><message>m</message></kill>";
+
+    #[test]
+    fn a_fork_with_its_join_is_fine() {
+        check(&format!("{FORK}{}{}", action("a", "j", "k"), action("b", "j", "k")), &[]);
+    }
+
+    #[test]
+    fn each_fault_has_its_run() {
+        check(
+            &format!("{FORK}{}{}", action("a", "j", "k"), action("b", "end", "k")),
+            &[
+                "cut-off: `end` ends the run on a path of the fork `f` while the others are at work [:start: f f b]",
+            ],
+        );
+        check(
+            &format!("{FORK}{}{}", action("a", "j", "end"), action("b", "j", "k")),
+            &[
+                "cut-off-after-failure: `end` ends the run on a path of the fork `f` while the others are at work when 1 action fails [:start: f f a]",
+            ],
+        );
+        check(
+            &format!(
+                "{FORK}{}{}{}",
+                action("a", "j", "t"),
+                action("b", "j", "t"),
+                action("t", "k", "k")
+            ),
+            &[
+                "entered-twice-after-failures: `t` is entered twice, on two paths of the fork `f` when 2 actions fail [:start: f f a b]",
+            ],
+        );
+        check(
+            "<start to='j'/><join name='j' to='end'/>",
+            &["join-outside-fork: the join `j` is reached outside any fork [:start:]"],
+        );
+        check(
+            &format!(
+                "<start to='f'/><fork name='f'><path start='a'/><path start='j'/><path start='j'/></fork><join name='j' to='end'/>{}",
+                action("a", "j", "end")
+            ),
+            &["hangs: the fork `f` names a node twice, so its join waits for ever [:start:]"],
+        );
+    }
+}
