@@ -4,6 +4,7 @@
 //! every name and value. Lowering judges nothing: what is missing is `None`, what is unknown is left out, what is
 //! given twice is taken once, the first time; whether that is right is asked by `schema` and `passes`.
 
+pub mod coordinator;
 pub mod lower;
 pub mod scalar;
 pub mod workflow;

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use ankus_runtime::coordinator::{Bundle, BundleMember, Properties};
-use ankus_runtime::el::{Dialect, Phase, Scope, Template, Value};
+use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
 use roxmltree::{Node, NodeType};
 
 use super::Rules;
@@ -48,6 +48,49 @@ pub fn submit(text: &str, given: &Properties, rules: &Rules<'_>, site: &Site) ->
     submit_resolved(text, reserved(properties, "E1310")?, rules, site)
 }
 
+/// Submits a text of which some properties are not known. Beside the outcome come the names that nobody gave; each is taken
+/// to have a value of its own.
+pub fn submit_leniently(
+    text: &str,
+    given: &Properties,
+    rules: &Rules<'_>,
+    site: &Site,
+) -> (Outcome<Bundle>, Vec<String>) {
+    let mut properties = given.clone();
+    let mut unknown = Vec::new();
+    loop {
+        let outcome = submit(text, &properties, rules, site);
+        let Err(refused) = &outcome else { return (outcome, unknown) };
+        let missing: Vec<String> = match (refused.code, refused.inner.as_slice()) {
+            (Some("E1310"), ["E0738"] | ["E1004"]) => refused.subject.clone(),
+            (Some("E1310"), ["E1301"])
+                if refused.about == "kick-off-time"
+                    && refused.subject.iter().any(|text| text.contains("unknown-")) =>
+            {
+                // A time that depends on a property: nothing can be said of it.
+                for name in &unknown {
+                    properties.insert(name.clone(), "2020-01-01T00:00Z".to_owned());
+                }
+                let outcome = submit(text, &properties, rules, site);
+                return (outcome, unknown);
+            }
+            _ => return (outcome, unknown),
+        };
+        let before = unknown.len();
+        for name in missing {
+            let is_name = !name.is_empty()
+                && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
+            if is_name && !properties.contains_key(&name) {
+                properties.insert(name.clone(), format!("unknown-{name}"));
+                unknown.push(name);
+            }
+        }
+        if unknown.len() == before || unknown.len() > 10_000 {
+            return (outcome, unknown);
+        }
+    }
+}
+
 struct Variables<'p>(&'p Properties);
 
 impl Scope for Variables<'_> {
@@ -82,7 +125,9 @@ fn submit_resolved(
     let template = Template::compile(&written, Phase::BundleSubmit, dialect);
     let scope = Variables(&properties);
     let evaluated = template.text(&scope).map_err(|failure| {
-        failed("E1004", "bundle-app").names(failure.name.clone().or(Some(failure.message.clone())))
+        let is_variable = failure.reason == Reason::UnknownVariable;
+        let name = failure.name.clone().filter(|_| is_variable);
+        failed("E1004", "bundle-app").names(name.or(Some(failure.message.clone())))
     })?;
     let evaluated = roxmltree::Document::parse(&evaluated).map_err(malformed)?;
     let root = evaluated.root_element();

@@ -5,14 +5,16 @@
 //! attributes, controls, datasets, events, logic, action, SLA, includes, times.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use ankus_runtime::coordinator::{
     Action, Actions, Controls, DataEvent, DatasetText, Definition, EventData, Execution, Existing,
     Failure, Inputs, Instances, Logic, LogicKind, Properties,
 };
 use ankus_runtime::el::{
-    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, Phase, Scope, Template, Value,
+    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, Phase, Reason, Scope, Template,
+    Value,
 };
 use ankus_runtime::time::{
     Cron, EndOf, Frequency, Instant, NoFire, ProcessingZone, Schedule, Unit, WeekStart, Zone,
@@ -147,7 +149,7 @@ pub fn submit_path(
             return Err(Refused::new("E1002", "oozie.coord.application.path").names([place.path]));
         }
     };
-    submit_resolved(&text, place.properties, files, rules, site)
+    submit_resolved(&text, place.properties, files, rules, site, None)
 }
 
 /// Submits a text as if it lay where its properties say.
@@ -158,8 +160,50 @@ pub fn submit(
     rules: &Rules<'_>,
     site: &Site,
 ) -> Outcome<Definition> {
-    let properties = reserved(arrived(given), "E0803").and_then(|p| resolved(p, "E0803"))?;
-    submit_resolved(text, properties, files, rules, site)
+    let properties = reserved(arrived(given), "E0803").and_then(resolved)?;
+    submit_resolved(text, properties, files, rules, site, None)
+}
+
+/// Submits a text of which some properties are not known: what depends on them is taken to be right. Beside the outcome
+/// come the names that nobody gave.
+pub fn submit_leniently(
+    text: &str,
+    given: &Properties,
+    files: &dyn Files,
+    rules: &Rules<'_>,
+    site: &Site,
+) -> (Outcome<Definition>, Vec<String>) {
+    let guesses = RefCell::new(Guesses::default());
+    let properties = reserved(arrived(given), "E0803").and_then(resolved);
+    let outcome = properties.and_then(|properties| {
+        submit_resolved(text, properties, files, rules, site, Some(&guesses))
+    });
+    (outcome, guesses.into_inner().unknown.into_iter().collect())
+}
+
+/// What was assumed because nobody gave a property.
+#[derive(Default)]
+struct Guesses {
+    unknown: BTreeSet<String>,
+    /// Times were assumed, so that comparing them says nothing.
+    times: bool,
+    /// Not all datasets are known.
+    datasets: bool,
+}
+
+/// What stands for a value that depends on an unknown property: something of the kind that is wanted there.
+fn guess(about: &str) -> &'static str {
+    match about.rsplit('/').next().unwrap_or(about) {
+        "frequency" | "@frequency" => "60",
+        "start" | "@initial-instance" => "2020-01-01T00:00Z",
+        "end" => "2020-01-03T00:00Z",
+        "timezone" | "@timezone" => "UTC",
+        "timeout" | "concurrency" | "throttle" => "1",
+        "execution" => "FIFO",
+        "@dataset" | "include" => "",
+        "app-path" | "uri-template" => "hdfs://unknown/unknown",
+        _ => "unknown",
+    }
 }
 
 /// Where an application lies, and what it is given.
@@ -206,7 +250,7 @@ pub(super) fn locate(
             properties.entry(name).or_insert(value);
         }
     }
-    Ok(Place { path, properties: resolved(properties, wrapped)? })
+    Ok(Place { path, properties: resolved(properties)? })
 }
 
 /// A property with an empty value never arrives.
@@ -223,7 +267,7 @@ pub(super) fn reserved(properties: Properties, wrapped: &'static str) -> Outcome
     }
 }
 
-fn resolved(properties: Properties, _wrapped: &'static str) -> Outcome<Properties> {
+fn resolved(properties: Properties) -> Outcome<Properties> {
     let mut values = Properties::new();
     for (name, value) in &properties {
         let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
@@ -273,6 +317,7 @@ fn submit_resolved(
     files: &dyn Files,
     rules: &Rules<'_>,
     site: &Site,
+    guesses: Option<&RefCell<Guesses>>,
 ) -> Outcome<Definition> {
     if text.is_empty() {
         return Err(Refused::new("E0701", "not-well-formed"));
@@ -299,7 +344,7 @@ fn submit_resolved(
 
     let mut names = HashMap::new();
     let mut submission =
-        Submission { properties: &properties, names: &mut names, site, files, rules };
+        Submission { properties: &properties, names: &mut names, site, files, rules, guesses };
     let parts = submission.parts(root)?;
     Ok(Definition { properties, ..parts })
 }
@@ -312,6 +357,7 @@ struct Submission<'s> {
     site: &'s Site,
     files: &'s dyn Files,
     rules: &'s Rules<'s>,
+    guesses: Option<&'s RefCell<Guesses>>,
 }
 
 /// What expressions may ask during a submission.
@@ -392,6 +438,14 @@ impl<'s> Submission<'s> {
         let mut effects = Effects::default();
         match template.text_with(&self.asked(phase), &mut effects) {
             Ok(value) => Ok((value.into_owned(), effects)),
+            Err(failure) if failure.reason == Reason::UnknownVariable && self.guesses.is_some() => {
+                let mut guesses = self.guesses.expect("it was asked for").borrow_mut();
+                guesses.unknown.extend(failure.name);
+                let times = ["frequency", "start", "end", "timezone"];
+                guesses.times |= times.contains(&about);
+                guesses.datasets |= about == "include";
+                Ok((guess(about).to_owned(), Effects::default()))
+            }
             Err(failure) => Err(Refused::new("E1004", about).names([failure.message])),
         }
     }
@@ -490,8 +544,9 @@ impl<'s> Submission<'s> {
         };
 
         self.included(includes, &mut datasets)?;
-        let inputs = bind(inputs, &datasets)?;
-        let outputs = bind(outputs, &datasets)?;
+        let unsure = self.guesses.is_some_and(|guesses| guesses.borrow().datasets);
+        let inputs = bind(inputs, &datasets, unsure)?;
+        let outputs = bind(outputs, &datasets, unsure)?;
 
         let frequency_text = frequency.text;
         let times = match cron {
@@ -510,7 +565,9 @@ impl<'s> Submission<'s> {
             processing: self.site.processing,
             week: WeekStart::Sunday,
         };
-        self.times(&schedule)?;
+        if !self.guesses.is_some_and(|guesses| guesses.borrow().times) {
+            self.times(&schedule)?;
+        }
         self.instance_texts(input_events, "data-in")?;
         self.instance_texts(output_events, "data-out")?;
 
@@ -623,6 +680,9 @@ impl<'s> Submission<'s> {
         let mut open: Vec<String> = includes.into_iter().rev().collect();
         while let Some(uri) = open.pop() {
             let about = format!("include {uri}");
+            if uri.is_empty() && self.guesses.is_some() {
+                continue;
+            }
             if !is_uri(&uri) {
                 return Err(Refused::new("E1002", about));
             }
@@ -630,6 +690,10 @@ impl<'s> Submission<'s> {
                 return Err(Refused::new("E0803", about));
             }
             let text = match self.files.look(&uri) {
+                Entry::Nothing if self.guesses.is_some() => {
+                    self.guesses.expect("it was asked for").borrow_mut().datasets = true;
+                    continue;
+                }
                 Entry::Nothing => return Err(Refused::new("E1002", about).names([uri])),
                 Entry::Folder => continue,
                 Entry::File(text) => text,
@@ -841,8 +905,16 @@ struct Unbound {
     keeps_output: bool,
 }
 
-fn bind(events: Vec<Unbound>, datasets: &BTreeMap<String, DatasetText>) -> Outcome<Vec<DataEvent>> {
-    let bound = events.into_iter().map(|event| {
+fn bind(
+    events: Vec<Unbound>,
+    datasets: &BTreeMap<String, DatasetText>,
+    unsure: bool,
+) -> Outcome<Vec<DataEvent>> {
+    // Where a name or the datasets are not known, an event is left out instead of refused.
+    let is_open = |event: &Unbound| {
+        (unsure || event.dataset.is_empty()) && !datasets.contains_key(&event.dataset)
+    };
+    let bound = events.into_iter().filter(|event| !is_open(event)).map(|event| {
         let undefined = || {
             let about = format!("{} {}/@dataset", event.kind, event.name);
             Refused::new("E0803", about).names(["undefined-dataset", &event.dataset])

@@ -38,4 +38,4 @@ pub use schedule::{
     is_skipped_by_none, is_timed_out, timeout_minutes,
 };
 pub use template::{UriTemplate, fill_template};
-pub use zone::{UnknownZone, Zone};
+pub use zone::{UnknownZone, Zone, zone_names};

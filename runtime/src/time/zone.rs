@@ -203,6 +203,12 @@ impl Zone {
     }
 }
 
+/// Names of all zones of the database and the old three-letter ones, for those who look for a near one.
+pub fn zone_names() -> Vec<String> {
+    let known = jiff::tz::db().available().map(|name| name.to_string());
+    known.chain(OLD_NAMES.iter().map(|(name, _)| (*name).to_owned())).collect()
+}
+
 impl fmt::Debug for Zone {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Zone({})", self.id)

@@ -1,0 +1,259 @@
+//! Coordinators and bundles, typed, as they are written.
+//!
+//! Values are [`Scalar`]s with their places; what is missing is `None`. Nothing is evaluated here.
+
+use super::Scalar;
+use crate::source::Span;
+use crate::syntax::xml::{Element, Tree};
+
+/// A coordinator.
+#[derive(Clone, Debug, Default)]
+pub struct Coordinator<'a> {
+    /// Place of the root's name.
+    pub span: Span,
+    /// Namespace of the root.
+    pub namespace: String,
+    /// `@name`.
+    pub name: Option<Scalar<'a>>,
+    /// `@frequency`.
+    pub frequency: Option<Scalar<'a>>,
+    /// `@start`.
+    pub start: Option<Scalar<'a>>,
+    /// `@end`.
+    pub end: Option<Scalar<'a>>,
+    /// `@timezone`.
+    pub timezone: Option<Scalar<'a>>,
+    /// `timeout`, `concurrency`, `execution`, `throttle`.
+    pub controls: Vec<(String, Scalar<'a>)>,
+    /// `include`.
+    pub includes: Vec<Scalar<'a>>,
+    /// Datasets of its own.
+    pub datasets: Vec<Dataset<'a>>,
+    /// `data-in`.
+    pub inputs: Vec<DataEvent<'a>>,
+    /// `data-out`.
+    pub outputs: Vec<DataEvent<'a>>,
+    /// Whether there is an `input-logic`, and where.
+    pub logic: Option<Span>,
+    /// Names of data-in that the input logic asks for.
+    pub logic_data: Vec<Scalar<'a>>,
+    /// Names that the input logic gives.
+    pub logic_names: Vec<Scalar<'a>>,
+    /// `app-path` of the workflow.
+    pub app_path: Option<Scalar<'a>>,
+    /// Properties of the workflow.
+    pub configuration: Vec<Property<'a>>,
+    /// The SLA block.
+    pub sla: Option<Sla<'a>>,
+}
+
+/// A dataset.
+#[derive(Clone, Debug)]
+pub struct Dataset<'a> {
+    /// Place of the whole element.
+    pub span: Span,
+    /// Place of its tag's name.
+    pub tag: Span,
+    /// `@name`.
+    pub name: Option<Scalar<'a>>,
+    /// `@frequency`.
+    pub frequency: Option<Scalar<'a>>,
+    /// `@initial-instance`.
+    pub initial_instance: Option<Scalar<'a>>,
+    /// `@timezone`.
+    pub timezone: Option<Scalar<'a>>,
+    /// `uri-template`.
+    pub uri_template: Option<Scalar<'a>>,
+    /// `done-flag`, with the place of its element where it is empty.
+    pub done_flag: Option<(Span, Scalar<'a>)>,
+}
+
+/// A data-in or data-out.
+#[derive(Clone, Debug)]
+pub struct DataEvent<'a> {
+    /// Place of its tag's name.
+    pub tag: Span,
+    /// `@name`.
+    pub name: Option<Scalar<'a>>,
+    /// `@dataset`.
+    pub dataset: Option<Scalar<'a>>,
+    /// `instance`, `start-instance`, `end-instance`, in their order, with the places of their elements.
+    pub instances: Vec<(String, Span, Scalar<'a>)>,
+}
+
+impl<'a> DataEvent<'a> {
+    /// The text of the first element of a name.
+    pub fn part(&self, name: &str) -> Option<&Scalar<'a>> {
+        self.instances.iter().find(|(part, ..)| part == name).map(|(_, _, text)| text)
+    }
+}
+
+/// A property of a configuration.
+#[derive(Clone, Debug)]
+pub struct Property<'a> {
+    /// Its name.
+    pub name: Option<Scalar<'a>>,
+    /// Its value.
+    pub value: Option<Scalar<'a>>,
+}
+
+/// An SLA block.
+#[derive(Clone, Debug)]
+pub struct Sla<'a> {
+    /// Place of its tag's name.
+    pub tag: Span,
+    /// Its namespace.
+    pub namespace: String,
+    /// Its leaves, in order.
+    pub leaves: Vec<(String, Scalar<'a>)>,
+}
+
+/// A bundle.
+#[derive(Clone, Debug, Default)]
+pub struct Bundle<'a> {
+    /// Place of the root's name.
+    pub span: Span,
+    /// `@name`.
+    pub name: Option<Scalar<'a>>,
+    /// `kick-off-time`.
+    pub kick_off: Option<Scalar<'a>>,
+    /// Its coordinators.
+    pub members: Vec<Member<'a>>,
+}
+
+/// A coordinator of a bundle.
+#[derive(Clone, Debug)]
+pub struct Member<'a> {
+    /// Place of its tag's name.
+    pub tag: Span,
+    /// `@name`.
+    pub name: Option<Scalar<'a>>,
+    /// `@enabled`.
+    pub enabled: Option<Scalar<'a>>,
+    /// `app-path`.
+    pub app_path: Option<Scalar<'a>>,
+    /// What it is given.
+    pub configuration: Vec<Property<'a>>,
+}
+
+fn attribute<'a>(element: Element<'_, 'a>, name: &str) -> Option<Scalar<'a>> {
+    element.attribute(name).map(Scalar::of_attribute)
+}
+
+fn text<'a>(element: Element<'_, 'a>, name: &str) -> Option<Scalar<'a>> {
+    element.child(name).map(Scalar::of_element)
+}
+
+fn properties<'a>(parent: Option<Element<'_, 'a>>) -> Vec<Property<'a>> {
+    let section = parent.and_then(|parent| parent.child("configuration"));
+    let properties = section.into_iter().flat_map(|section| section.elements());
+    properties
+        .filter(|element| element.name() == "property")
+        .map(|element| Property { name: text(element, "name"), value: text(element, "value") })
+        .collect()
+}
+
+fn event<'a>(element: Element<'_, 'a>) -> DataEvent<'a> {
+    let instances = element
+        .elements()
+        .filter(|part| part.name().ends_with("instance"))
+        .map(|part| (part.name().to_owned(), part.span(), Scalar::of_element(part)));
+    DataEvent {
+        tag: element.name_span(),
+        name: attribute(element, "name"),
+        dataset: attribute(element, "dataset"),
+        instances: instances.collect(),
+    }
+}
+
+/// Lowers a coordinator in any state of disrepair.
+pub fn coordinator<'a>(tree: &Tree<'a>) -> Coordinator<'a> {
+    let Some(root) = tree.root() else { return Coordinator::default() };
+    let datasets = root.child("datasets");
+    let named = |parent: &'static str, name: &'static str| {
+        let parent = root.child(parent).into_iter().flat_map(|parent| parent.elements());
+        parent.filter(move |element| element.name() == name).map(event)
+    };
+    let action = root.child("action");
+    let workflow = action.and_then(|action| action.child("workflow"));
+    let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+    let logic = root.child("input-logic");
+    let parts = || logic.into_iter().flat_map(|logic| logic.descendants());
+
+    Coordinator {
+        span: root.name_span(),
+        namespace: root.namespace().to_owned(),
+        name: attribute(root, "name"),
+        frequency: attribute(root, "frequency"),
+        start: attribute(root, "start"),
+        end: attribute(root, "end"),
+        timezone: attribute(root, "timezone"),
+        controls: root
+            .child("controls")
+            .into_iter()
+            .flat_map(|controls| controls.elements())
+            .map(|element| (element.name().to_owned(), Scalar::of_element(element)))
+            .collect(),
+        includes: datasets
+            .into_iter()
+            .flat_map(|section| section.elements())
+            .filter(|element| element.name() == "include")
+            .map(Scalar::of_element)
+            .collect(),
+        datasets: datasets.into_iter().flat_map(datasets_of).collect(),
+        inputs: named("input-events", "data-in").collect(),
+        outputs: named("output-events", "data-out").collect(),
+        logic: logic.map(|logic| logic.name_span()),
+        logic_data: parts().filter_map(|part| attribute(part, "dataset")).collect(),
+        logic_names: parts().filter_map(|part| attribute(part, "name")).collect(),
+        app_path: workflow.and_then(|workflow| text(workflow, "app-path")),
+        configuration: properties(workflow),
+        sla: info.map(|info| Sla {
+            tag: info.name_span(),
+            namespace: info.namespace().to_owned(),
+            leaves: info
+                .elements()
+                .map(|leaf| (leaf.name().to_owned(), Scalar::of_element(leaf)))
+                .collect(),
+        }),
+    }
+}
+
+/// The datasets directly in a `datasets` element.
+pub fn datasets_of<'a>(section: Element<'_, 'a>) -> Vec<Dataset<'a>> {
+    let elements = section.elements().filter(|element| element.name() == "dataset");
+    elements
+        .map(|element| Dataset {
+            span: element.span(),
+            tag: element.name_span(),
+            name: attribute(element, "name"),
+            frequency: attribute(element, "frequency"),
+            initial_instance: attribute(element, "initial-instance"),
+            timezone: attribute(element, "timezone"),
+            uri_template: text(element, "uri-template"),
+            done_flag: element
+                .child("done-flag")
+                .map(|flag| (flag.span(), Scalar::of_element(flag))),
+        })
+        .collect()
+}
+
+/// Lowers a bundle in any state of disrepair.
+pub fn bundle<'a>(tree: &Tree<'a>) -> Bundle<'a> {
+    let Some(root) = tree.root() else { return Bundle::default() };
+    let members = root.elements().filter(|element| element.name() == "coordinator");
+    Bundle {
+        span: root.name_span(),
+        name: attribute(root, "name"),
+        kick_off: root.child("controls").and_then(|controls| text(controls, "kick-off-time")),
+        members: members
+            .map(|element| Member {
+                tag: element.name_span(),
+                name: attribute(element, "name"),
+                enabled: attribute(element, "enabled"),
+                app_path: text(element, "app-path"),
+                configuration: properties(Some(element)),
+            })
+            .collect(),
+    }
+}
