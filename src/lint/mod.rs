@@ -8,6 +8,7 @@ use crate::diag::{Diagnostic, Kind};
 
 pub use facts::{Action, Facts, Language, Property};
 
+pub mod coordinator;
 pub mod example;
 mod facts;
 mod known;

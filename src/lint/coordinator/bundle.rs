@@ -1,0 +1,77 @@
+//! Rules of bundles.
+
+use std::collections::HashMap;
+
+use super::finding;
+use super::kinds as k;
+use crate::diag::{Diagnostic, Level};
+use crate::ir::coordinator::Bundle;
+use crate::reference::coordinator::Refused;
+
+/// All findings of the rules; a refusal becomes an error with its code.
+pub fn bundle(
+    written: &Bundle<'_>,
+    refused: Option<&Refused>,
+    found: &[Diagnostic],
+) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    let mut seen = HashMap::new();
+    for member in &written.members {
+        if let Some(name) = &member.name {
+            if name.is_empty() {
+                let message = "without a name the bundle never gets past PREP";
+                out.push(finding(&k::COORDINATOR_NAME_EMPTY, name.span(), message));
+            }
+            match seen.get(name.as_str()) {
+                Some(first) => {
+                    let message = format!("`{}` is the name of two coordinators", name.as_str());
+                    out.push(
+                        finding(&k::DUPLICATE_COORDINATOR_NAME, name.span(), message)
+                            .note(*first, "the first one is here"),
+                    );
+                }
+                None => {
+                    seen.insert(name.as_str().to_owned(), name.span());
+                }
+            }
+        }
+        if let Some(enabled) = &member.enabled
+            && enabled.known().is_some_and(|text| !text.eq_ignore_ascii_case("true"))
+        {
+            let message = "the bundle does not start this coordinator";
+            out.push(finding(&k::BUNDLE_COORDINATOR_DISABLED, enabled.span(), message));
+        }
+    }
+
+    let Some(refused) = refused else { return out };
+    if refused.about == "kick-off-time"
+        && let Some(kick_off) = &written.kick_off
+    {
+        let message = format!("`{}` is no date here", refused.subject.join(", "));
+        out.push(
+            finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
+                .help("the form is `2020-01-31T23:59Z`"),
+        );
+        return out;
+    }
+    let code = refused.code.unwrap_or_default();
+    let is_told = found
+        .iter()
+        .chain(&out)
+        .any(|found| found.kind.level == Level::Error && found.kind.oozie.contains(&code));
+    if !is_told {
+        let inner: String = refused.inner.iter().map(|inner| format!(" ({inner})")).collect();
+        let names = refused.subject.join(", ");
+        let colon = if names.is_empty() { "" } else { ": " };
+        let message =
+            format!("the server answers {code}{inner} because of {}{colon}{names}", refused.about);
+        let member = written
+            .members
+            .iter()
+            .filter_map(|member| member.name.as_ref())
+            .find(|name| refused.subject.iter().any(|subject| subject == name.as_str()));
+        let span = member.map_or(written.span, |name| name.span());
+        out.push(finding(&k::SUBMISSION_REFUSED, span, message));
+    }
+    out
+}

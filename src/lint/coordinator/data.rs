@@ -1,0 +1,542 @@
+//! Opinions on the data of a coordinator.
+
+use std::collections::HashSet;
+
+use ankus_runtime::coordinator::{DataEvent as Kept, DatasetText, Instances};
+use ankus_runtime::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate, Zone};
+
+use super::kinds as k;
+use super::{Facts, finding};
+use crate::diag::{Diagnostic, Fix};
+use crate::ir::Scalar;
+use crate::ir::coordinator::{DataEvent, Dataset};
+use crate::settings::nearest;
+
+pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    names(facts, out);
+    for dataset in &facts.written.datasets {
+        templates(dataset, out);
+    }
+    for event in &facts.written.inputs {
+        instances(event, true, out);
+    }
+    for event in &facts.written.outputs {
+        instances(event, false, out);
+    }
+    if let Ok(definition) = facts.kept
+        && !facts.is_unsure
+    {
+        for event in &definition.inputs {
+            windows(facts, event, out);
+        }
+        for event in definition.inputs.iter().chain(&definition.outputs) {
+            phases(facts, event, out);
+        }
+        outputs(facts, out);
+    }
+    texts(facts, out);
+    sla(facts, out);
+}
+
+fn known<'s>(scalar: &'s Option<Scalar<'_>>) -> Option<&'s str> {
+    scalar.as_ref().and_then(|scalar| scalar.known())
+}
+
+fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let written = facts.written;
+    let events = written.inputs.iter().chain(&written.outputs);
+    let used: HashSet<&str> = events.clone().filter_map(|event| known(&event.dataset)).collect();
+    let is_open = events.clone().any(|event| event.dataset.as_ref().is_some_and(Scalar::is_expr));
+    let mut seen = HashSet::new();
+    for dataset in &written.datasets {
+        let Some(name) = &dataset.name else { continue };
+        if !seen.insert(name.as_str()) {
+            let message = format!("`{}` is defined twice; the last one counts", name.as_str());
+            out.push(finding(&k::DUPLICATE_DATASET, name.span(), message));
+        } else if !is_open && !used.contains(name.as_str()) {
+            let message = format!("no input and no output names `{}`", name.as_str());
+            out.push(finding(&k::UNUSED_DATASET, name.span(), message));
+        }
+    }
+
+    let texts = written.configuration.iter().filter_map(|property| property.value.as_ref());
+    let sla = written.sla.iter().flat_map(|sla| sla.leaves.iter().map(|(_, value)| value));
+    let texts: Vec<&str> = texts.chain(sla).map(Scalar::as_str).collect();
+    let is_asked = |name: &str| {
+        let quoted = [format!("'{name}'"), format!("\"{name}\"")];
+        texts.iter().any(|text| {
+            text.contains("coord:") && quoted.iter().any(|quoted| text.contains(quoted.as_str()))
+        })
+    };
+    let computed = texts.iter().any(|text| {
+        ["coord:dataIn(", "coord:dataOut("].iter().any(|call| {
+            text.split(call).skip(1).any(|rest| !rest.trim_start().starts_with(['\'', '"']))
+        })
+    });
+    for (event, is_input) in written
+        .inputs
+        .iter()
+        .map(|event| (event, true))
+        .chain(written.outputs.iter().map(|event| (event, false)))
+    {
+        let Some(name) = &event.name else { continue };
+        let in_logic = written.logic_data.iter().any(|data| data.as_str() == name.as_str());
+        if computed || is_asked(name.as_str()) || in_logic {
+            continue;
+        }
+        out.push(match is_input {
+            true => {
+                let message =
+                    format!("`{}` delays the action and is passed to nobody", name.as_str());
+                finding(&k::UNUSED_DATA_IN, name.span(), message)
+            }
+            false => {
+                let message = format!("the workflow is never told of `{}`", name.as_str());
+                let call = format!("`${{coord:dataOut('{}')}}`", name.as_str());
+                finding(&k::UNUSED_DATA_OUT, name.span(), message)
+                    .help(format!("pass {call} in its configuration"))
+            }
+        });
+    }
+
+    let inputs: Vec<&str> = written.inputs.iter().filter_map(|event| known(&event.name)).collect();
+    for data in &written.logic_data {
+        let Some(name) = data.known() else { continue };
+        if inputs.contains(&name) {
+            continue;
+        }
+        let found = finding(
+            &k::INPUT_LOGIC_REFERENCE,
+            data.span(),
+            format!("no data-in is called `{name}`"),
+        );
+        out.push(match nearest(name, inputs.iter().copied()) {
+            Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                format!("Write {near}"),
+                data.span(),
+                near,
+            )),
+            None => found.help("the input logic names inputs, not datasets"),
+        });
+    }
+}
+
+fn templates(dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(template) = &dataset.uri_template else { return };
+    let text = template.as_str();
+    let is_table = text.starts_with("hcat:");
+    match &dataset.done_flag {
+        None if !is_table => {
+            let message = "an instance counts as complete when it holds `_SUCCESS`";
+            out.push(finding(&k::DONE_FLAG_IMPLICIT, dataset.tag, message));
+        }
+        Some((span, _)) if is_table => {
+            let message = "partitions of tables have no done flag";
+            out.push(finding(&k::DONE_FLAG_ON_HCAT, *span, message));
+        }
+        Some((span, flag)) if flag.is_empty() => {
+            let message = "an instance counts as complete as soon as its folder is there";
+            out.push(finding(&k::DONE_FLAG_EMPTY, *span, message));
+        }
+        _ => {}
+    }
+
+    let names = UriTemplate::new(text).names();
+    // Another expression may bring time into it.
+    let plain = !text.replace("${YEAR}", "").contains("${coord:");
+    let finest = names.iter().rposition(|named| *named);
+    let Some(frequency) = dataset.frequency.as_ref().and_then(period) else { return };
+    let Some(finest) = finest else {
+        let mut rest = text.to_owned();
+        for name in ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"] {
+            rest = rest.replace(&format!("${{{name}}}"), "");
+        }
+        if plain && !rest.contains("${") {
+            let message = "no part of this depends on the time of an instance";
+            out.push(finding(&k::URI_TEMPLATE_CONSTANT, template.span(), message));
+        }
+        return;
+    };
+    // What the finest name tells apart, in minutes.
+    let told = [525_600, 43_200, 1440, 60, 1][finest];
+    if frequency < told {
+        let next = ["${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}", ""][finest];
+        let finest = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"][finest];
+        let message = format!("instances that differ only within `{finest}` are the same place");
+        let end = template.span().end as usize;
+        let span = template.span();
+        let found = finding(&k::URI_TEMPLATE_TOO_COARSE, span, message);
+        let at = crate::source::Span::new(end, end);
+        out.push(found.fix(Fix::guess(format!("Add {next}"), at, format!("/{next}"))));
+    }
+}
+
+/// About how many minutes lie between two instances.
+fn period(frequency: &Scalar<'_>) -> Option<i64> {
+    let text = frequency.as_str().trim();
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number);
+    }
+    let inner = text.strip_prefix("${")?.strip_suffix('}')?.trim().strip_prefix("coord:")?;
+    let (name, rest) = inner.split_once('(')?;
+    let number: i64 = rest.strip_suffix(')')?.trim().parse().ok()?;
+    let unit = match name {
+        "minutes" => 1,
+        "hours" => 60,
+        "days" | "endOfDays" => 1440,
+        "endOfWeeks" => 7 * 1440,
+        "months" | "endOfMonths" => 43_200,
+        _ => return None,
+    };
+    Some(number * unit)
+}
+
+/// The family and number of an instance function.
+fn function(text: &str) -> Option<(&str, Option<i64>)> {
+    let inner = text.trim().strip_prefix("${")?.trim_start().strip_prefix("coord:")?;
+    let (name, rest) = inner.split_once('(')?;
+    let number = rest.split([',', ')']).next()?.trim().parse().ok();
+    Some((name.trim(), number))
+}
+
+fn instances(event: &DataEvent<'_>, is_input: bool, out: &mut Vec<Diagnostic>) {
+    const FUNCTIONS: [&str; 11] = [
+        "current",
+        "currentRange",
+        "offset",
+        "latest",
+        "latestRange",
+        "future",
+        "futureRange",
+        "absolute",
+        "endOfDays",
+        "endOfWeeks",
+        "endOfMonths",
+    ];
+    for (part, _, text) in &event.instances {
+        let written = text.as_str();
+        if part == "instance" && !written.is_empty() {
+            let named = FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
+            let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
+            let is_date = ProcessingZone::UTC.parse(written).is_ok();
+            if only_later {
+                let message = "this function stands in a `start-instance` only";
+                out.push(finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message));
+            } else if !named && !is_date && text.known().is_some() {
+                let message = format!("`{written}` is no instance: actions cannot be created");
+                out.push(
+                    finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message)
+                        .help("write `${coord:current(0)}` or a date as `2020-01-31T00:00Z`"),
+                );
+            }
+        }
+        let Some((name, number)) = function(written) else { continue };
+        if is_input && name == "current" && number.is_some_and(|number| number > 0) {
+            let message = "this waits for data of a time after the nominal one";
+            out.push(finding(&k::FUTURE_INPUT, text.span(), message));
+        }
+        let searches = name.starts_with("latest") || name.starts_with("future");
+        if searches && part != "end-instance" {
+            let message = "which instance this is depends on when the action is checked";
+            out.push(finding(&k::LATEST_NOT_REPRODUCIBLE, text.span(), message));
+        }
+    }
+
+    let (Some(start), Some(end)) = (event.part("start-instance"), event.part("end-instance"))
+    else {
+        return;
+    };
+    let (Some(from), Some(to)) = (function(start.as_str()), function(end.as_str())) else { return };
+    let open = matches!(from.0, "absolute" | "endOfMonths" | "endOfWeeks" | "endOfDays");
+    if from.0 != to.0 && !(open && to.0 == "current") {
+        let message = format!("a range cannot begin with `{}` and end with `{}`", from.0, to.0);
+        out.push(finding(&k::RANGE_MIXES_KINDS, end.span(), message));
+    } else if matches!(from.0, "current" | "latest" | "future")
+        && from.1.zip(to.1).is_some_and(|(from, to)| from > to)
+    {
+        let fix =
+            Fix::safe("Swap the two", start.span(), end.as_str()).and(end.span(), start.as_str());
+        let message = "the range ends before it starts, so that no action is created";
+        out.push(finding(&k::RANGE_REVERSED, start.span(), message).fix(fix));
+    }
+}
+
+/// The written event of a name.
+fn written<'f, 'a>(facts: &'f Facts<'_, 'a>, name: &str) -> Option<&'f DataEvent<'a>> {
+    let events = facts.written.inputs.iter().chain(&facts.written.outputs);
+    events.into_iter().find(|event| known(&event.name) == Some(name))
+}
+
+fn minutes_of(unit: Unit, count: i64) -> Option<i64> {
+    let unit = match unit {
+        Unit::Minute => 1,
+        Unit::Hour => 60,
+        Unit::Day => 1440,
+        Unit::Week => 7 * 1440,
+        Unit::Month | Unit::Year => return None,
+    };
+    count.checked_mul(unit).filter(|minutes| *minutes > 0)
+}
+
+fn current(text: &str) -> Option<i64> {
+    let (name, number) = function(text)?;
+    number.filter(|_| name == "current")
+}
+
+/// What consecutive actions read of a dataset.
+fn windows(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
+    let (Ok(definition), Some(shown)) = (facts.kept, written(facts, &event.name)) else { return };
+    let Instances::Range(start, end) = &event.instances else { return };
+    let (Some(from), Some(to)) = (current(start), current(end)) else { return };
+    let Some(span) = shown.part("start-instance").map(Scalar::span) else { return };
+    let Frequency::Every { count, unit, .. } = &definition.schedule.frequency else { return };
+    let period = minutes_of(*unit, *count);
+    let step = minutes_of(event.dataset.unit, event.dataset.frequency);
+    let (Some(period), Some(step)) = (period, step) else { return };
+    if to < from || period % step != 0 {
+        return;
+    }
+    let (read, made) = (to - from + 1, period / step);
+    if read < made {
+        let message = format!("of {made} instances between two actions {read} are read");
+        out.push(finding(&k::INPUT_WINDOW_GAP, span, message));
+    } else if read > made && made > 0 {
+        let message = format!("{} of {read} instances were read by the action before", read - made);
+        out.push(finding(&k::INPUT_WINDOW_OVERLAP, span, message));
+    }
+    let day_of_hours = *unit == Unit::Day && event.dataset.unit == Unit::Minute && read == made;
+    if day_of_hours && read > 1 && !definition.schedule.zone.is_fixed() {
+        let message = "on two days a year this is an hour too much or too little";
+        out.push(
+            finding(&k::INPUT_WINDOW_DEPENDS_ON_DST, span, message)
+                .help("`coord:hoursInDay(0)` counts the hours of the day"),
+        );
+    }
+}
+
+/// How a dataset lies to the nominal times.
+fn phases(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
+    let (Ok(definition), Some(shown)) = (facts.kept, written(facts, &event.name)) else { return };
+    let Some(name) = shown.dataset.as_ref() else { return };
+    let schedule = &definition.schedule;
+    let Some((_, nominal)) = schedule.times().next() else { return };
+    let Some(series) = event.dataset.series(schedule.processing) else { return };
+
+    let texts: Vec<&str> = match &event.instances {
+        Instances::List(texts) => texts.iter().map(String::as_str).collect(),
+        Instances::Range(start, _) => vec![start.as_str()],
+    };
+    let oldest = texts.iter().filter_map(|text| current(text)).min();
+    if let Some(oldest) = oldest {
+        let there = series.current(nominal).map(|(_, number)| number + oldest);
+        if there.is_none_or(|number| number < 0) {
+            let message =
+                "the first action asks for instances before the initial one, and gets none";
+            out.push(finding(&k::INITIAL_INSTANCE_AFTER_USE, name.span(), message));
+        }
+        let is_fine =
+            |at: Option<(Instant, i64)>| at.is_none_or(|(instance, _)| instance == nominal);
+        let same_step = match &schedule.frequency {
+            Frequency::Every { count, unit, .. } => {
+                *unit == event.dataset.unit && *count == event.dataset.frequency
+            }
+            Frequency::Cron(_) => false,
+        };
+        if same_step && !is_fine(series.current(nominal)) {
+            let message =
+                "nominal times fall between two instances: `current(0)` is the earlier one";
+            out.push(finding(&k::INITIAL_INSTANCE_MISALIGNED, name.span(), message));
+        }
+    }
+    let calendar = matches!(event.dataset.unit, Unit::Day | Unit::Week | Unit::Month | Unit::Year);
+    let other = Zone::from_id(&event.dataset.timezone).ok();
+    if let Some(other) = other.filter(|other| calendar && *other != schedule.zone)
+        && !texts.iter().any(|text| text.contains("tzOffset"))
+    {
+        let message = format!(
+            "`{}` counts in {}, the coordinator in {}",
+            event.dataset.name,
+            other.id(),
+            schedule.zone.id()
+        );
+        out.push(finding(&k::DATASET_TIMEZONE_DIFFERS, name.span(), message));
+    }
+}
+
+fn outputs(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let Ok(definition) = facts.kept else { return };
+    let same = |a: &DatasetText, b: &DatasetText| a.uri_template == b.uri_template;
+    for output in &definition.outputs {
+        let equal = definition.inputs.iter().find(|input| {
+            same(&input.dataset, &output.dataset)
+                && matches!((&input.instances, &output.instances),
+                    (Instances::List(a), Instances::List(b)) if a.iter().any(|text| b.contains(text)))
+        });
+        if let Some((input, shown)) = equal.zip(written(facts, &output.name))
+            && let Some(name) = &shown.name
+        {
+            let message =
+                format!("`{}` is the same place as the input `{}`", output.name, input.name);
+            out.push(finding(&k::OUTPUT_EQUALS_INPUT, name.span(), message));
+        }
+    }
+}
+
+/// Dates in the workflow's configuration.
+fn texts(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let is_local =
+        facts.written.timezone.as_ref().and_then(|zone| zone.known()).is_some_and(|id| {
+            Zone::from_id(id.trim())
+                .is_ok_and(|zone| !zone.is_fixed() || zone.offset_seconds(Instant(0)) != 0)
+        });
+    for property in &facts.written.configuration {
+        let Some(value) = &property.value else { continue };
+        let text = value.as_str();
+        if let Some(at) = text.find("coord:actualTime") {
+            let span = value.place(at..at + "coord:actualTime".len());
+            let message = "a rerun has another time of creation, and so other data";
+            out.push(finding(&k::ACTUAL_TIME_FOR_DATA, span, message).fix(Fix::guess(
+                "Use the nominal time",
+                span,
+                "coord:nominalTime",
+            )));
+        }
+        for (at, _) in text.match_indices("coord:formatTime(") {
+            let rest = &text[at + "coord:formatTime(".len()..];
+            if is_local && rest.trim_start().starts_with("coord:nominalTime()") {
+                let span = value.place(at..at + "coord:formatTime".len());
+                let message = "the nominal time is formatted in UTC, not in the coordinator's zone";
+                out.push(
+                    finding(&k::NOMINAL_TIME_FORMATTED_AS_UTC, span, message)
+                        .help("`coord:dateTzOffset(coord:nominalTime(), 'Region/City')` first"),
+                );
+            }
+            let Some(pattern) = pattern(rest) else { continue };
+            let start = pattern.as_ptr() as usize - text.as_ptr() as usize;
+            for (letters, words) in suspects(pattern) {
+                let Some(found) = pattern.find(letters) else { continue };
+                let span = value.place(start + found..start + found + letters.len());
+                out.push(finding(&k::DATE_PATTERN_SUSPECT, span, words));
+            }
+        }
+    }
+}
+
+/// The last literal among the arguments of a call.
+fn pattern(rest: &str) -> Option<&str> {
+    let mut depth = 0;
+    let mut last = None;
+    let mut letters = rest.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match letter {
+            '(' => depth += 1,
+            ')' if depth == 0 => break,
+            ')' => depth -= 1,
+            '\'' | '"' => {
+                let end = rest[at + 1..].find(letter)?;
+                if depth == 0 {
+                    last = Some(&rest[at + 1..at + 1 + end]);
+                }
+                for _ in 0..rest[at + 1..at + 1 + end].chars().count() + 1 {
+                    letters.next();
+                }
+            }
+            _ => {}
+        }
+    }
+    last
+}
+
+fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
+    let mut found = Vec::new();
+    if pattern.contains("YYYY") {
+        found.push(("YYYY", "`YYYY` is the year of the week, `yyyy` that of the day"));
+    }
+    if pattern.contains("DD") && !pattern.contains("dd") {
+        found.push(("DD", "`DD` is the day of the year, `dd` that of the month"));
+    }
+    if pattern.contains("mm") && !pattern.contains("MM") && !pattern.contains('H') {
+        found.push(("mm", "`mm` are minutes, `MM` is the month"));
+    }
+    if pattern.contains("hh") && !pattern.contains('a') {
+        found.push(("hh", "`hh` counts to twelve, `HH` to 23"));
+    }
+    found
+}
+
+fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let Some(sla) = &facts.written.sla else { return };
+    let leaf =
+        |name: &str| sla.leaves.iter().find(|(known, _)| known == name).map(|(_, value)| value);
+    if let Some(value) = leaf("nominal-time").filter(|value| value.known().is_some())
+        && ProcessingZone::UTC.parse(value.as_str()).is_ok()
+    {
+        out.push(
+            finding(
+                &k::SLA_NOMINAL_TIME_CONSTANT,
+                value.span(),
+                "all actions are held to one nominal time",
+            )
+            .fix(Fix::safe(
+                "Use that of the action",
+                value.span(),
+                "${coord:nominalTime()}",
+            )),
+        );
+    }
+    let minutes = |name: &str| leaf(name).and_then(minutes_written);
+    for name in ["should-start", "should-end", "max-duration"] {
+        let Some(value) = leaf(name) else { continue };
+        let message = match minutes(name) {
+            Some(number) if number < 0 => format!("`{name}` is negative"),
+            None if value.known().is_some() => {
+                format!(
+                    "`{}` is no number of minutes: the job fails when it creates an action",
+                    value.as_str()
+                )
+            }
+            _ => continue,
+        };
+        out.push(finding(&k::SLA_TIMES_INCONSISTENT, value.span(), message));
+    }
+    if let (Some(start), Some(end)) = (minutes("should-start"), minutes("should-end"))
+        && start > end
+        && let Some(value) = leaf("should-start")
+    {
+        let message = "it should start after it should have ended";
+        out.push(finding(&k::SLA_TIMES_INCONSISTENT, value.span(), message));
+    }
+    if let Some(value) = leaf("alert-events") {
+        for event in value.known().into_iter().flat_map(|text| text.split(',')) {
+            let name = event.trim().to_ascii_lowercase();
+            if !["start_miss", "end_miss", "duration_miss"].contains(&name.as_str()) {
+                let message = format!("`{}` is taken as `end_miss`", event.trim());
+                out.push(
+                    finding(&k::SLA_ALERT_EVENTS_UNKNOWN, value.span(), message)
+                        .help("there are start_miss, end_miss and duration_miss"),
+                );
+            }
+        }
+        if leaf("alert-contact").is_none() {
+            let message = "nobody is told: there is no `alert-contact`";
+            out.push(finding(&k::SLA_ALERT_WITHOUT_CONTACT, value.span(), message));
+        }
+    }
+}
+
+/// A number of minutes, or `${n * HOURS}` and its kind.
+fn minutes_written(value: &Scalar<'_>) -> Option<i64> {
+    let text = value.as_str().trim();
+    if let Some(number) = value.known() {
+        return number.trim().parse().ok();
+    }
+    let inner = text.strip_prefix("${")?.strip_suffix('}')?;
+    let (number, unit) = inner.split_once('*')?;
+    let unit = match unit.trim() {
+        "MINUTES" => 1,
+        "HOURS" => 60,
+        "DAYS" => 1440,
+        _ => return None,
+    };
+    Some(number.trim().parse::<i64>().ok()? * unit)
+}

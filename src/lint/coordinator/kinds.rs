@@ -1,0 +1,101 @@
+//! What the rules of coordinators and bundles report.
+
+use crate::diag::{Group, Kind, Level, Safety};
+
+/// Declares kinds: name of the static, rule, group, level, codes, fix, summary. The page is `docs/rules/<rule>.md`.
+macro_rules! kinds {
+    ($($ident:ident $name:literal $group:ident $level:ident [$($code:literal),*] $fix:expr, $summary:literal;)*) => {
+        $(
+            #[doc = $summary]
+            pub(super) static $ident: Kind = Kind {
+                name: $name,
+                group: Group::$group,
+                summary: $summary,
+                level: Level::$level,
+                since: "0.1.0",
+                oozie: &[$($code),*],
+                fix: $fix,
+                page: include_str!(concat!("../../../docs/rules/", $name, ".md")),
+            };
+        )*
+
+        /// Every kind of finding of this module.
+        pub static KINDS: &[&Kind] = &[$(&$ident),*];
+    };
+}
+
+const SAFE: Option<Safety> = Some(Safety::Safe);
+const GUESS: Option<Safety> = Some(Safety::Guess);
+
+kinds! {
+    SUBMISSION_REFUSED "submission-refused" Data Error ["E0700", "E0701", "E0702", "E0738", "E0739", "E0803", "E1001", "E1002", "E1003", "E1004", "E1021", "E1301", "E1310", "E1319"] None, "the server refuses the submission of a coordinator or bundle";
+    START_NOT_BEFORE_END "start-not-before-end" Time Error ["E1003"] None, "the start is not before the end";
+    DATE_FORMAT "date-format" Time Error ["E1003"] SAFE, "a date is not of the form the server reads";
+    DATE_IN_DST_GAP "date-in-dst-gap" Time Warning [] None, "a start whose local time clocks show never, or twice";
+    HARDCODED_START_OR_END "hardcoded-start-or-end" Time Info [] None, "a literal date in the definition";
+    MATERIALIZES_NOTHING "materializes-nothing" Time Error ["E1003"] None, "no nominal time lies between start and end";
+    FREQUENCY_BARE_NUMBER "frequency-bare-number" Time Warning [] SAFE, "a number as a frequency means minutes";
+    FREQUENCY_TOO_FAST "frequency-too-fast" Time Error ["E1003"] None, "a frequency under five minutes";
+    FIXED_HOURS_FOR_A_DAY "fixed-hours-for-a-day" Time Warning [] GUESS, "24 hours are no day where clocks change";
+    FIXED_DAYS_FOR_A_MONTH "fixed-days-for-a-month" Time Info [] GUESS, "28, 30 or 31 days are no month";
+    CALENDAR_FREQUENCY_IN_UTC "calendar-frequency-in-utc" Time Info [] None, "days or months in UTC never follow local clocks";
+    SUB_DAILY_FREQUENCY_IN_DST_ZONE "sub-daily-frequency-in-dst-zone" Time Info [] None, "a frequency under a day gets no correction where clocks change";
+    CRON_FIELD_COUNT "cron-field-count" Time Error ["E1003"] None, "cron has five fields here, separated by single blanks";
+    CRON_UNPARSABLE "cron-unparsable" Time Error ["E1003"] None, "a field of a cron expression is not understood";
+    CRON_DOUBLED_STAR "cron-doubled-star" Time Warning [] SAFE, "`**` does not count as any day";
+    CRON_NUMERIC_WEEKDAY "cron-numeric-weekday" Time Warning [] SAFE, "1 is Sunday here and Monday elsewhere";
+    CRON_WEEKDAY_ZERO "cron-weekday-zero" Time Error ["E1003"] SAFE, "0 is no weekday here";
+    CRON_DAY_AND_WEEKDAY "cron-day-and-weekday" Time Warning [] None, "day of month and day of week together mean either, not both";
+    CRON_IGNORES_TIMEZONE "cron-ignores-timezone" Time Warning [] None, "cron is evaluated in the zone of the server";
+    CRON_STEP_BASE "cron-step-base" Time Info [] None, "a step from a number goes to the end of the field";
+    CRON_NEVER_FIRES "cron-never-fires" Time Error ["E1003", "E0803"] None, "a cron expression that never fires";
+    CRON_OVERFLOWING_RANGE "cron-overflowing-range" Time Warning [] None, "a range that goes round the end of its field";
+    UNKNOWN_TIMEZONE "unknown-timezone" Time Error ["E1003"] GUESS, "no time zone of that name";
+    ABBREVIATED_TIMEZONE "abbreviated-timezone" Time Warning [] None, "three letters or a fixed offset for a time zone";
+    TIMEOUT_IMPLICIT "timeout-implicit" Time Info [] None, "an action with inputs waits as long as the server has it";
+    TIMEOUT_INFINITE "timeout-infinite" Time Info [] None, "a negative time-out means the most the server allows";
+    TIMEOUT_ZERO "timeout-zero" Time Info [] None, "the data must be there at the first look";
+    TIMEOUT_WITHOUT_INPUT "timeout-without-input" Time Info [] None, "a time-out without anything to wait for";
+    CONCURRENCY_IMPLICIT "concurrency-implicit" Time Info [] None, "one action at a time, for nothing says otherwise";
+    EXECUTION_ORDER_INVALID "execution-order-invalid" Time Error ["E1003"] GUESS, "an execution order that is none";
+    LAST_ONLY_WITH_WIDE_WINDOW "last-only-with-wide-window" Time Info [] None, "skipped actions never process their window of data";
+    THROTTLE_CLIPPED "throttle-clipped" Time Info [] None, "a throttle beyond what the server allows";
+    UNDEFINED_DATASET "undefined-dataset" Data Error ["E0803"] GUESS, "an input or output of a dataset that is not defined";
+    DUPLICATE_DATASET "duplicate-dataset" Data Warning ["E0803"] None, "two datasets of one name";
+    DUPLICATE_DATA_EVENT "duplicate-data-event" Data Error ["E0803"] None, "two inputs, or two outputs, of one name";
+    UNUSED_DATASET "unused-dataset" Data Info [] None, "a dataset that no input and no output names";
+    UNUSED_DATA_IN "unused-data-in" Data Info [] None, "an input that only delays the action";
+    UNUSED_DATA_OUT "unused-data-out" Data Warning [] None, "an output that the workflow is never told of";
+    URI_TEMPLATE_CONSTANT "uri-template-constant" Data Warning [] None, "all instances of a dataset are the same place";
+    URI_TEMPLATE_TOO_COARSE "uri-template-too-coarse" Data Warning [] GUESS, "instances of a dataset that cannot be told apart";
+    DATASET_TIMEZONE_DIFFERS "dataset-timezone-differs" Data Warning [] None, "a dataset counts its days in another zone than the coordinator";
+    INITIAL_INSTANCE_AFTER_USE "initial-instance-after-use" Data Warning [] None, "the first actions ask for instances before the initial one";
+    INITIAL_INSTANCE_TOO_OLD "initial-instance-too-old" Data Error ["E1021"] None, "an initial instance before 1970";
+    INITIAL_INSTANCE_MISALIGNED "initial-instance-misaligned" Data Warning [] None, "nominal times fall between two instances";
+    DONE_FLAG_IMPLICIT "done-flag-implicit" Data Info [] None, "an instance is complete when it holds `_SUCCESS`";
+    DONE_FLAG_EMPTY "done-flag-empty" Data Info [] None, "an instance is complete as soon as its folder is there";
+    DONE_FLAG_ON_HCAT "done-flag-on-hcat" Data Info [] None, "a done flag counts for nothing on partitions of tables";
+    SEVERAL_INSTANCES_IN_ONE_ELEMENT "several-instances-in-one-element" Data Error ["E1021"] None, "two instances in one element";
+    INSTANCE_EMPTY "instance-empty" Data Error ["E1021"] None, "an instance that names none";
+    INSTANCE_NOT_AN_INSTANCE_FUNCTION "instance-not-an-instance-function" Data Warning [] None, "an instance that is neither a function of instances nor a date";
+    RANGE_REVERSED "range-reversed" Data Warning [] SAFE, "a range of instances that ends before it starts";
+    RANGE_MIXES_KINDS "range-mixes-kinds" Data Warning [] None, "a range between two kinds of instances";
+    FUTURE_INPUT "future-input" Data Warning [] None, "an input later than the nominal time";
+    LATEST_NOT_REPRODUCIBLE "latest-not-reproducible" Data Info [] None, "which instance is read depends on when the action is checked";
+    INPUT_WINDOW_GAP "input-window-gap" Data Warning [] None, "instances between two actions that nobody reads";
+    INPUT_WINDOW_OVERLAP "input-window-overlap" Data Info [] None, "instances that two consecutive actions read";
+    INPUT_WINDOW_DEPENDS_ON_DST "input-window-depends-on-dst" Data Warning [] None, "24 hourly instances are no day where clocks change";
+    OUTPUT_EQUALS_INPUT "output-equals-input" Data Warning [] None, "an output that is also an input";
+    INPUT_LOGIC_REFERENCE "input-logic-reference" Data Warning ["E1028"] GUESS, "the input logic names an input that is not there";
+    ACTUAL_TIME_FOR_DATA "actual-time-for-data" Data Warning [] GUESS, "data chosen by the time an action was created";
+    DATE_PATTERN_SUSPECT "date-pattern-suspect" Data Warning [] None, "a letter of a date pattern that is likely another one's";
+    NOMINAL_TIME_FORMATTED_AS_UTC "nominal-time-formatted-as-utc" Data Warning [] None, "a nominal time formatted in UTC in a coordinator of another zone";
+    SLA_TIMES_INCONSISTENT "sla-times-inconsistent" Data Warning ["E0302"] None, "times of an SLA block that cannot be kept";
+    SLA_NOMINAL_TIME_CONSTANT "sla-nominal-time-constant" Data Warning [] SAFE, "one nominal time for the SLA of all actions";
+    SLA_ALERT_EVENTS_UNKNOWN "sla-alert-events-unknown" Data Warning [] None, "an SLA event that is none";
+    SLA_ALERT_WITHOUT_CONTACT "sla-alert-without-contact" Data Warning [] None, "SLA events that nobody is told of";
+    DUPLICATE_COORDINATOR_NAME "duplicate-coordinator-name" Bundle Error ["E1304", "E1310"] None, "two coordinators of a bundle have one name";
+    COORDINATOR_NAME_EMPTY "coordinator-name-empty" Bundle Warning ["E0607"] None, "a coordinator of a bundle without a name";
+    KICK_OFF_TIME_FORMAT "kick-off-time-format" Bundle Error ["E1310", "E1301"] None, "a kick-off time that is no date";
+    BUNDLE_COORDINATOR_DISABLED "bundle-coordinator-disabled" Bundle Info [] None, "a coordinator that the bundle does not start";
+}

@@ -1,0 +1,54 @@
+//! Rules of coordinators and bundles: when they act, on which data, and what the server would refuse.
+//!
+//! In: a lowered definition, what the server would keep of it (where it would take it), and its refusal (where not).
+//! Out: findings. A refusal always becomes an error with its code at the place it is about; the rest are opinions.
+
+mod bundle;
+mod data;
+mod kinds;
+mod refusal;
+mod time;
+
+use ankus_runtime::coordinator::Definition;
+
+use crate::diag::{Diagnostic, Kind};
+use crate::ir::coordinator::Coordinator;
+use crate::reference::coordinator::Refused;
+
+pub use bundle::bundle;
+pub use kinds::KINDS;
+
+/// What the rules of a coordinator read.
+pub struct Facts<'f, 'a> {
+    /// As it is written.
+    pub written: &'f Coordinator<'a>,
+    /// As the server would keep it, or why it would not.
+    pub kept: Result<&'f Definition, &'f Refused>,
+    /// Whether some value depends on a property that nobody gave.
+    pub is_unsure: bool,
+}
+
+/// All findings of the rules.
+pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    time::check(facts, &mut out);
+    data::check(facts, &mut out);
+    if let Err(refused) = facts.kept {
+        let explains = |finding: &&Diagnostic| {
+            finding.kind.level == crate::diag::Level::Error
+                && refused.code.is_none_or(|code| finding.kind.oozie.contains(&code))
+        };
+        let is_told = found.iter().find(explains).or(out.iter().find(explains)).is_some();
+        out.extend(refusal::explain(facts.written, refused, is_told));
+    }
+    out
+}
+
+/// A finding of a kind at a place.
+fn finding(
+    kind: &'static Kind,
+    span: crate::source::Span,
+    message: impl Into<String>,
+) -> Diagnostic {
+    Diagnostic::new(kind, span, message)
+}

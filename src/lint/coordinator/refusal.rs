@@ -1,0 +1,211 @@
+//! A refusal of the server, said where it belongs.
+
+use ankus_runtime::time::{Cron, CronError};
+
+use super::finding;
+use super::kinds as k;
+use crate::diag::{Diagnostic, Fix};
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
+use crate::reference::coordinator::Refused;
+use crate::settings::nearest;
+
+/// The finding for a refusal; nothing where another finding says the same.
+pub(super) fn explain(
+    written: &Coordinator<'_>,
+    refused: &Refused,
+    is_told: bool,
+) -> Option<Diagnostic> {
+    let place = place(written, &refused.about);
+    let span = place.map_or(written.span, Scalar::span);
+    let check = refused.subject.first().map_or("", String::as_str);
+    let value = refused.subject.last().map_or("", String::as_str);
+    let part = refused.about.rsplit('/').next().unwrap_or_default();
+
+    let found = match (refused.code, part, check) {
+        (Some("E1003"), _, "start-not-before-end") => {
+            finding(&k::START_NOT_BEFORE_END, span, "the start is not before the end")
+        }
+        (Some("E1003"), _, "below-five-minutes") => {
+            finding(&k::FREQUENCY_TOO_FAST, span, "a coordinator acts every five minutes at most")
+                .help(
+                    "the server allows it with `oozie.service.coord.check.maximum.frequency=false`",
+                )
+        }
+        (Some("E1003"), _, "cron-never-fires") => {
+            finding(&k::CRON_NEVER_FIRES, span, "this never fires")
+        }
+        (Some("E0803"), "frequency", _) => finding(
+            &k::CRON_NEVER_FIRES,
+            span,
+            "a field admits nothing, so that the search for a time fails",
+        ),
+        (Some("E1003"), _, "no-action-before-end") => {
+            finding(&k::MATERIALIZES_NOTHING, span, "the first time is not before the end")
+        }
+        (Some("E1003"), "frequency", _) => match Cron::parse(value) {
+            Err(CronError::FieldCount(1)) | Ok(_) => {
+                let message = format!("`{value}` is neither a number nor cron");
+                finding(&k::CRON_UNPARSABLE, span, message)
+                    .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
+            }
+            Err(CronError::FieldCount(count)) => {
+                let message = format!("cron has five fields here, not {count}");
+                finding(&k::CRON_FIELD_COUNT, span, message).help(
+                    "there is no field for seconds or years, and one blank between two fields",
+                )
+            }
+            Err(error) if value.split(' ').nth(4) == Some("0") => {
+                let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is no weekday here");
+                let fix = place.filter(|place| place.known().is_some()).map(|place| {
+                    let last = place.as_str().len() - 1;
+                    let span = place.place(last..last + 1);
+                    Fix::safe("Write SUN", span, "SUN")
+                });
+                let found = found.help(format!("{error}; Sunday is 1, or SUN"));
+                match fix {
+                    Some(fix) => found.fix(fix),
+                    None => found,
+                }
+            }
+            Err(error) => finding(&k::CRON_UNPARSABLE, span, error.to_string()),
+        },
+        (Some("E1003"), "start" | "end" | "@initial-instance", _) => {
+            let message = format!("`{value}` is no date here");
+            let help = "the form is `2020-01-31T23:59Z`, without seconds and with hours up to 23";
+            finding(&k::DATE_FORMAT, span, message).help(help)
+        }
+        (Some("E1003"), "timezone" | "@timezone", _) => {
+            let found =
+                finding(&k::UNKNOWN_TIMEZONE, span, format!("no time zone is called `{value}`"));
+            let names = ankus_runtime::time::zone_names();
+            match nearest(value, names.iter().map(String::as_str)) {
+                Some(near) if place.is_some_and(|place| place.known().is_some()) => found
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Write {near}"), span, near)),
+                _ => found.help("names of the tz database count, in their exact case"),
+            }
+        }
+        (Some("E1003"), "execution", _) => {
+            let message = format!("`{value}` is no execution order");
+            let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
+            let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
+            match nearest(&value.to_ascii_uppercase(), orders) {
+                Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                    format!("Write {near}"),
+                    span,
+                    near,
+                )),
+                None => found.help("there are FIFO, LIFO, LAST_ONLY and NONE"),
+            }
+        }
+        (Some("E0803"), _, "undefined-dataset") => {
+            let message = format!("no dataset is called `{value}`");
+            let found = finding(&k::UNDEFINED_DATASET, span, message);
+            let names = written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
+            match nearest(value, names.map(Scalar::as_str)) {
+                Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                    format!("Write {near}"),
+                    span,
+                    near,
+                )),
+                None => {
+                    found.help("datasets of included files count too, if they have no namespace")
+                }
+            }
+        }
+        (Some("E0803"), _, "duplicate-dataset") => {
+            finding(&k::DUPLICATE_DATASET, span, format!("the dataset `{value}` is included twice"))
+        }
+        (Some("E0803"), _, "duplicate-data-name") => {
+            finding(&k::DUPLICATE_DATA_EVENT, span, format!("`{value}` is declared twice"))
+        }
+        (Some("E1021"), "@initial-instance", _) => {
+            let message = "an initial instance is not before 1970-01-01T00:00Z";
+            finding(&k::INITIAL_INSTANCE_TOO_OLD, span, message)
+        }
+        (Some("E1021"), _, "empty-instance") => {
+            finding(&k::INSTANCE_EMPTY, span, "an instance is wanted here")
+        }
+        (Some("E1021"), _, "several-in-one-instance") => {
+            finding(&k::SEVERAL_INSTANCES_IN_ONE_ELEMENT, span, "one element names one instance")
+                .help("write an `instance` element for each")
+        }
+        _ if is_told => return None,
+        (code, ..) => {
+            let code = code.unwrap_or("an error without a code");
+            let about = if refused.about.is_empty() { "the definition" } else { &refused.about };
+            let names = refused.subject.join(", ");
+            let message = match names.is_empty() {
+                true => format!("the server answers {code} because of {about}"),
+                false => format!("the server answers {code} because of {about}: {names}"),
+            };
+            finding(&k::SUBMISSION_REFUSED, span, message)
+        }
+    };
+    let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
+    debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
+    Some(found)
+}
+
+/// The value that a refusal is about.
+fn place<'c, 'a>(written: &'c Coordinator<'a>, about: &str) -> Option<&'c Scalar<'a>> {
+    let (owner, part) = about.split_once('/').unwrap_or(("", about));
+    let control = |name: &str| {
+        written.controls.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    };
+    if let Some(name) = owner.strip_prefix("dataset ") {
+        let named = |name: &str| {
+            written
+                .datasets
+                .iter()
+                .find(|dataset| dataset.name.as_ref().is_some_and(|known| known.as_str() == name))
+        };
+        let dataset = named(name)?;
+        return match part {
+            "@frequency" => dataset.frequency.as_ref(),
+            "@initial-instance" => dataset.initial_instance.as_ref(),
+            "@timezone" => dataset.timezone.as_ref(),
+            "uri-template" => dataset.uri_template.as_ref(),
+            "done-flag" => dataset.done_flag.as_ref().map(|(_, flag)| flag),
+            _ => dataset.name.as_ref(),
+        };
+    }
+    for (kind, events) in [("data-in ", &written.inputs), ("data-out ", &written.outputs)] {
+        let Some(name) = owner.strip_prefix(kind) else { continue };
+        let mut named = events
+            .iter()
+            .filter(|event| event.name.as_ref().is_some_and(|known| known.as_str() == name));
+        return match part {
+            // Of two events of one name the later one is at fault.
+            "@name" => named.next_back()?.name.as_ref(),
+            "@dataset" => named.clone().find_map(|event| event.dataset.as_ref()),
+            part => named.clone().find_map(|event| event.part(part)),
+        };
+    }
+    if owner == "configuration" {
+        let property = written
+            .configuration
+            .iter()
+            .find(|property| property.name.as_ref().is_some_and(|name| name.as_str() == part));
+        return property.and_then(|property| property.value.as_ref());
+    }
+    if let Some(uri) = about.strip_prefix("include ") {
+        let include = written.includes.iter().find(|include| include.as_str() == uri);
+        return include.or(written.includes.first());
+    }
+    if let Some(leaf) = about.strip_prefix("sla ") {
+        let leaves = &written.sla.as_ref()?.leaves;
+        return leaves.iter().find(|(name, _)| name == leaf).map(|(_, value)| value);
+    }
+    match part {
+        "name" => written.name.as_ref(),
+        "frequency" => written.frequency.as_ref(),
+        "start" => written.start.as_ref(),
+        "end" => written.end.as_ref(),
+        "timezone" => written.timezone.as_ref(),
+        "app-path" => written.app_path.as_ref(),
+        "include" => written.includes.first(),
+        other => control(other),
+    }
+}

@@ -1,0 +1,302 @@
+//! Opinions on when a coordinator acts.
+
+use ankus_runtime::time::{Cron, CronField, Frequency, ProcessingZone, Unit, Zone};
+
+use super::kinds as k;
+use super::{Facts, finding};
+use crate::diag::{Diagnostic, Fix};
+use crate::ir::Scalar;
+
+pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    frequency(facts, out);
+    zones(facts, out);
+    dates(facts, out);
+    controls(facts, out);
+}
+
+/// The zone of the coordinator, where it is known.
+fn zone(facts: &Facts<'_, '_>) -> Option<Zone> {
+    match facts.kept {
+        Ok(definition) if !facts.is_unsure => Some(definition.schedule.zone.clone()),
+        _ => Zone::from_id(facts.written.timezone.as_ref()?.known()?.trim()).ok(),
+    }
+}
+
+/// The argument of a text that is `${coord:NAME(n)}`.
+fn call(text: &str, name: &str) -> Option<i64> {
+    let rest = text.trim().strip_prefix("${")?.trim_start().strip_prefix("coord:")?;
+    let rest = rest.strip_prefix(name)?.trim_start().strip_prefix('(')?;
+    let (number, rest) = rest.split_once(')')?;
+    (rest.trim() == "}").then(|| number.trim().parse().ok())?
+}
+
+fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let Some(written) = &facts.written.frequency else { return };
+    let (text, span) = (written.as_str().trim(), written.span());
+    let zone = zone(facts);
+    let changes = zone.as_ref().is_some_and(|zone| !zone.is_fixed());
+
+    if let Ok(number) = text.parse::<i64>() {
+        let mut found =
+            finding(&k::FREQUENCY_BARE_NUMBER, span, format!("{number} means {number} minutes"))
+                .fix(Fix::safe(
+                    "Say that it is minutes",
+                    span,
+                    format!("${{coord:minutes({number})}}"),
+                ));
+        found = match number {
+            24 => found.fix(Fix::guess("Say hours", span, "${coord:hours(24)}")),
+            1440 => found.fix(Fix::guess("Say a day", span, "${coord:days(1)}")),
+            _ => found,
+        };
+        out.push(found.help("`${coord:minutes(n)}` says so to the reader"));
+    }
+
+    let hours = call(text, "hours");
+    let minutes = call(text, "minutes").or(text.parse().ok()).or(hours.map(|hours| hours * 60));
+    if let Some(minutes) = minutes.filter(|minutes| changes && *minutes > 0) {
+        if minutes % 1440 == 0 {
+            let days = minutes / 1440;
+            let message = "this drifts by an hour against local time at every clock change";
+            let days = format!("${{coord:days({days})}}");
+            out.push(
+                finding(&k::FIXED_HOURS_FOR_A_DAY, span, message)
+                    .help(format!("`{days}` keeps the time of day"))
+                    .fix(Fix::guess("Count days", span, days)),
+            );
+        } else if minutes > 60 {
+            let message = "hours are not corrected where clocks change, so the time of day shifts";
+            out.push(finding(&k::SUB_DAILY_FREQUENCY_IN_DST_ZONE, span, message));
+        }
+    }
+    let days = call(text, "days");
+    if let Some(days) = days.filter(|days| (28..=31).contains(days)) {
+        let message = format!("{days} days are no month");
+        out.push(finding(&k::FIXED_DAYS_FOR_A_MONTH, span, message).fix(Fix::guess(
+            "Count months",
+            span,
+            "${coord:months(1)}",
+        )));
+    }
+    if zone.as_ref().is_some_and(|zone| zone.id() == "UTC")
+        && (days.is_some() || call(text, "months").is_some())
+    {
+        let message = "days and months of UTC: local clock changes are not followed";
+        out.push(finding(&k::CALENDAR_FREQUENCY_IN_UTC, span, message));
+    }
+
+    let cron_text = match facts.kept {
+        Ok(definition) => definition.cron().map(|cron| cron.text().to_owned()),
+        Err(_) => None,
+    };
+    let cron_text = cron_text.or_else(|| Cron::parse(text).ok().map(|cron| cron.text().to_owned()));
+    if let Some(cron) = cron_text {
+        cron_rules(written, &cron, zone.as_ref(), out);
+    }
+}
+
+fn cron_rules(written: &Scalar<'_>, text: &str, zone: Option<&Zone>, out: &mut Vec<Diagnostic>) {
+    let fields: Vec<&str> = text.split(' ').collect();
+    let [_, _, day, _, weekday] = fields[..] else { return };
+    let is_literal = written.as_str() == text;
+    // The place of a field, where the text is written as it is.
+    let place = |field: CronField| {
+        if !is_literal {
+            return written.span();
+        }
+        let at: usize = fields[..field as usize].iter().map(|field| field.len() + 1).sum();
+        written.place(at..at + fields[field as usize].len())
+    };
+
+    for field in CronField::ALL {
+        let value = fields[field as usize];
+        let span = place(field);
+        if value == "**" {
+            let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` counts as any");
+            out.push(if is_literal { found.fix(Fix::safe("Write *", span, "*")) } else { found });
+        }
+        for member in value.split(',') {
+            let bounds = member.split('/').next().and_then(|range| range.split_once('-'));
+            let number = |text: &str| name_number(field, text);
+            if let Some((from, to)) = bounds.and_then(|(a, b)| number(a).zip(number(b)))
+                && from > to
+            {
+                let message = format!("`{member}` goes round the end of the field");
+                out.push(finding(&k::CRON_OVERFLOWING_RANGE, span, message));
+            }
+            if let Some((base, step)) = member.split_once('/')
+                && base.parse::<u32>().is_ok_and(|base| base > 1)
+                && step.parse::<u32>().is_ok()
+            {
+                let message =
+                    format!("`{member}` starts at {base} and goes to the end of the field");
+                out.push(finding(&k::CRON_STEP_BASE, span, message));
+            }
+        }
+    }
+
+    let numeric = |member: &str| {
+        let member = member.split('/').next().unwrap_or_default();
+        let mut ends = member.split('-');
+        ends.all(|end| !end.is_empty() && end.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if weekday.split(',').any(numeric) {
+        let span = place(CronField::DayOfWeek);
+        let named = named_days(weekday);
+        let message = format!("`{weekday}` is {named}: 1 is Sunday here");
+        let found = finding(&k::CRON_NUMERIC_WEEKDAY, span, message);
+        let can_fix = is_literal && !weekday.contains('/');
+        out.push(match can_fix {
+            true => found.fix(Fix::safe("Write names", span, named)),
+            false => found.help("names say which day is meant"),
+        });
+    }
+    let restricted = |field: &str| !matches!(field, "*" | "?");
+    if restricted(day) && restricted(weekday) {
+        let message = "it acts on days that either field names, not only on those of both";
+        out.push(finding(&k::CRON_DAY_AND_WEEKDAY, place(CronField::DayOfWeek), message));
+    }
+    let hour = fields[1];
+    if let Some(zone) = zone
+        && !matches!(zone.id(), "UTC" | "GMT" | "Etc/UTC" | "Z" | "Universal" | "Zulu")
+        && hour != "*"
+    {
+        let message =
+            format!("cron is evaluated in the server's zone: `{}` moves nothing", zone.id());
+        out.push(
+            finding(&k::CRON_IGNORES_TIMEZONE, written.span(), message)
+                .help("write hours of UTC, or use `${coord:days(1)}` with a start in UTC"),
+        );
+    }
+}
+
+fn name_number(field: CronField, text: &str) -> Option<u32> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let names: &[&str] = match field {
+        CronField::Month => {
+            &["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"]
+        }
+        CronField::DayOfWeek => &DAYS,
+        _ => return None,
+    };
+    let name = text.get(..3)?.to_ascii_uppercase();
+    names.iter().position(|known| *known == name).map(|at| at as u32 + 1)
+}
+
+const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
+
+/// A field of weekdays with names for its numbers.
+fn named_days(field: &str) -> String {
+    let mut text = String::new();
+    let mut is_step = false;
+    for letter in field.chars() {
+        match letter.to_digit(10).filter(|digit| (1..=7).contains(digit) && !is_step) {
+            Some(digit) => text.push_str(DAYS[digit as usize - 1]),
+            None => text.push(letter),
+        }
+        is_step = matches!(letter, '/' | '#');
+    }
+    text
+}
+
+fn zones(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let datasets = facts.written.datasets.iter().filter_map(|dataset| dataset.timezone.as_ref());
+    for written in facts.written.timezone.iter().chain(datasets) {
+        let Some(text) = written.known() else { continue };
+        let Ok(zone) = Zone::from_id(text.trim()) else { continue };
+        let is_offset = text.starts_with("GMT+") || text.starts_with("GMT-");
+        if zone.is_abbreviation() || is_offset {
+            let message = match is_offset {
+                true => format!("`{text}` is an offset and never follows a clock change"),
+                false => format!("`{text}` means different zones in different places"),
+            };
+            out.push(
+                finding(&k::ABBREVIATED_TIMEZONE, written.span(), message)
+                    .help("name a region and a city, as `Europe/Paris`"),
+            );
+        }
+    }
+}
+
+fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let utc = ProcessingZone::UTC;
+    for written in [&facts.written.start, &facts.written.end].into_iter().flatten() {
+        let Some(text) = written.known() else { continue };
+        if utc.parse(text).is_ok() {
+            let message = "a literal date: each new period needs a new definition";
+            out.push(
+                finding(&k::HARDCODED_START_OR_END, written.span(), message)
+                    .help("take it from a property"),
+            );
+        }
+    }
+    let Some((written, zone)) = facts.written.start.as_ref().zip(zone(facts)) else { return };
+    if let Some(start) = written.known().and_then(|text| utc.parse(text).ok())
+        && let Some(is_gap) = zone.gap_or_overlap(start)
+    {
+        let words = if is_gap { "never" } else { "twice" };
+        let message = format!("clocks of {} show the local time of this {words}", zone.id());
+        out.push(finding(&k::DATE_IN_DST_GAP, written.span(), message));
+    }
+}
+
+fn controls(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let written = facts.written;
+    let control = |name: &str| {
+        written.controls.iter().find(|(known, _)| known == name).map(|(_, value)| value)
+    };
+    let has_inputs = !written.inputs.is_empty();
+    match control("timeout") {
+        None if has_inputs => {
+            let message =
+                "without a `timeout` actions wait two hours, or as long as the server has it";
+            out.push(finding(&k::TIMEOUT_IMPLICIT, written.span, message));
+        }
+        Some(value) if !has_inputs => {
+            let message = "there is no input to wait for";
+            out.push(finding(&k::TIMEOUT_WITHOUT_INPUT, value.span(), message));
+        }
+        Some(value) => {
+            let number = value.known().and_then(|text| text.parse::<i64>().ok());
+            if number.is_some_and(|number| number < 0) {
+                let message =
+                    "this waits 86400 minutes, the most a server allows, and not for ever";
+                out.push(finding(&k::TIMEOUT_INFINITE, value.span(), message));
+            } else if number == Some(0) {
+                let message = "the data must be there at the first look";
+                out.push(finding(&k::TIMEOUT_ZERO, value.span(), message));
+            }
+        }
+        None => {}
+    }
+    if control("concurrency").is_none() {
+        let message = "without `concurrency` one action runs at a time";
+        out.push(finding(&k::CONCURRENCY_IMPLICIT, written.span, message));
+    }
+    if let Some(value) = control("throttle")
+        && value
+            .known()
+            .and_then(|text| text.parse::<i64>().ok())
+            .is_some_and(|n| !(1..=500).contains(&n))
+    {
+        let message = "the server makes this 500, its most";
+        out.push(finding(&k::THROTTLE_CLIPPED, value.span(), message));
+    }
+    let skips = control("execution").filter(|value| value.as_str() == "LAST_ONLY");
+    let ranged = written.inputs.iter().any(|event| event.part("start-instance").is_some());
+    if let Some(value) = skips.filter(|_| ranged) {
+        let message = "what a skipped action would have read is read by nobody";
+        out.push(finding(&k::LAST_ONLY_WITH_WIDE_WINDOW, value.span(), message));
+    }
+    if let Ok(definition) = facts.kept
+        && let Frequency::Every { count, unit, .. } = &definition.schedule.frequency
+        && *count < 0
+        && *unit != Unit::Minute
+        && let Some(frequency) = &written.frequency
+    {
+        let message = "the server takes a negative frequency, and goes back in time";
+        out.push(finding(&k::SUBMISSION_REFUSED, frequency.span(), message));
+    }
+}
