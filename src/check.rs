@@ -5,6 +5,7 @@
 //! server would accept the definition. Everything that knows something of the language is called from here; this
 //! module decides nothing itself but levels, order and what a comment silences.
 
+mod coordinator;
 mod expressions;
 mod kind;
 mod suppression;
@@ -90,8 +91,13 @@ static OWN_KINDS: &[&Kind] =
 
 /// Every kind of finding there is, by name.
 pub fn kinds() -> Vec<&'static Kind> {
-    let lists: &[&[&Kind]] =
-        &[OWN_KINDS, xml::KINDS, schema::kinds::KINDS, reference::kinds::KINDS];
+    let lists: &[&[&Kind]] = &[
+        OWN_KINDS,
+        xml::KINDS,
+        schema::kinds::KINDS,
+        reference::kinds::KINDS,
+        lint::coordinator::KINDS,
+    ];
     let mut kinds: Vec<_> = lists.iter().flat_map(|list| list.iter().copied()).collect();
     kinds.extend(passes::kinds());
     kinds.extend(lint::kinds());
@@ -260,7 +266,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
             file.nodes = Some(asked.nodes);
             file.reference = Some(asked.reference);
             checked = asked.accepted.then_some(Checked { _private: () });
-        } else if input.kind.is_definition() || input.kind == FileKind::Datasets {
+        } else if input.kind.is_definition() {
+            let asked = coordinator::ask(input, &tree, &mut found);
+            file.reference = Some(asked.reference);
+            checked = asked.accepted.then_some(Checked { _private: () });
+        } else if input.kind == FileKind::Datasets {
             found.extend(expressions::ask(input, &tree, None));
         }
         suppressions = suppression::of_tree(&tree);

@@ -98,7 +98,7 @@ fn submission(input: &Input<'_>, mut properties: BTreeMap<String, String>) -> Su
 }
 
 /// The text as a server reads the bytes of the file: as UTF-8, whatever the file says of itself.
-fn server_text<'a>(input: &Input<'a>) -> Cow<'a, str> {
+pub(super) fn server_text<'a>(input: &Input<'a>) -> Cow<'a, str> {
     let own = Cow::Borrowed(input.source.text.as_str());
     match input.encoding {
         Encoding::Utf8 | Encoding::Damaged => own,

@@ -1,0 +1,118 @@
+//! Everything that is asked of a coordinator or a bundle.
+
+use super::workflow::server_text;
+use super::{FileKind, Input, Reference, Verdict};
+use crate::diag::Diagnostic;
+use crate::files::{folder_of, join, name_of};
+use crate::ir::coordinator as ir;
+use crate::lint::coordinator as rules;
+use crate::reference::coordinator::{Entry, Files, Refused, Site};
+use crate::reference::{Definition, Rules, bundle, coordinator};
+use crate::schema::Language;
+use crate::schema::validate::{self, Document};
+use crate::syntax::xml::Tree;
+use ankus_runtime::coordinator::Properties;
+
+/// What came of it beside its findings.
+pub(super) struct Asked {
+    /// What the server answers.
+    pub(super) reference: Reference,
+    /// Whether it would be accepted.
+    pub(super) accepted: bool,
+}
+
+/// The files of the application, as far as they are known here: a URI stands for the file of its name beside the
+/// definition, or below it where its path ends so.
+struct Beside<'i, 'a>(&'i Input<'a>);
+
+impl Files for Beside<'_, '_> {
+    fn look(&self, uri: &str) -> Entry {
+        let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+        let folder = folder_of(&self.0.source.path);
+        let found = [path, name_of(path)]
+            .into_iter()
+            .filter_map(|path| join(folder, path.trim_start_matches('/')))
+            .find_map(|path| self.0.files.text(&path));
+        match found {
+            Some(source) if source.path != self.0.source.path => Entry::File(source.text.clone()),
+            _ => Entry::Nothing,
+        }
+    }
+}
+
+fn verdict(
+    refused: Option<&Refused>,
+    uncertain: Vec<String>,
+    place: Option<(u32, u32)>,
+) -> Verdict {
+    Verdict {
+        // An exception that is not the server's own reaches the client as this.
+        code: refused.map(|refused| refused.code.unwrap_or("E0803")),
+        subject: refused.map(|refused| refused.subject.clone()).unwrap_or_default(),
+        at: place,
+        uncertain,
+        slow: false,
+    }
+}
+
+/// Asks the schema, the rules and the server.
+pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
+    let target = input.settings.target;
+    let language = Language::default();
+    let document = match input.kind {
+        FileKind::Bundle => Document::Bundle,
+        _ => Document::Coordinator,
+    };
+    found.extend(validate::check(tree, document, &language, target.name()));
+
+    let mut properties: Properties =
+        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+    found.extend(super::expressions::ask(input, tree, None));
+
+    let text = server_text(input);
+    let rules_of_server = Rules::new(target, &language);
+    let site = Site::default();
+    let validate = Definition::workflow(&text, rules_of_server).validate();
+    let files = Beside(input);
+    let (refused, unknown, submit) = match input.kind {
+        FileKind::Bundle => {
+            let written = ir::bundle(tree);
+            let (outcome, unknown) =
+                bundle::submit_leniently(&text, &properties, &rules_of_server, &site);
+            let refused = outcome.err();
+            found.extend(rules::bundle(&written, refused.as_ref(), found));
+            let submit = bundle::submit(&text, &properties, &rules_of_server, &site).err();
+            (refused, unknown, submit)
+        }
+        _ => {
+            let written = ir::coordinator(tree);
+            let (outcome, unknown) =
+                coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, &site);
+            let facts = rules::Facts {
+                written: &written,
+                kept: outcome.as_ref(),
+                is_unsure: !unknown.is_empty(),
+            };
+            found.extend(rules::coordinator(&facts, found));
+            let submit =
+                coordinator::submit(&text, &properties, &files, &rules_of_server, &site).err();
+            (outcome.err(), unknown, submit)
+        }
+    };
+
+    let code = refused.as_ref().and_then(|refused| refused.code);
+    let place = code.and_then(|code| {
+        let finding = found.iter().find(|finding| finding.kind.oozie.contains(&code))?;
+        let position = input.source.position(finding.span.start);
+        Some((position.line, position.column))
+    });
+    let accepted = refused.is_none();
+    let reference = Reference {
+        target,
+        verdict: verdict(refused.as_ref(), unknown, place),
+        validate: Verdict::new(&validate, &text),
+        submit: Some(verdict(submit.as_ref(), Vec::new(), None)),
+    };
+    Asked { reference, accepted }
+}
