@@ -278,6 +278,8 @@ impl<'t, 'a> Checker<'t, 'a> {
             );
             if let Some((schema, fits)) = near {
                 finding = finding.help(format!("did you mean `{}`?", schema.namespace));
+                // Which versions of SLA a workflow takes is another question.
+                let fits = fits && &*schema.family != "sla";
                 if is_value(element, span) {
                     let title = format!("Use `{}`", schema.namespace);
                     finding = finding.fix(match fits {
@@ -474,8 +476,9 @@ impl<'t, 'a> Checker<'t, 'a> {
         };
         let span = if blank { found.span() } else { trimmed(found.raw(), found.raw_span()) };
         let mut finding = Diagnostic::new(&UNEXPECTED_TEXT, span, message);
-        if blank {
-            finding = finding.fix(Fix::safe("Remove the blanks", found.span(), ""));
+        let content = element.content();
+        if blank && is_blank(&self.tree.text()[content.range()]) {
+            finding = finding.fix(Fix::safe("Remove the blanks", content, ""));
         }
         self.report(finding);
     }
@@ -912,7 +915,8 @@ impl<'t, 'a> Checker<'t, 'a> {
                     known.until.as_deref(),
                     schema,
                 );
-                if name == "resource-manager" && model.child("job-tracker").is_some() {
+                let free = parent.child("job-tracker").is_none();
+                if name == "resource-manager" && free && model.child("job-tracker").is_some() {
                     finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
                 }
                 self.report(finding);

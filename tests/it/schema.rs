@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use ankus::schema::{Content, Model, Particle, Schema, TypeId, TypeRef, families, xsd};
+use ankus::schema::validate::{Document, check};
+use ankus::schema::{Content, Language, Model, Particle, Schema, TypeId, TypeRef, families, xsd};
+use ankus::syntax::xml::Tree;
 
 /// Everything that may be seen of a type, in one line; types of its children are named or, without a name, written out.
 fn line(schema: &Schema, id: TypeId) -> String {
@@ -103,4 +105,85 @@ fn tables_say_what_the_servers_schemas_say() {
         }
     }
     println!("schema tables: agree {compared} of {compared}");
+}
+
+/// A workflow whose actions have a fault each, of a sort of their own.
+fn faulty() -> String {
+    let action = |name: &str, body: &str| {
+        format!(
+            "  <action name=\"{name}\">\n{body}    <ok to=\"end\"/>\n    <error to=\"end\"/>\n  </action>\n"
+        )
+    };
+    let pig = |inner: &str| {
+        format!(
+            "    <pig>\n      <job-tracker>jt</job-tracker>\n      <name-node>nn</name-node>\n{inner}    </pig>\n"
+        )
+    };
+    [
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"one\"/>\n"
+            .to_owned(),
+        action("one", &pig("      <scrypt>a.pig</scrypt>\n")),
+        action("two", &pig("      <script>a.pig</script>\n      <job-xml>a.xml</job-xml>\n")),
+        action("three", "    <fs>\n      <mkdir path=\"/a\" mode=\"755\"/>\n    </fs>\n"),
+        action("four", "    <fs>\n      <chmod path=\"/a\"/>\n    </fs>\n"),
+        action("five", &pig("      <script>a.pig</script>\n      <script>b.pig</script>\n")),
+        action("six", "    <shell>\n      <exec>ls</exec>\n    </shell>\n"),
+        action("seven", "    words\n    <fs>\n      <mkdir path=\"/a\"/>\n    </fs>\n"),
+        "  <end name=\"end\"/>\n</workflow-app>\n".to_owned(),
+    ]
+    .concat()
+}
+
+/// The findings of the schema: of each its words and its place.
+fn told(text: &str) -> Vec<(String, usize)> {
+    let (tree, _) = Tree::parse(text);
+    let findings = check(&tree, Document::Workflow, &Language::default(), "5.2.1");
+    findings.into_iter().map(|f| (f.message, f.span.start as usize)).collect()
+}
+
+#[test]
+fn a_fault_elsewhere_hides_nothing() {
+    let text = faulty();
+    let all = told(&text);
+    assert_eq!(all.len(), 7, "{all:#?}");
+    let actions: Vec<(usize, usize)> = text
+        .match_indices("  <action")
+        .map(|(at, _)| (at, at + text[at..].find("</action>\n").unwrap() + 10))
+        .collect();
+    let mut lost = Vec::new();
+    let mut cases = 0;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let end = start + line.len();
+        let quote = line.find('"').map(|at| {
+            let at = start + at;
+            format!("{}{}", &text[..at], &text[at + 1..])
+        });
+        let without = format!("{}{}", &text[..start], &text[end..]);
+        // Without the outermost element there is no telling what the rest is.
+        let without = (!line.starts_with("<workflow-app")).then_some(without);
+        let prefix = text[..start].to_owned();
+        for (what, broken) in [("deleted", without), ("quote", quote), ("prefix", Some(prefix))] {
+            let Some(broken) = broken else { continue };
+            cases += 1;
+            let found = told(&broken);
+            for (message, at) in &all {
+                let own = actions.iter().find(|(from, to)| from <= at && at < to).unwrap();
+                // What is broken is this action, or it is cut off.
+                let touched = own.0 < end && start < own.1;
+                if touched || (what == "prefix" && own.1 > start) {
+                    continue;
+                }
+                if !found.iter().any(|(other, _)| other == message) {
+                    lost.push(format!("{what} {}: {message}", line.trim()));
+                }
+            }
+        }
+        start = end;
+    }
+    println!(
+        "findings that stay when something else is broken: {cases} cases, {} lost",
+        lost.len()
+    );
+    assert!(lost.is_empty(), "{lost:#?}");
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ankus::diag::{Fix, Safety};
 use ankus::reference::{Answer, Conditions, Definition, Rejected, Rules, Target, findings};
 use ankus::schema::Language;
 use ankus::schema::validate::{self, Document};
@@ -371,4 +372,56 @@ fn findings_of_forks_and_joins() {
     println!("findings of forks and joins: agree {} of {total}", total - differing.len());
     differing.iter().for_each(|line| println!("  {line}"));
     assert!(differing.is_empty());
+}
+
+/// A text with one fix applied.
+fn mended(text: &str, fix: &Fix) -> String {
+    let mut text = text.to_owned();
+    for edit in fix.edits.iter().rev() {
+        text.replace_range(edit.span.range(), &edit.text);
+    }
+    text
+}
+
+#[test]
+fn fixes_of_the_schema_mend_what_they_are_offered_for() {
+    let Some(verdicts) = crate::shared("ANKUS_VERDICTS", "verdicts") else { return };
+    let all = rows(&verdicts.join("mutants.jsonl"));
+    let texts: Vec<String> = all
+        .iter()
+        .map(|row| read(&verdicts.join("mutants").join(row["file"].as_str().unwrap())))
+        .filter(|text| Tree::parse(text).1.is_empty())
+        .collect();
+    let language = Language::default();
+    let mut dice = Dice(11);
+    let (mut offered, mut failing) = (0, Vec::new());
+    for round in 0..4_000 {
+        let mut text = texts[round % texts.len()].clone();
+        if round >= texts.len() {
+            text = changed(&text, &mut dice);
+        }
+        let (tree, broken) = Tree::parse(&text);
+        if !broken.is_empty() {
+            continue;
+        }
+        let findings = validate::check(&tree, Document::Workflow, &language, "5.2.1");
+        for finding in &findings {
+            for fix in finding.fixes.iter().filter(|fix| fix.safety == Safety::Safe) {
+                offered += 1;
+                let after = mended(&text, fix);
+                let (tree, broken) = Tree::parse(&after);
+                let left = validate::check(&tree, Document::Workflow, &language, "5.2.1");
+                let again = left.iter().any(|other| other.message == finding.message)
+                    && left.len() >= findings.len();
+                if !broken.is_empty() || again || left.len() > findings.len() {
+                    let left: Vec<_> = left.iter().map(|finding| &finding.message).collect();
+                    failing
+                        .push(format!("{}: {} -> {left:#?}\n{text}", finding.message, fix.title));
+                }
+            }
+        }
+    }
+    println!("safe fixes of the schema: {} of {offered} mend", offered - failing.len());
+    failing.iter().take(12).for_each(|line| println!("{line}"));
+    assert!(failing.is_empty());
 }
