@@ -330,6 +330,22 @@ impl Examination<'_, '_> {
                 }
                 found.push(finding);
             }
+            Op::Variable
+                if self.place.phase != Phase::CoordinatorPlain
+                    && TIME.contains(&self.text(node.start, node.end))
+                    && !self.facts.may_have(self.text(node.start, node.end)) =>
+            {
+                let name = self.text(node.start, node.end);
+                let place = self.span(node.start, node.end);
+                let message = format!("`{name}` has a value only in the URI template of a dataset");
+                let finding = Diagnostic::new(&TIME_CONSTANT, place, message);
+                found.push(match self.place.phase {
+                    Phase::CoordinatorFrequency | Phase::CoordinatorTimeout => {
+                        finding.help("units of time are functions: coord:hours(1), coord:days(1)")
+                    }
+                    _ => finding,
+                });
+            }
             Op::Binary(operator) => self.comparison(visit, operator, &mut found),
             Op::Call { target: Target::Table(_), .. } => self.arguments(visit, &mut found),
             Op::Dot | Op::Bracket => self.property(visit, &mut found),
