@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ankus_runtime::el::{
-    CoordinatorScope, DataKind, DataUris, Dataset, Dialect, Failure, NodeState, Phase, Scope,
-    Template, Value, WorkflowScope,
+    CoordinatorScope, DataKind, DataUris, Dataset, Dialect, Failure, NameHash, NodeState, Phase,
+    Scope, Template, Value, WorkflowScope,
 };
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
@@ -19,7 +19,7 @@ fn main() {
 
 /// A job as an engine has it: properties in a map.
 struct Job {
-    properties: HashMap<String, String>,
+    properties: HashMap<String, String, NameHash>,
 }
 
 impl Job {
@@ -31,7 +31,12 @@ impl Job {
             ("x.y", "dotted"),
             ("nameNode", "hdfs://nn:8020"),
         ];
-        Job { properties: pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into() }
+        Job {
+            properties: pairs
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+        }
     }
 }
 
@@ -125,7 +130,7 @@ const TEXTS: &[(&str, Phase)] = &[
     ("${wf:conf('x.y')}", Phase::Workflow),
 ];
 
-#[divan::bench(args = 0..TEXTS.len())]
+#[divan::bench(sample_size = 200, args = 0..TEXTS.len())]
 fn evaluate(bencher: Bencher<'_, '_>, at: usize) {
     let job = Job::new();
     let (text, phase) = TEXTS[at];
@@ -136,7 +141,7 @@ fn evaluate(bencher: Bencher<'_, '_>, at: usize) {
 }
 
 /// A text that was not seen before: compiled, and evaluated once.
-#[divan::bench(args = 0..TEXTS.len())]
+#[divan::bench(sample_size = 200, args = 0..TEXTS.len())]
 fn unseen(bencher: Bencher<'_, '_>, at: usize) {
     let job = Job::new();
     let (text, phase) = TEXTS[at];
@@ -152,7 +157,7 @@ const MIXED: &str = "${nameNode}/user/${wf:user()}/${examplesRoot}/output-data/$
     ${(wf:conf('count') gt 100 * KB and not empty wf:conf('mode')) ? 'large' : firstNotNull(wf:conf('mode'), 'small')} ";
 
 /// Bytes of texts as they stand in workflows.
-#[divan::bench]
+#[divan::bench(sample_size = 1)]
 fn parse_mixed(bencher: Bencher<'_, '_>) {
     let text = MIXED.repeat(200);
     bencher.counter(BytesCount::new(text.len())).bench(|| {
@@ -161,7 +166,7 @@ fn parse_mixed(bencher: Bencher<'_, '_>) {
 }
 
 /// Bytes of one long expression.
-#[divan::bench]
+#[divan::bench(sample_size = 1)]
 fn parse_long(bencher: Bencher<'_, '_>) {
     let text = format!("${{{}true}}", "wf:actionData('node')['key'] eq 'value' and ".repeat(2_000));
     bencher.counter(BytesCount::new(text.len())).bench(|| {
@@ -170,7 +175,7 @@ fn parse_long(bencher: Bencher<'_, '_>) {
 }
 
 /// 100,000 operands.
-#[divan::bench]
+#[divan::bench(sample_size = 1)]
 fn parse_operands(bencher: Bencher<'_, '_>) {
     let text = format!("${{{}1}}", "1 + ".repeat(100_000));
     bencher.counter(BytesCount::new(text.len())).bench(|| {
@@ -179,7 +184,7 @@ fn parse_operands(bencher: Bencher<'_, '_>) {
 }
 
 /// 10,000 parentheses.
-#[divan::bench]
+#[divan::bench(sample_size = 1)]
 fn parse_parentheses(bencher: Bencher<'_, '_>) {
     let text = format!("${{{}1{}}}", "(".repeat(10_000), ")".repeat(10_000));
     bencher.counter(BytesCount::new(text.len())).bench(|| {

@@ -26,7 +26,13 @@ pub(crate) struct Builder<'s> {
 
 impl<'s> Builder<'s> {
     pub(crate) fn new(text: &'s str, dialect: Dialect) -> Builder<'s> {
-        Builder { text, dialect, nodes: Vec::new(), decoded: String::new(), errors: Vec::new() }
+        Builder {
+            text,
+            dialect,
+            nodes: Vec::with_capacity(16),
+            decoded: String::new(),
+            errors: Vec::new(),
+        }
     }
 
     fn slice(&self, start: u32, end: u32) -> &'s str {

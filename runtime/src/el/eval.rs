@@ -130,6 +130,17 @@ impl Template {
         scope: &'a dyn Scope,
         effects: &mut Effects,
     ) -> Result<Value<'a>, Box<Failure>> {
+        // Most texts are a name and nothing else.
+        if let ([Piece::Expression { .. }], [node]) = (self.pieces(), self.nodes())
+            && node.op == Op::Variable
+            && !self.may_be_refused()
+        {
+            let name = self.span(node.start, node.end);
+            return match scope.variable(name).or_else(|| self.phase().constant(name)) {
+                Some(value) => Ok(value),
+                None => Err(self.coded(unknown_variable(name).at(node.start, node.end))),
+            };
+        }
         let mut machine = Machine::new(self, scope, effects);
         if let [Piece::Expression { first, last, .. }] = self.pieces() {
             self.refuse()?;
@@ -188,6 +199,9 @@ impl Template {
 
     /// What the library finds before it evaluates anything: faults of the text, and since 5.2 calls that cannot be bound.
     fn refuse(&self) -> Result<(), Box<Failure>> {
+        if !self.may_be_refused() {
+            return Ok(());
+        }
         if let Some(error) = self.errors().first() {
             let failure = Failure::new(Reason::Parse, error.message.clone())
                 .at(error.start, error.end)
@@ -239,6 +253,7 @@ impl<'a> Stack<'a> {
         Stack { first: [const { Value::Null }; 6], length: 0, rest: Vec::new() }
     }
 
+    #[inline]
     fn push(&mut self, value: Value<'a>) {
         match self.first.get_mut(self.length) {
             Some(place) => *place = value,
@@ -261,6 +276,19 @@ impl<'a> Stack<'a> {
         const NULL: &Value<'static> = &Value::Null;
         let Some(at) = self.length.checked_sub(1) else { return NULL };
         self.first.get(at).or(self.rest.last()).unwrap_or(NULL)
+    }
+
+    /// The top, to be replaced; a new null where there is none.
+    fn top_mut(&mut self) -> &mut Value<'a> {
+        if self.length == 0 {
+            self.push(Value::Null);
+        }
+        let at = self.length - 1;
+        if at < self.first.len() {
+            return &mut self.first[at];
+        }
+        let at = at - self.first.len();
+        &mut self.rest[at]
     }
 
     fn pop_many(&mut self, count: usize) -> Vec<Value<'a>> {
@@ -362,6 +390,7 @@ impl<'a, 'e> Machine<'a, 'e> {
     }
 
     /// Evaluates one operation and answers behind which to go on.
+    #[inline]
     fn step(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
         match op {
             Op::Null => self.stack.push(Value::Null),
@@ -456,9 +485,9 @@ impl<'a, 'e> Machine<'a, 'e> {
             }
             Op::Binary(operator) => {
                 let right = self.stack.pop();
-                let left = self.stack.pop();
-                let value = self.binary(operator, left, right)?;
-                self.stack.push(value);
+                let dialect = self.template.dialect();
+                let left = self.stack.top_mut();
+                *left = binary(operator, left, &right, dialect)?;
             }
             Op::AndTest(distance) | Op::OrTest(distance) => {
                 let truth = self.stack.pop().to_boolean().map_err(wrong_type)?;
@@ -633,42 +662,6 @@ impl<'a, 'e> Machine<'a, 'e> {
         Err(Failure::new(Reason::Evaluation, message).detail("property"))
     }
 
-    fn binary(
-        &mut self,
-        operator: Binary,
-        left: Value<'a>,
-        right: Value<'a>,
-    ) -> Result<Value<'a>, Box<Failure>> {
-        let dialect = self.template.dialect();
-        match operator {
-            Binary::Equal => value::equal(&left, &right, dialect).map(Value::Boolean),
-            Binary::NotEqual => {
-                value::equal(&left, &right, dialect).map(|same| Value::Boolean(!same))
-            }
-            Binary::Concatenate => {
-                let mut text = left.into_text().into_owned();
-                right.write(&mut text);
-                if text.len() > LONGEST_TEXT {
-                    return Err(too_long());
-                }
-                Ok(Value::String(Cow::Owned(text)))
-            }
-            operator if operator.is_arithmetic() => {
-                return value::arithmetic(operator, &left, &right, dialect).map_err(|problem| {
-                    match problem {
-                        Arithmetic::Mismatch(problem) => mismatch(problem),
-                        Arithmetic::DivisionByZero => {
-                            Failure::new(Reason::Evaluation, "division by zero")
-                                .detail("division-by-zero")
-                        }
-                    }
-                });
-            }
-            operator => value::ordered(operator, &left, &right, dialect).map(Value::Boolean),
-        }
-        .map_err(mismatch)
-    }
-
     fn call(&mut self, at: usize, arguments: u32, target: Target) -> Result<usize, Box<Failure>> {
         let node = &self.template.nodes()[at];
         if let Target::Table(index) = target {
@@ -769,6 +762,44 @@ impl<'a, 'e> Machine<'a, 'e> {
         self.bound = bound;
         Ok(lambda.first + lambda.parameters - 1)
     }
+}
+
+/// What an operator makes of two values.
+fn binary<'a>(
+    operator: Binary,
+    left: &mut Value<'a>,
+    right: &Value<'a>,
+    dialect: Dialect,
+) -> Result<Value<'a>, Box<Failure>> {
+    match operator {
+        Binary::Equal => value::equal(left, right, dialect).map(Value::Boolean),
+        Binary::NotEqual => value::equal(left, right, dialect).map(|same| Value::Boolean(!same)),
+        Binary::Concatenate => {
+            let mut text = std::mem::take(left).into_text().into_owned();
+            right.write(&mut text);
+            if text.len() > LONGEST_TEXT {
+                return Err(too_long());
+            }
+            Ok(Value::String(Cow::Owned(text)))
+        }
+        operator if operator.is_arithmetic() => {
+            return value::arithmetic(operator, left, right, dialect).map_err(
+                |problem| match problem {
+                    Arithmetic::Mismatch(problem) => mismatch(problem),
+                    Arithmetic::DivisionByZero => {
+                        Failure::new(Reason::Evaluation, "division by zero")
+                            .detail("division-by-zero")
+                    }
+                },
+            );
+        }
+        operator => value::ordered(operator, left, right, dialect).map(Value::Boolean),
+    }
+    .map_err(mismatch)
+}
+
+fn unknown_variable(name: &str) -> Box<Failure> {
+    Failure::new(Reason::UnknownVariable, format!("no variable is named `{name}`")).named(name)
 }
 
 fn mismatch(Mismatch(message): Mismatch) -> Box<Failure> {

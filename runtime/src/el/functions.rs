@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use super::eval::{Effects, EndOf, Unit, too_long};
 use super::phase::{Phase, Phases};
-use super::scope::{DataKind, DataUris, FileStatus, Scope, WorkflowScope};
+use super::scope::{DataKind, DataUris, FileStatus, NameHash, Scope, WorkflowScope};
 use super::value::{Mismatch, Value};
 use super::{Failure, Map, Reason, dates, regex, xml};
 
@@ -191,8 +191,8 @@ pub fn table() -> &'static [Function] {
 }
 
 /// Where a name stands in the table. A name may have several entries with different phases.
-static BY_NAME: LazyLock<HashMap<&'static str, Vec<u16>>> = LazyLock::new(|| {
-    let mut names = HashMap::<_, Vec<u16>>::new();
+static BY_NAME: LazyLock<HashMap<&'static str, Vec<u16>, NameHash>> = LazyLock::new(|| {
+    let mut names = HashMap::<_, Vec<u16>, NameHash>::default();
     for (at, function) in TABLE.iter().enumerate() {
         names.entry(function.name).or_default().push(at as u16);
     }
@@ -541,7 +541,8 @@ fn concat<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
         let mut text = match first {
             Cow::Owned(text) => text,
             Cow::Borrowed(first) => {
-                let mut text = String::with_capacity(first.len() + second.len());
+                // Calls are mostly nested, so more will come.
+                let mut text = String::with_capacity((first.len() + second.len()) * 2 + 16);
                 text.push_str(first);
                 text
             }

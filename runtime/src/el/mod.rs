@@ -50,8 +50,8 @@ pub use failure::{Failure, Reason};
 pub use functions::{Function, SiteFunction};
 pub use phase::{Phase, Phases, is_identifier};
 pub use scope::{
-    CoordinatorScope, DataKind, DataUris, Dataset, FileScope, FileStatus, NodeState, Nothing,
-    Scope, Variables, WorkflowScope,
+    CoordinatorScope, DataKind, DataUris, Dataset, FileScope, FileStatus, NameHash, NameHasher,
+    NodeState, Nothing, Scope, Variables, WorkflowScope,
 };
 pub use template::{Fault, Piece, SyntaxError, Template};
 pub use value::{Items, Map, Value, write_double};

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 
 use super::{Failure, Value};
 use crate::time::ProcessingZone;
@@ -187,9 +188,34 @@ pub trait FileScope {
     fn children(&self, uri: &str) -> Result<Vec<FileStatus>, Box<Failure>>;
 }
 
+/// Hashes names: short texts of one's own, for which a fast function is enough.
+pub type NameHash = BuildHasherDefault<NameHasher>;
+
+/// The function behind [`NameHash`] (FNV-1a).
+#[derive(Clone, Copy, Debug)]
+pub struct NameHasher(u64);
+
+impl Default for NameHasher {
+    fn default() -> NameHasher {
+        NameHasher(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for NameHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
 /// Variables and nothing else.
 #[derive(Clone, Debug, Default)]
-pub struct Variables(pub HashMap<String, Value<'static>>);
+pub struct Variables(pub HashMap<String, Value<'static>, NameHash>);
 
 impl Scope for Variables {
     fn variable(&self, name: &str) -> Option<Value<'_>> {

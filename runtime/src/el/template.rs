@@ -73,11 +73,14 @@ pub enum Piece {
 pub struct Template {
     text: Box<str>,
     decoded: Box<str>,
-    pieces: Box<[Piece]>,
-    nodes: Box<[Node]>,
-    errors: Box<[SyntaxError]>,
+    pieces: Vec<Piece>,
+    nodes: Vec<Node>,
+    errors: Vec<SyntaxError>,
     phase: Phase,
     dialect: Dialect,
+    /// Whether the library would refuse the text before it evaluates anything.
+    #[serde(skip)]
+    refused: bool,
 }
 
 /// A template as it is written: calls are bound anew when it is read.
@@ -85,9 +88,9 @@ pub struct Template {
 struct Stored {
     text: Box<str>,
     decoded: Box<str>,
-    pieces: Box<[Piece]>,
-    nodes: Box<[Node]>,
-    errors: Box<[SyntaxError]>,
+    pieces: Vec<Piece>,
+    nodes: Vec<Node>,
+    errors: Vec<SyntaxError>,
     phase: Phase,
     dialect: Dialect,
 }
@@ -95,7 +98,9 @@ struct Stored {
 impl From<Stored> for Template {
     fn from(stored: Stored) -> Template {
         let Stored { text, decoded, pieces, nodes, errors, phase, dialect } = stored;
-        let mut template = Template { text, decoded, pieces, nodes, errors, phase, dialect };
+        let refused = false;
+        let mut template =
+            Template { text, decoded, pieces, nodes, errors, phase, dialect, refused };
         if !template.is_sound() {
             // Not what `compile` made: nothing of it can be trusted.
             return Template::compile(&template.text, phase, dialect);
@@ -134,11 +139,12 @@ impl Template {
         let mut template = Template {
             text: text.into(),
             decoded: builder.decoded.into(),
-            pieces: pieces.into(),
-            nodes: builder.nodes.into(),
-            errors: builder.errors.into(),
+            pieces,
+            nodes: builder.nodes,
+            errors: builder.errors,
             phase,
             dialect,
+            refused: false,
         };
         template.bind(site);
         template
@@ -203,6 +209,7 @@ impl Template {
 
     /// Looks up every call in the table of functions.
     fn bind(&mut self, site: &[SiteFunction]) {
+        self.refused = !self.errors.is_empty();
         for at in 0..self.nodes.len() {
             let node = self.nodes[at];
             let Op::Call { arguments, name_end, target: Target::Unbound } = node.op else {
@@ -223,8 +230,14 @@ impl Template {
                     None => Target::Unknown,
                 },
             };
+            self.refused |= matches!(target, Target::Arity | Target::Unknown);
             self.nodes[at].op = Op::Call { arguments, name_end, target };
         }
+    }
+
+    /// Whether something may have to be refused before anything is evaluated.
+    pub(super) fn may_be_refused(&self) -> bool {
+        self.refused
     }
 
     /// Whether all offsets lie in the text and all jumps in the list, as they do in what `compile` made.

@@ -156,21 +156,19 @@ impl ProcessingZone {
 
     /// Writes an instant as the server does.
     pub fn format(self, instant: Instant) -> String {
-        use std::fmt::Write as _;
-
         let local = self.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
         let mut text = String::with_capacity(22);
-        let _ = write!(
-            text,
-            "{:04}-{:02}-{:02}T{:02}:{:02}",
-            civil.year,
-            civil.month,
-            civil.day,
-            minute / 60,
-            minute % 60
-        );
+        digits(civil.year, 4, &mut text);
+        text.push('-');
+        digits(i64::from(civil.month), 2, &mut text);
+        text.push('-');
+        digits(i64::from(civil.day), 2, &mut text);
+        text.push('T');
+        digits(minute / 60, 2, &mut text);
+        text.push(':');
+        digits(minute % 60, 2, &mut text);
         match self.offset_minutes {
             None => text.push('Z'),
             Some(_) => text.push_str(&self.suffix()),
@@ -180,6 +178,15 @@ impl ProcessingZone {
 
     pub(super) fn local_seconds(self, instant: Instant) -> i64 {
         instant.0 + i64::from(self.offset_minutes()) * 60
+    }
+}
+
+/// Appends a number that is not negative with leading zeros: dates are written often, and the general way is slow.
+fn digits(number: i64, width: u32, text: &mut String) {
+    let width = width.max(number.max(1).ilog10() + 1);
+    for place in (0..width).rev() {
+        let digit = number.max(0) / 10_i64.pow(place) % 10;
+        text.push(char::from(b'0' + digit as u8));
     }
 }
 
