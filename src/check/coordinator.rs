@@ -6,12 +6,48 @@ use crate::diag::Diagnostic;
 use crate::files::{folder_of, join, name_of};
 use crate::ir::coordinator as ir;
 use crate::lint::coordinator as rules;
-use crate::reference::coordinator::{Entry, Files, Refused, Site};
+use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
 use crate::reference::{Definition, Rules, bundle, coordinator};
 use crate::schema::Language;
 use crate::schema::validate::{self, Document};
 use crate::syntax::xml::Tree;
 use ankus_runtime::coordinator::Properties;
+
+/// What a server would keep of a coordinator, and what was missing to say so with certainty.
+#[derive(Debug)]
+pub struct Submitted<T> {
+    /// Kept, or refused.
+    pub outcome: Result<T, Refused>,
+    /// What nobody gave; where something is needed that is missing, the outcome says little.
+    pub unknown: Unknown,
+}
+
+fn properties(input: &Input<'_>) -> Properties {
+    let mut properties: Properties =
+        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+    properties
+}
+
+/// Submits a coordinator for those who want to know when it acts, and on what.
+pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Definition> {
+    let language = Language::default();
+    let rules = Rules::new(input.settings.target, &language);
+    let (text, properties) = (server_text(input), properties(input));
+    let (outcome, unknown) =
+        coordinator::submit_leniently(&text, &properties, &Beside(input), &rules, &Site::default());
+    Submitted { outcome, unknown }
+}
+
+/// Submits a bundle for those who want to know what is in it.
+pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Bundle> {
+    let language = Language::default();
+    let rules = Rules::new(input.settings.target, &language);
+    let (text, properties) = (server_text(input), properties(input));
+    let (outcome, names) = bundle::submit_leniently(&text, &properties, &rules, &Site::default());
+    let unknown = Unknown { names: names.into_iter().collect(), ..Unknown::default() };
+    Submitted { outcome, unknown }
+}
 
 /// What came of it beside its findings.
 pub(super) struct Asked {
@@ -65,9 +101,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     };
     found.extend(validate::check(tree, document, &language, target.name()));
 
-    let mut properties: Properties =
-        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+    let properties = properties(input);
     found.extend(super::expressions::ask(input, tree, None));
 
     let text = server_text(input);
@@ -89,15 +123,16 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
             let written = ir::coordinator(tree);
             let (outcome, unknown) =
                 coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, &site);
+            let needed = unknown.needed.iter().cloned().collect();
             let facts = rules::Facts {
                 written: &written,
                 kept: outcome.as_ref(),
-                is_unsure: !unknown.is_empty(),
+                is_unsure: unknown.is_unsure(),
             };
             found.extend(rules::coordinator(&facts, found));
             let submit =
                 coordinator::submit(&text, &properties, &files, &rules_of_server, &site).err();
-            (outcome.err(), unknown, submit)
+            (outcome.err(), needed, submit)
         }
     };
 

@@ -49,7 +49,7 @@ pub fn submit(text: &str, given: &Properties, rules: &Rules<'_>, site: &Site) ->
 }
 
 /// Submits a text of which some properties are not known. Beside the outcome come the names that nobody gave; each is taken
-/// to have a value of its own.
+/// to stand for itself.
 pub fn submit_leniently(
     text: &str,
     given: &Properties,
@@ -65,7 +65,7 @@ pub fn submit_leniently(
             (Some("E1310"), ["E0738"] | ["E1004"]) => refused.subject.clone(),
             (Some("E1310"), ["E1301"])
                 if refused.about == "kick-off-time"
-                    && refused.subject.iter().any(|text| text.contains("unknown-")) =>
+                    && refused.subject.iter().any(|text| text.contains("${")) =>
             {
                 // A time that depends on a property: nothing can be said of it.
                 for name in &unknown {
@@ -81,7 +81,7 @@ pub fn submit_leniently(
             let is_name = !name.is_empty()
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
             if is_name && !properties.contains_key(&name) {
-                properties.insert(name.clone(), format!("unknown-{name}"));
+                properties.insert(name.clone(), format!("${{{name}}}"));
                 unknown.push(name);
             }
         }

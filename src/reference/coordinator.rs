@@ -164,27 +164,54 @@ pub fn submit(
     submit_resolved(text, properties, files, rules, site, None)
 }
 
+/// What a submission would have needed and nobody gave.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// Properties.
+    pub names: BTreeSet<String>,
+    /// Those of them without which nothing can be said of times, data and controls. The others stand only in texts, and
+    /// there they stay as they are written.
+    pub needed: BTreeSet<String>,
+    /// Included files that are not at hand.
+    pub includes: BTreeSet<String>,
+}
+
+impl Unknown {
+    /// Whether times, data or controls rest on guesses.
+    pub fn is_unsure(&self) -> bool {
+        !self.needed.is_empty() || !self.includes.is_empty()
+    }
+}
+
 /// Submits a text of which some properties are not known: what depends on them is taken to be right. Beside the outcome
-/// come the names that nobody gave.
+/// comes what was missing.
 pub fn submit_leniently(
     text: &str,
     given: &Properties,
     files: &dyn Files,
     rules: &Rules<'_>,
     site: &Site,
-) -> (Outcome<Definition>, Vec<String>) {
+) -> (Outcome<Definition>, Unknown) {
     let guesses = RefCell::new(Guesses::default());
     let properties = reserved(arrived(given), "E0803").and_then(resolved);
     let outcome = properties.and_then(|properties| {
         submit_resolved(text, properties, files, rules, site, Some(&guesses))
     });
-    (outcome, guesses.into_inner().unknown.into_iter().collect())
+    let unknown = guesses.into_inner().unknown;
+    let outcome = outcome.map(|mut definition| {
+        // What an action evaluates later finds them as they are written, too.
+        for name in unknown.names.difference(&unknown.needed) {
+            definition.properties.entry(name.clone()).or_insert_with(|| written(name));
+        }
+        definition
+    });
+    (outcome, unknown)
 }
 
 /// What was assumed because nobody gave a property.
 #[derive(Default)]
 struct Guesses {
-    unknown: BTreeSet<String>,
+    unknown: Unknown,
     /// Times were assumed, so that comparing them says nothing.
     times: bool,
     /// Not all datasets are known.
@@ -201,9 +228,20 @@ fn guess(about: &str) -> &'static str {
         "timeout" | "concurrency" | "throttle" => "1",
         "execution" => "FIFO",
         "@dataset" | "include" => "",
-        "app-path" | "uri-template" => "hdfs://unknown/unknown",
         _ => "unknown",
     }
+}
+
+/// Whether a value is a text only, of which nothing depends on a property within it.
+fn is_text(about: &str) -> bool {
+    let part = about.rsplit('/').next().unwrap_or(about);
+    about.starts_with("configuration/")
+        || matches!(part, "name" | "app-path" | "uri-template" | "done-flag" | "configuration")
+}
+
+/// A property as an expression asks for it.
+fn written(name: &str) -> String {
+    format!("${{{name}}}")
 }
 
 /// Where an application lies, and what it is given.
@@ -339,8 +377,13 @@ fn submit_resolved(
     if in_bundle && root.namespace() == "uri:oozie:coordinator:0.1" {
         return Err(Refused::new("E1319", "coordinator-app"));
     }
-    workflow::parameters(root, &mut properties, false)
-        .map_err(|refusal| Refused::new(refusal.code, "parameters").names(refusal.names))?;
+    if let Err(refusal) = workflow::parameters(root, &mut properties, false) {
+        match guesses.filter(|_| refusal.code == "E0738") {
+            // A declared parameter is one that a submission would be given.
+            Some(guesses) => guesses.borrow_mut().unknown.names.extend(refusal.names),
+            None => return Err(Refused::new(refusal.code, "parameters").names(refusal.names)),
+        }
+    }
 
     let mut names = HashMap::new();
     let mut submission =
@@ -380,6 +423,25 @@ impl Scope for Asked<'_> {
 
     fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
         Some(self)
+    }
+}
+
+/// As [`Asked`], but what nobody gave has itself for a value; keeps those names.
+struct Literal<'s>(Asked<'s>, RefCell<BTreeSet<String>>);
+
+impl Scope for Literal<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        if RESERVED.contains(&name) {
+            return self.0.variable(name);
+        }
+        self.0.variable(name).or_else(|| {
+            self.1.borrow_mut().insert(name.to_owned());
+            Some(Value::String(Cow::Owned(written(name))))
+        })
+    }
+
+    fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
+        Some(&self.0)
     }
 }
 
@@ -440,7 +502,19 @@ impl<'s> Submission<'s> {
             Ok(value) => Ok((value.into_owned(), effects)),
             Err(failure) if failure.reason == Reason::UnknownVariable && self.guesses.is_some() => {
                 let mut guesses = self.guesses.expect("it was asked for").borrow_mut();
-                guesses.unknown.extend(failure.name);
+                let literal = Literal(self.asked(phase), RefCell::default());
+                effects = Effects::default();
+                let value = template.text_with(&literal, &mut effects).map(Cow::into_owned);
+                let names = literal.1.take();
+                guesses.unknown.names.extend(failure.name.into_iter().chain(names.clone()));
+                if let Ok(value) = value
+                    && is_text(about)
+                {
+                    return Ok((value, effects));
+                }
+                if !is_text(about) {
+                    guesses.unknown.needed.extend(names);
+                }
                 let times = ["frequency", "start", "end", "timezone"];
                 guesses.times |= times.contains(&about);
                 guesses.datasets |= about == "include";
@@ -691,7 +765,9 @@ impl<'s> Submission<'s> {
             }
             let text = match self.files.look(&uri) {
                 Entry::Nothing if self.guesses.is_some() => {
-                    self.guesses.expect("it was asked for").borrow_mut().datasets = true;
+                    let mut guesses = self.guesses.expect("it was asked for").borrow_mut();
+                    guesses.datasets = true;
+                    guesses.unknown.includes.insert(uri);
                     continue;
                 }
                 Entry::Nothing => return Err(Refused::new("E1002", about).names([uri])),

@@ -110,6 +110,8 @@ pub struct Actions<'a> {
     definition: &'a Definition,
     inputs: Vec<Prepared<'a>>,
     outputs: Vec<Prepared<'a>>,
+    configuration: Vec<(&'a str, Template)>,
+    sla: Vec<(&'a str, Template)>,
     processing: ProcessingZone,
 }
 
@@ -151,8 +153,15 @@ impl<'a> Actions<'a> {
                 instances,
             }
         };
+        let texts = |pairs: &'a [(String, String)], phase| {
+            let pairs = pairs.iter();
+            pairs.map(|(name, text)| (name.as_str(), compile(text, phase))).collect()
+        };
+        let leaves = definition.sla.as_ref().map_or(&[][..], |(_, leaves)| leaves);
         Actions {
             definition,
+            configuration: texts(&definition.configuration, Phase::CoordinatorActionStart),
+            sla: texts(leaves, Phase::CoordinatorSlaCreate),
             inputs: definition.inputs.iter().map(prepare).collect(),
             outputs: definition.outputs.iter().map(prepare).collect(),
             processing,
@@ -195,7 +204,7 @@ impl<'a> Actions<'a> {
             }
         }
 
-        if let Some((_, leaves)) = &self.definition.sla {
+        if !self.sla.is_empty() {
             let context = Context {
                 definition: self.definition,
                 phase: Phase::CoordinatorSlaCreate,
@@ -207,11 +216,10 @@ impl<'a> Actions<'a> {
                 existing: None,
                 failed: RefCell::default(),
             };
-            let mut sla = Vec::with_capacity(leaves.len());
-            for (name, text) in leaves {
-                let template = compile(text, Phase::CoordinatorSlaCreate);
+            let mut sla = Vec::with_capacity(self.sla.len());
+            for (name, template) in &self.sla {
                 let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
-                sla.push((name.clone(), value.into_owned()));
+                sla.push(((*name).to_owned(), value.into_owned()));
             }
             action.sla = sla;
         }
@@ -382,12 +390,11 @@ impl<'a> Actions<'a> {
             existing: None,
             failed: RefCell::default(),
         };
-        let properties = self.definition.configuration.iter();
+        let properties = self.configuration.iter();
         properties
-            .map(|(name, text)| {
-                let template = compile(text, Phase::CoordinatorActionStart);
+            .map(|(name, template)| {
                 let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
-                Ok((name.clone(), value.into_owned()))
+                Ok(((*name).to_owned(), value.into_owned()))
             })
             .collect()
     }

@@ -156,24 +156,30 @@ impl ProcessingZone {
 
     /// Writes an instant as the server does.
     pub fn format(self, instant: Instant) -> String {
+        let mut text = String::with_capacity(22);
+        self.write(instant, &mut text);
+        text
+    }
+
+    /// Writes an instant behind a text.
+    pub fn write(self, instant: Instant, text: &mut String) {
         let local = self.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
-        let mut text = String::with_capacity(22);
-        digits(civil.year, 4, &mut text);
-        text.push('-');
-        digits(i64::from(civil.month), 2, &mut text);
-        text.push('-');
-        digits(i64::from(civil.day), 2, &mut text);
-        text.push('T');
-        digits(minute / 60, 2, &mut text);
-        text.push(':');
-        digits(minute % 60, 2, &mut text);
+        push_number(text, civil.year, 4);
+        for (sign, number) in [
+            ('-', i64::from(civil.month)),
+            ('-', i64::from(civil.day)),
+            ('T', minute / 60),
+            (':', minute % 60),
+        ] {
+            text.push(sign);
+            push_number(text, number, 2);
+        }
         match self.offset_minutes {
             None => text.push('Z'),
             Some(_) => text.push_str(&self.suffix()),
         }
-        text
     }
 
     pub(super) fn local_seconds(self, instant: Instant) -> i64 {
@@ -181,12 +187,23 @@ impl ProcessingZone {
     }
 }
 
-/// Appends a number that is not negative with leading zeros: dates are written often, and the general way is slow.
-fn digits(number: i64, width: u32, text: &mut String) {
-    let width = width.max(number.max(1).ilog10() + 1);
-    for place in (0..width).rev() {
-        let digit = number.max(0) / 10_i64.pow(place) % 10;
-        text.push(char::from(b'0' + digit as u8));
+/// Writes a number with at least so many digits; a sign counts as one of them.
+pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
+    use std::fmt::Write as _;
+
+    match (number, digits) {
+        (0..100, 2) => {
+            let (tens, ones) = (number / 10, number % 10);
+            text.push((b'0' + tens as u8) as char);
+            text.push((b'0' + ones as u8) as char);
+        }
+        (1000..10_000, ..=4) => {
+            push_number(text, number / 100, 2);
+            push_number(text, number % 100, 2);
+        }
+        _ => {
+            let _ = write!(text, "{number:0digits$}");
+        }
     }
 }
 

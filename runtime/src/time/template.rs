@@ -1,6 +1,6 @@
 //! URI templates of datasets.
 
-use super::instant::civil_of_hybrid_days;
+use super::instant::{civil_of_hybrid_days, push_number};
 use super::{Instant, ProcessingZone};
 
 /// The five names that a template may hold.
@@ -10,6 +10,8 @@ const NAMES: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriTemplate {
     pieces: Vec<Piece>,
+    /// About how long a URI becomes.
+    length: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,26 +51,28 @@ impl UriTemplate {
         if !plain.is_empty() {
             pieces.push(Piece::Text(plain));
         }
-        UriTemplate { pieces }
+        let length = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => text.len(),
+            Piece::Name(_) => 4,
+        });
+        UriTemplate { length: length.sum(), pieces }
     }
 
     /// The URI of an instance: its date in the zone of the server, whatever the zone of the dataset.
     pub fn fill(&self, instant: Instant, zone: ProcessingZone) -> String {
-        use std::fmt::Write as _;
-
         let local = zone.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
-        let mut uri = String::with_capacity(64);
+        let mut uri = String::with_capacity(self.length);
         for piece in &self.pieces {
-            let _ = match piece {
-                Piece::Text(text) => write!(uri, "{text}"),
-                Piece::Name(0) => write!(uri, "{}", civil.year),
-                Piece::Name(1) => write!(uri, "{:02}", civil.month),
-                Piece::Name(2) => write!(uri, "{:02}", civil.day),
-                Piece::Name(3) => write!(uri, "{:02}", minute / 60),
-                Piece::Name(_) => write!(uri, "{:02}", minute % 60),
-            };
+            match piece {
+                Piece::Text(text) => uri.push_str(text),
+                Piece::Name(0) => push_number(&mut uri, civil.year, 1),
+                Piece::Name(1) => push_number(&mut uri, i64::from(civil.month), 2),
+                Piece::Name(2) => push_number(&mut uri, i64::from(civil.day), 2),
+                Piece::Name(3) => push_number(&mut uri, minute / 60, 2),
+                Piece::Name(_) => push_number(&mut uri, minute % 60, 2),
+            }
         }
         uri
     }
