@@ -6,6 +6,7 @@ use crate::files::{Entry, Files, folder_of, name_of};
 use crate::settings::{Problem, Settings};
 use crate::source::{self, Encoding, NotText, Source};
 use crate::syntax::properties::{self, Origin, Submission};
+use ankus_runtime::host::files::FileUri;
 use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -436,7 +437,51 @@ pub(crate) fn load(
         loaded.submission = submission(arguments, &found.path, found.kind)?;
         loaded.files = snapshot(found, &loaded.source, &loaded.submission);
     }
+    if found.kind == FileKind::Coordinator {
+        add_includes(&mut loaded);
+    }
     Ok(loaded)
+}
+
+/// Adds included files of datasets that lie further up: those whose path ends as the URI does, with a folder at least.
+pub(crate) fn add_includes(loaded: &mut Loaded) {
+    const LEVELS: usize = 8;
+    let Ok(absolute) = std::path::absolute(&loaded.found.path) else { return };
+    if !loaded.source.text.contains("include") {
+        return;
+    }
+    // Files may include further files.
+    for _ in 0..16 {
+        let missing = crate::check::submit_coordinator(&loaded.input()).unknown.includes;
+        let mut some = false;
+        for uri in missing.iter().take(100) {
+            let uri = FileUri::parse(uri);
+            let parts: Vec<&str> = uri.path.split('/').filter(|part| !part.is_empty()).collect();
+            let ends =
+                (2..=parts.len()).rev().map(|length| parts[parts.len() - length..].join("/"));
+            let mut candidates = ends.flat_map(|end| {
+                let folders = absolute.ancestors().skip(1).take(LEVELS);
+                folders.map(move |folder| folder.join(&end))
+            });
+            let Some(file) = candidates.find(|file| file.is_file() && *file != absolute) else {
+                continue;
+            };
+            let small = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() <= SIDE_LIMIT);
+            if let Some(bytes) = small.then(|| std::fs::read(&file).ok()).flatten()
+                && let Ok((text, _)) = source::decode(&bytes)
+                && let Some(place) = crate::files::join(
+                    folder_of(&loaded.found.shown),
+                    uri.path.trim_start_matches('/'),
+                )
+            {
+                loaded.files.insert_text(place, text);
+                some = true;
+            }
+        }
+        if !some {
+            break;
+        }
+    }
 }
 
 /// A definition from the standard input, with the files beside the name it goes by.

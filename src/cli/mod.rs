@@ -11,6 +11,7 @@ mod eval;
 mod explain;
 mod rules;
 mod shell;
+mod timeline;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -69,6 +70,8 @@ commands! {
     Explain(explain),
     /// List every rule.
     Rules(rules),
+    /// Tell when a coordinator or a bundle acts, and on which data, without running anything.
+    Timeline(timeline),
 }
 
 /// Runs the command that the process was started with.

@@ -1,4 +1,5 @@
 //! What a definition can become: a plan, a picture, another engine's language.
 
 pub mod plan;
+pub mod timeline;
 pub mod upgrade;

@@ -11,6 +11,7 @@ mod expressions;
 mod format;
 mod lint;
 mod schema;
+mod timeline;
 mod verdicts;
 
 use std::path::PathBuf;

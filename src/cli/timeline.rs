@@ -1,0 +1,311 @@
+//! `ankus timeline`: when a coordinator or the coordinators of a bundle act, and on which data.
+
+use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::check::{self, FileKind, Submitted};
+use crate::emit::timeline::{self, Request, Track};
+use crate::syntax::properties::Submission;
+use ankus_runtime::coordinator::{Bundle, BundleMember, Definition, Existing};
+use ankus_runtime::host::files::{FileUri, Files as _, LocalFiles};
+use ankus_runtime::time::{Instant, ProcessingZone};
+use std::fmt::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus timeline apps/daily                                the first actions, with their data
+  ankus timeline apps/daily --from 2026-03-27 --count 5    those around a change of clocks
+  ankus timeline coordinator.xml --root data --count 3     and what they would still wait for
+  ankus timeline bundle.xml --format svg > bundle.svg      a picture of all coordinators of a bundle")]
+pub(crate) struct Arguments {
+    /// A coordinator or a bundle: its file, or its folder.
+    #[arg(value_name = "COORDINATOR|BUNDLE", default_value = ".")]
+    application: PathBuf,
+    /// Actions from this time on, as `2026-01-31T00:00Z` or `2026-01-31`.
+    #[arg(long, value_name = "T", value_parser = instant)]
+    from: Option<Instant>,
+    /// Actions before this time.
+    #[arg(long, value_name = "T", value_parser = instant)]
+    to: Option<Instant>,
+    /// At most so many actions.
+    #[arg(long, value_name = "N")]
+    count: Option<u64>,
+    /// The time at which actions are created and data is looked for, instead of now.
+    #[arg(long, value_name = "NOW", value_parser = instant)]
+    at: Option<Instant>,
+    /// The folder that stands for the file systems: what is missing in it is told, and `latest` is looked for.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// How to print it.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    #[command(flatten)]
+    properties: PropertyArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people; twenty actions where nothing else is asked for.
+    Human,
+    /// One object; an action a line.
+    Json,
+    /// A table.
+    Csv,
+    /// A picture.
+    Svg,
+    /// Events for a calendar.
+    Ics,
+}
+
+/// How many actions people are shown unasked.
+const SHOWN: u64 = 20;
+
+fn instant(text: &str) -> Result<Instant, String> {
+    let zone = ProcessingZone::UTC;
+    let parsed = zone.parse(text).or_else(|_| zone.parse(&format!("{text}T00:00Z")));
+    parsed.map_err(|_| "write it as 2026-01-31T00:00Z or 2026-01-31".to_owned())
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let found = find(&arguments.application)?;
+    let loaded = disk::load(&found, &cache, &arguments.properties)?;
+    let bundle = match found.kind {
+        FileKind::Bundle => Some(certain(check::submit_bundle(&loaded.input()), &loaded)?),
+        _ => None,
+    };
+    let tracks = match &bundle {
+        Some((bundle, assumed)) => members(&cache, &loaded, bundle, assumed, shell)?,
+        None => {
+            let (definition, assumed) =
+                certain(check::submit_coordinator(&loaded.input()), &loaded)?;
+            vec![Track { name: definition.name.clone(), definition, assumed }]
+        }
+    };
+
+    let now = arguments.at.unwrap_or_else(|| {
+        let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Instant(i64::try_from(elapsed.as_secs()).unwrap_or(i64::MAX))
+    });
+    let is_open = arguments.count.is_none() && arguments.to.is_none();
+    let count = match arguments.format {
+        Format::Human if is_open => Some(SHOWN),
+        _ => arguments.count,
+    };
+    let disk = match &arguments.root {
+        Some(root) if root.is_dir() => {
+            let settings = &loaded.settings;
+            let base = settings.file.as_ref().and_then(|file| file.parent());
+            let base = base.unwrap_or(Path::new("")).to_path_buf();
+            let hosts = settings.settings.hosts.iter();
+            let hosts = hosts.map(|(name, folder)| (name.clone(), base.join(folder))).collect();
+            Some(OnDisk(LocalFiles::new(root, hosts)))
+        }
+        Some(root) => {
+            return Err(Failure::new(format!("`{}` is no folder", root.display())).into());
+        }
+        None => None,
+    };
+    let existing = disk.as_ref().map(|disk| disk as &dyn Existing);
+    let request = Request { from: arguments.from, to: arguments.to, count, now, existing };
+
+    let mut out = Out { shell, failure: None };
+    let written = match (arguments.format, &bundle) {
+        (Format::Human, _) => timeline::human(&tracks, request, &mut out),
+        (Format::Csv, _) => timeline::csv(&tracks, request, &mut out),
+        (Format::Svg, _) => timeline::svg(&tracks, request, &mut out),
+        (Format::Ics, _) => timeline::ics(&tracks, request, &mut out),
+        (Format::Json, None) => timeline::json(&tracks[0], request, &mut out),
+        (Format::Json, Some((bundle, _))) => timeline::bundle_json(
+            &bundle.name,
+            bundle.kick_off.as_deref(),
+            &tracks,
+            request,
+            &mut out,
+        ),
+    };
+    match out.failure {
+        Some(failure) => Err(failure),
+        None => {
+            written.map_err(|_| Failure::new("cannot write the timeline"))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+/// Text for the shell; the core knows no other failure than that of a writer.
+struct Out<'s> {
+    shell: &'s mut Shell,
+    failure: Option<miette::Report>,
+}
+
+impl fmt::Write for Out<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.shell.out(text).map_err(|failure| {
+            self.failure = Some(failure);
+            fmt::Error
+        })
+    }
+}
+
+/// What exists under the file root. Partitions of tables are not there.
+struct OnDisk(LocalFiles);
+
+impl Existing for OnDisk {
+    fn exists(&self, uri: &str) -> Result<bool, ankus_runtime::coordinator::Failure> {
+        let there = self.0.status(&FileUri::parse(uri));
+        let failure = |error: std::io::Error| {
+            ankus_runtime::coordinator::Failure::plain(format!("cannot look for `{uri}`: {error}"))
+        };
+        there.map(|status| status.is_some()).map_err(failure)
+    }
+
+    fn partition_exists(
+        &self,
+        _uri: &str,
+    ) -> Option<Result<bool, ankus_runtime::coordinator::Failure>> {
+        Some(Ok(false))
+    }
+}
+
+/// The definition that a path names.
+fn find(path: &Path) -> miette::Result<Found> {
+    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
+    let here = path.to_path_buf();
+    let file = match metadata.is_dir() {
+        true => ["coordinator.xml", "bundle.xml"]
+            .into_iter()
+            .map(|name| path.join(name))
+            .find(|path| path.is_file()),
+        false => Some(here.clone()),
+    };
+    let wrong = |what: &str| {
+        let failure = Failure::new(format!("`{}` {what}", here.display()));
+        failure.help("name the file of a coordinator or a bundle, or its folder")
+    };
+    let Some(file) = file else {
+        return Err(wrong("has neither a coordinator.xml nor a bundle.xml").into());
+    };
+    let search = disk::definitions(std::slice::from_ref(&file))?;
+    let found = search.found.into_iter().next();
+    let timed = |found: &Found| matches!(found.kind, FileKind::Coordinator | FileKind::Bundle);
+    Ok(found.filter(timed).ok_or_else(|| wrong("is neither a coordinator nor a bundle"))?)
+}
+
+/// The definition with what stands as it is written, or what is needed to say more.
+fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Vec<String>)> {
+    let shown = &loaded.found.shown;
+    let Submitted { outcome, unknown } = submitted;
+    let mut needs: Vec<String> = Vec::new();
+    if !unknown.needed.is_empty() {
+        let names: Vec<&str> = unknown.needed.iter().map(String::as_str).collect();
+        needs.push(names.join(", "));
+    }
+    if !unknown.includes.is_empty() {
+        let files: Vec<&str> = unknown.includes.iter().map(String::as_str).collect();
+        needs.push(format!("the included datasets of {}", files.join(", ")));
+    }
+    if !needs.is_empty() {
+        let mut help = String::new();
+        if let Some(name) = unknown.needed.iter().next() {
+            let _ = write!(help, "give them with -P FILE or -D {name}=…");
+        }
+        if !unknown.includes.is_empty() {
+            let beside = "put a file of that name beside the definition";
+            let _ = write!(help, "{}{beside}", if help.is_empty() { "" } else { "; " });
+        }
+        let message = format!("the timeline of `{shown}` needs {}", needs.join(" and "));
+        return Err(Failure::new(message).help(help).into());
+    }
+    match outcome {
+        Ok(kept) => Ok((kept, unknown.names.into_iter().collect())),
+        Err(refused) => {
+            let code = refused.code.unwrap_or("an error without a code");
+            let about = match refused.about.as_str() {
+                "" => "",
+                about => &format!(" because of {about}"),
+            };
+            let names = match refused.subject.join(", ").as_str() {
+                "" => String::new(),
+                names => format!(": {names}"),
+            };
+            let message = format!("a server refuses `{shown}` with {code}{about}{names}");
+            Err(Failure::new(message).help(format!("`ankus check {shown}` shows where")).into())
+        }
+    }
+}
+
+/// The coordinators of a bundle that can be found around it.
+fn members(
+    cache: &SettingsCache,
+    loaded: &Loaded,
+    bundle: &Bundle,
+    assumed: &[String],
+    shell: &mut Shell,
+) -> miette::Result<Vec<Track>> {
+    let mut tracks = Vec::new();
+    let mut absent = Vec::new();
+    for member in &bundle.members {
+        let Some(path) = application_of(&loaded.found.path, member) else {
+            absent.push(format!("`{}` ({})", member.name, member.app_path));
+            continue;
+        };
+        let found = find(&path)?;
+        let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
+        coordinator.submission = given(bundle, assumed, member);
+        let submitted = check::submit_coordinator(&coordinator.input());
+        let (definition, assumed): (Definition, _) = certain(submitted, &coordinator)?;
+        let name = if member.name.is_empty() { &definition.name } else { &member.name };
+        tracks.push(Track { name: name.clone(), definition, assumed });
+    }
+    if tracks.is_empty() {
+        let message = format!(
+            "none of the coordinators of `{}` lies around it: {}",
+            loaded.found.shown,
+            absent.join(", ")
+        );
+        return Err(Failure::new(message).into());
+    }
+    if !absent.is_empty() {
+        shell
+            .say(format!("left out, for they do not lie around the bundle: {}", absent.join(", ")));
+    }
+    Ok(tracks)
+}
+
+/// What a bundle gives to one of its coordinators; what it does not know itself it cannot give.
+fn given(bundle: &Bundle, assumed: &[String], member: &BundleMember) -> Submission {
+    let mut submission = Submission::default();
+    let own = member.configuration.iter().map(|(name, value)| (name, value));
+    for (name, value) in bundle.properties.iter().chain(own) {
+        let is_unknown = assumed.iter().any(|unknown| value.contains(&format!("${{{unknown}}}")));
+        if !is_unknown && !name.ends_with(".application.path") {
+            submission.set(name, value);
+        }
+    }
+    submission
+}
+
+/// The file of a coordinator whose path is one of a file system: the end of that path, from the folder of the bundle or
+/// one of the two above it on.
+fn application_of(bundle: &Path, member: &BundleMember) -> Option<PathBuf> {
+    let path = FileUri::parse(&member.app_path).path;
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
+    let absolute = std::path::absolute(bundle).ok()?;
+    for length in (1..=parts.len()).rev() {
+        let end: PathBuf = parts[parts.len() - length..].iter().collect();
+        // A bare name says too little of other folders.
+        let folders = if length == 1 { 1 } else { 3 };
+        for folder in absolute.ancestors().skip(1).take(folders) {
+            let candidate = folder.join(&end);
+            let file =
+                if candidate.is_dir() { candidate.join("coordinator.xml") } else { candidate };
+            if file.is_file() && file != absolute {
+                return Some(file);
+            }
+        }
+    }
+    None
+}

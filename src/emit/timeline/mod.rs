@@ -1,0 +1,334 @@
+//! When coordinators act and on which data, without running anything.
+//!
+//! In: coordinators as a server would keep them, a range of time, and what exists where that is asked. Out: one entry an
+//! action, in the order of time, made when it is asked for, so that a century of five minutes needs no more memory than
+//! a day; and those entries as text, JSON, CSV, a picture or a calendar.
+
+mod calendar;
+mod human;
+mod machine;
+mod picture;
+
+use ankus_runtime::coordinator::{
+    Action, Actions, DataEvent, Definition, EventData, Existing, Failure, Inputs, Instances,
+};
+use ankus_runtime::time::{Dataset, Instant, NominalTimes, Zone};
+
+pub use calendar::ics;
+pub use human::human;
+pub use machine::{bundle_json, csv, json};
+pub use picture::svg;
+
+/// A coordinator on the axis.
+#[derive(Clone, Debug)]
+pub struct Track {
+    /// Its name, or the one it has in its bundle.
+    pub name: String,
+    /// As a server would keep it.
+    pub definition: Definition,
+    /// Properties that nobody gave: `${name}` stands where they would.
+    pub assumed: Vec<String>,
+}
+
+/// What is asked of a timeline.
+#[derive(Clone, Copy, Default)]
+pub struct Request<'a> {
+    /// Nominal times from here on.
+    pub from: Option<Instant>,
+    /// Nominal times before it.
+    pub to: Option<Instant>,
+    /// At most so many actions.
+    pub count: Option<u64>,
+    /// When the actions are thought to be created.
+    pub now: Instant,
+    /// What exists, for instances that are looked for and for what is missing.
+    pub existing: Option<&'a dyn Existing>,
+}
+
+/// A change of clocks between an action and the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// Seconds east of UTC until then.
+    pub before: i64,
+    /// And from then on.
+    pub after: i64,
+}
+
+/// One action.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Index of its coordinator.
+    pub track: usize,
+    /// Its number, from 1.
+    pub number: i64,
+    /// Its nominal time.
+    pub nominal: Instant,
+    /// Seconds east of UTC on the clocks of the coordinator.
+    pub offset_seconds: i64,
+    /// The last change of clocks since the action before.
+    pub change: Option<Change>,
+    /// Its data, or why there is none.
+    pub action: Result<Action, Failure>,
+    /// What its workflow is given.
+    pub properties: Result<Vec<(String, String)>, Failure>,
+    /// What it would wait for, where somebody looked.
+    pub missing: Vec<String>,
+    /// For each input of plain `current` instances: how many lie between its window and that of the action before; below
+    /// zero they overlap.
+    pub steps: Vec<Option<i64>>,
+}
+
+/// The entries of some coordinators, merged by time.
+pub struct Entries<'a> {
+    lanes: Vec<Lane<'a>>,
+    request: Request<'a>,
+    left: u64,
+    wants_properties: bool,
+}
+
+struct Lane<'a> {
+    definition: &'a Definition,
+    actions: Actions<'a>,
+    series: Vec<Option<Dataset>>,
+    times: NominalTimes<'a>,
+    due: Option<(i64, Instant)>,
+    clock: Clock<'a>,
+    windows: Vec<Option<(i64, i64)>>,
+    before: Option<Instant>,
+}
+
+/// What clocks show, kept until they change.
+struct Clock<'a> {
+    zone: &'a Zone,
+    from: Instant,
+    until: Instant,
+    offset_seconds: i64,
+}
+
+impl Clock<'_> {
+    fn offset_seconds(&mut self, at: Instant) -> i64 {
+        if at < self.from || at >= self.until {
+            self.offset_seconds = self.zone.offset_seconds(at);
+            let next = self.zone.next_change(at);
+            (self.from, self.until) = (at, next.map_or(Instant(i64::MAX), |(next, _)| next));
+        }
+        self.offset_seconds
+    }
+}
+
+/// The last change of clocks after one instant and up to another.
+fn change(zone: &Zone, after: Instant, until: Instant) -> Option<Change> {
+    let (mut at, mut found) = (after, None);
+    // Twice a year, for as long as two actions may be apart.
+    for _ in 0..1000 {
+        match zone.next_change(at) {
+            Some((next, offset)) if next <= until => {
+                found = Some(Change { at: next, before: zone.offset_seconds(at), after: offset });
+                at = next;
+            }
+            _ => break,
+        }
+    }
+    found
+}
+
+/// All actions that are asked for. `wants_properties` has the configuration of each workflow evaluated too.
+pub fn entries<'a>(
+    tracks: &'a [Track],
+    request: Request<'a>,
+    wants_properties: bool,
+) -> Entries<'a> {
+    let lanes = tracks.iter().map(|track| {
+        let definition = &track.definition;
+        let schedule = &definition.schedule;
+        let mut times = schedule.run(None, 0, request.to.unwrap_or(schedule.end), None);
+        if let Some(from) = request.from {
+            times.skip_to(from);
+        }
+        let due = times.next();
+        Lane {
+            definition,
+            actions: Actions::new(definition),
+            series: definition
+                .inputs
+                .iter()
+                .map(|event| event.dataset.series(schedule.processing))
+                .collect(),
+            times,
+            due,
+            clock: Clock {
+                zone: &schedule.zone,
+                from: Instant(0),
+                until: Instant(0),
+                offset_seconds: 0,
+            },
+            windows: vec![None; definition.inputs.len()],
+            before: None,
+        }
+    });
+    let left = request.count.unwrap_or(u64::MAX);
+    Entries { lanes: lanes.collect(), request, left, wants_properties }
+}
+
+impl Entries<'_> {
+    /// How many actions come after those that were given, counted up to a limit.
+    pub fn count_rest(self, limit: u64) -> u64 {
+        let mut rest = 0;
+        for mut lane in self.lanes {
+            rest += u64::from(lane.due.is_some());
+            while rest < limit && lane.times.next().is_some() {
+                rest += 1;
+            }
+        }
+        rest
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Entry;
+
+    fn next(&mut self) -> Option<Entry> {
+        if self.left == 0 {
+            return None;
+        }
+        let due = self.lanes.iter().enumerate().filter_map(|(at, lane)| Some((lane.due?.1, at)));
+        let (nominal, track) = due.min()?;
+        self.left -= 1;
+        let (request, wants_properties) = (self.request, self.wants_properties);
+        let lane = &mut self.lanes[track];
+        let (number, _) = lane.due.take()?;
+        lane.due = lane.times.next();
+        Some(lane.entry(track, number, nominal, request, wants_properties))
+    }
+}
+
+/// The job's id in what actions evaluate, for there is none yet.
+const JOB: &str = "JOB";
+
+impl Lane<'_> {
+    fn entry(
+        &mut self,
+        track: usize,
+        number: i64,
+        nominal: Instant,
+        request: Request<'_>,
+        wants_properties: bool,
+    ) -> Entry {
+        let shown = self.clock.offset_seconds;
+        let offset_seconds = self.clock.offset_seconds(nominal);
+        let before = self.before.filter(|_| shown != offset_seconds);
+        let change = before.and_then(|before| change(self.clock.zone, before, nominal));
+        let mut action = self.actions.create(JOB, number, nominal, request.now.max(nominal));
+        let mut missing = Vec::new();
+        if let (Some(existing), Ok(made)) = (request.existing, &mut action) {
+            let paths = self.actions.dependencies(made).into_iter();
+            missing.extend(paths.filter(|path| !existing.exists(path).unwrap_or(false)));
+            match self.actions.check(made, existing, false) {
+                Ok(Inputs::Ready(inputs)) => made.inputs = inputs,
+                Ok(Inputs::Missing(what)) if !missing.contains(&what) => missing.push(what),
+                Ok(Inputs::Missing(_)) => {}
+                Err(failure) => action = Err(failure),
+            }
+        }
+        let properties = match &action {
+            Ok(action) if wants_properties => {
+                self.actions.configuration(JOB, action, &action.inputs)
+            }
+            _ => Ok(Vec::new()),
+        };
+
+        let mut steps = Vec::with_capacity(self.windows.len());
+        let inputs = self.definition.inputs.iter().zip(&self.series).zip(&mut self.windows);
+        for ((event, series), last) in inputs {
+            let now = series.as_ref().and_then(|series| window(event, series, nominal));
+            steps.push(now.zip(*last).map(|(now, last)| now.0 - last.1 - 1));
+            *last = now;
+        }
+        self.before = Some(nominal);
+        Entry { track, number, nominal, offset_seconds, change, action, properties, missing, steps }
+    }
+}
+
+/// The numbers of the oldest and the newest instance that an input reads, where all are `current`.
+fn window(event: &DataEvent, series: &Dataset, nominal: Instant) -> Option<(i64, i64)> {
+    let (_, now) = series.current(nominal)?;
+    let (oldest, newest) = match &event.instances {
+        Instances::Range(start, end) => (current(start)?, current(end)?),
+        Instances::List(texts) => {
+            let mut bounds = None;
+            for text in texts {
+                let n = current(text)?;
+                let (oldest, newest) = bounds.unwrap_or((n, n));
+                bounds = Some((n.min(oldest), n.max(newest)));
+            }
+            bounds?
+        }
+    };
+    Some((now + oldest, now + newest))
+}
+
+/// The number in `${coord:current(n)}`.
+fn current(text: &str) -> Option<i64> {
+    let inner = text.trim().strip_prefix("${")?.strip_suffix('}')?.trim();
+    let number = inner.strip_prefix("coord:current(")?.strip_suffix(')')?;
+    number.trim().parse().ok()
+}
+
+/// An output of one coordinator that is an input of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Feed {
+    /// Index of the coordinator that writes.
+    pub from: usize,
+    /// Its output.
+    pub output: String,
+    /// Index of the coordinator that reads.
+    pub to: usize,
+    /// Its input.
+    pub input: String,
+    /// The place.
+    pub uri_template: String,
+}
+
+/// Which coordinator feeds which.
+pub fn feeds(tracks: &[Track]) -> Vec<Feed> {
+    let mut feeds = Vec::new();
+    for (from, writer) in tracks.iter().enumerate() {
+        for output in &writer.definition.outputs {
+            for (to, reader) in tracks.iter().enumerate().filter(|(to, _)| *to != from) {
+                let same =
+                    |input: &&DataEvent| input.dataset.uri_template == output.dataset.uri_template;
+                feeds.extend(reader.definition.inputs.iter().filter(same).map(|input| Feed {
+                    from,
+                    output: output.name.clone(),
+                    to,
+                    input: input.name.clone(),
+                    uri_template: output.dataset.uri_template.clone(),
+                }));
+            }
+        }
+    }
+    feeds
+}
+
+/// What clocks show, with their distance from UTC: `2020-01-01T05:30+05:30`.
+fn local_text(nominal: Instant, offset_seconds: i64, out: &mut String) {
+    let shown = nominal.plus_seconds(offset_seconds);
+    ankus_runtime::time::ProcessingZone::UTC.write(shown, out);
+    out.pop();
+    offset_text(offset_seconds, out);
+}
+
+fn offset_text(offset_seconds: i64, out: &mut String) {
+    use std::fmt::Write as _;
+    let sign = if offset_seconds < 0 { '-' } else { '+' };
+    let minutes = offset_seconds.abs() / 60;
+    let _ = write!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+}
+
+/// All data of an action with whether it is read.
+fn data(action: &Action) -> impl Iterator<Item = (bool, &EventData)> {
+    let inputs = action.inputs.iter().map(|data| (true, data));
+    inputs.chain(action.outputs.iter().map(|data| (false, data)))
+}
