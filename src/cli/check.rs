@@ -1,15 +1,18 @@
 //! `ankus check`.
 
+mod timing;
+mod watch;
+
 use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
-use super::{Exit, Failure, Shell};
+use super::{Exit, Failure, Shell, mend};
+use crate::baseline::{self, Baseline};
 use crate::check::{self, Report};
 use crate::diag::{Group, Level, Safety};
-use crate::edit;
 use crate::render;
 use crate::settings::{Rating, Settings, Target, nearest};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
@@ -47,12 +50,24 @@ pub(crate) struct Arguments {
     /// Mend by guesses too.
     #[arg(long)]
     unsafe_fixes: bool,
+    /// Keep quiet about the findings that this file lists.
+    #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
+    baseline: Option<PathBuf>,
+    /// List the findings in a file for `--baseline`, and print none.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff"])]
+    write_baseline: Option<PathBuf>,
     /// The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1 or trunk.
     #[arg(long, value_name = "VERSION", value_parser = target)]
     target: Option<Target>,
     /// Count findings by rule instead of printing them.
     #[arg(long)]
     statistics: bool,
+    /// Print how long each rule took instead of the findings.
+    #[arg(long, conflicts_with_all = ["statistics", "watch", "fix", "diff"])]
+    timing: bool,
+    /// Check again whenever a file changes, until interrupted.
+    #[arg(long, conflicts_with_all = ["fix", "diff", "write_baseline"])]
+    watch: bool,
     /// Exit with 0 whatever was found.
     #[arg(long)]
     exit_zero: bool,
@@ -109,20 +124,43 @@ fn target(text: &str) -> Result<Target, String> {
     Target::named(text).ok_or_else(|| format!("known are {known}"))
 }
 
-/// How often fixes are applied before we give up waiting for them to settle.
-const ROUNDS: usize = 10;
-
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     for name in arguments.select.iter().chain(&arguments.ignore) {
         known_rule(name)?;
     }
+    if arguments.watch {
+        return watch::watch(&arguments, shell);
+    }
+    once(&arguments, shell)
+}
+
+/// Checks everything once and prints what was found.
+fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = SettingsCache::new(shell)?;
+    let known = arguments.baseline.as_deref().map(read_baseline).transpose()?;
     let mut failures = Vec::new();
     let from_stdin = arguments.paths.iter().any(|path| path.as_os_str() == "-");
+    let mending = arguments.fix || arguments.diff;
     let mut report = if from_stdin {
         let name = arguments.stdin_filename.as_deref();
         let loaded = disk::load_stdin(name, &cache, &arguments.properties)?;
-        let loaded = adjusted(loaded, &arguments);
+        let mut loaded = adjusted(loaded, arguments);
+        if arguments.timing {
+            timing::print(&[loaded], shell)?;
+            return Ok(Exit::Success);
+        }
+        if mending {
+            let mended = mend::mended(&loaded, &arguments.properties, safety(arguments));
+            let shown = loaded.found.shown.clone();
+            let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
+            if arguments.diff {
+                shell.out(crate::edit::unified_diff(&shown, &loaded.source.text, &text))?;
+                return Ok(Exit::fault_if(text != loaded.source.text));
+            }
+            // The mended text is the result; what is left to say goes beside it.
+            shell.out(&text)?;
+            mend::set_text(&mut loaded, text);
+        }
         let mut report = Report::default();
         let outcome = checked(&loaded);
         report.add(&loaded.input(), outcome);
@@ -130,52 +168,99 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     } else {
         let search = disk::definitions(&arguments.paths)?;
         failures = search.failures;
-        if arguments.fix || arguments.diff {
-            let exit = fix(&arguments, &cache, &search.found, shell)?;
+        if arguments.timing {
+            let load = |found: &Found| disk::load(found, &cache, &arguments.properties);
+            let loaded = search.found.iter().map(|found| Ok(adjusted(load(found)?, arguments)));
+            timing::print(&loaded.collect::<miette::Result<Vec<_>>>()?, shell)?;
+            return Ok(Exit::Success);
+        }
+        if mending {
+            let work = mend::Work {
+                properties: &arguments.properties,
+                cache: &cache,
+                allowed: safety(arguments),
+                write: arguments.fix,
+            };
+            let changed = work.mend(&search.found, |loaded| adjusted(loaded, arguments), shell)?;
             if arguments.diff {
-                return Ok(exit);
+                return Ok(Exit::fault_if(changed > 0));
             }
         }
-        check_all(&search.found, &cache, &arguments, &mut failures)?
+        check_all(&search.found, &cache, arguments, &mut failures)?
     };
-    report.findings.retain(|finding| finding.level >= arguments.level.level());
     report.finish();
+    if let Some(path) = &arguments.write_baseline {
+        disk::write(path, baseline::write(&report).as_bytes())?;
+        let count = count_of(report.findings.len(), "finding");
+        shell.say(format!(
+            "wrote {count} to {0}; `ankus check --baseline {0}` keeps quiet about them",
+            path.display()
+        ));
+        return ended(&failures, false);
+    }
+    let gone = known.map_or(0, |known| known.apply(&mut report));
+    report.findings.retain(|finding| finding.level >= arguments.level.level());
 
     let text = if arguments.statistics {
         statistics(&report)
     } else {
-        match arguments.format {
-            Format::Human => {
-                render::human::render(&report, shell.colors && arguments.output.is_none())
-            }
-            Format::Concise => render::concise::render(&report),
-            Format::Json => render::json::render(&report),
-            Format::Jsonl => render::jsonl::render(&report),
-            Format::Sarif => render::sarif::render(&report),
-            Format::Github => render::github::render(&report),
-            Format::Gitlab => render::gitlab::render(&report),
-            Format::Junit => render::junit::render(&report),
-            Format::Checkstyle => render::checkstyle::render(&report),
-            Format::Rdjson => render::rdjson::render(&report),
-        }
+        rendered(&report, arguments, shell)
     };
     match &arguments.output {
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Failure::new(format!("cannot write `{}`", path.display())).because(error)
-        })?,
+        Some(path) => disk::write(path, text.as_bytes())?,
+        // The standard output holds the mended definition.
+        None if from_stdin && mending => shell.say(text.trim_end()),
         None => shell.out(text)?,
     }
     shell.flush()?;
     if !arguments.quiet && arguments.format == Format::Human {
         shell.say(render::summary(&report));
         told_properties(&report, shell);
-    }
-    if !failures.is_empty() {
-        return Err(Failure::new(failures.join("\n")).into());
+        if gone > 0 && arguments.select.is_empty() && arguments.ignore.is_empty() {
+            let baseline = arguments.baseline.as_deref().unwrap_or(Path::new("")).display();
+            shell.say(format!(
+                "{} of the baseline {} gone; `--write-baseline {baseline}` takes them out",
+                count_of(gone as usize, "finding"),
+                if gone == 1 { "is" } else { "are" }
+            ));
+        }
     }
     let deny = arguments.deny.level();
     let faulty = report.findings.iter().any(|finding| finding.level >= deny);
-    Ok(Exit::fault_if(faulty && !arguments.exit_zero))
+    ended(&failures, faulty && !arguments.exit_zero)
+}
+
+/// What could not be read is a failure of its own, whatever else was found.
+fn ended(failures: &[String], faulty: bool) -> miette::Result<Exit> {
+    if !failures.is_empty() {
+        return Err(Failure::new(failures.join("\n")).into());
+    }
+    Ok(Exit::fault_if(faulty))
+}
+
+fn safety(arguments: &Arguments) -> Safety {
+    if arguments.unsafe_fixes { Safety::Guess } else { Safety::Safe }
+}
+
+fn read_baseline(path: &Path) -> miette::Result<Baseline> {
+    let text = std::fs::read_to_string(path).map_err(|error| disk::unreadable(path, error))?;
+    let failure = |why| Failure::new(format!("cannot use `{}`: {why}", path.display()));
+    Ok(Baseline::read(&text).map_err(failure)?)
+}
+
+fn rendered(report: &Report, arguments: &Arguments, shell: &Shell) -> String {
+    match arguments.format {
+        Format::Human => render::human::render(report, shell.colors && arguments.output.is_none()),
+        Format::Concise => render::concise::render(report),
+        Format::Json => render::json::render(report),
+        Format::Jsonl => render::jsonl::render(report),
+        Format::Sarif => render::sarif::render(report),
+        Format::Github => render::github::render(report),
+        Format::Gitlab => render::gitlab::render(report),
+        Format::Junit => render::junit::render(report),
+        Format::Checkstyle => render::checkstyle::render(report),
+        Format::Rdjson => render::rdjson::render(report),
+    }
 }
 
 fn known_rule(name: &str) -> miette::Result<()> {
@@ -276,62 +361,7 @@ fn check_all(
     Ok(report)
 }
 
-/// Applies fixes, or prints them, until nothing changes.
-fn fix(
-    arguments: &Arguments,
-    cache: &SettingsCache,
-    found: &[Found],
-    shell: &mut Shell,
-) -> miette::Result<Exit> {
-    let mut changed = 0;
-    for found in found {
-        let mut loaded = adjusted(disk::load(found, cache, &arguments.properties)?, arguments);
-        if loaded.not_text.is_some() || loaded.too_large.is_some() {
-            continue;
-        }
-        let before = Arc::clone(&loaded.source);
-        let mut applied = 0;
-        for _ in 0..ROUNDS {
-            let outcome = check::check(&loaded.input());
-            let mut batch = edit::Batch::new();
-            let mut count = 0;
-            for finding in &outcome.findings {
-                let diagnostic = &finding.diagnostic;
-                let usable = diagnostic.fixes.iter().find(|fix| {
-                    let own = fix.edits.iter().all(|edit| edit.file.is_none());
-                    own && (fix.safety == Safety::Safe || arguments.unsafe_fixes)
-                });
-                if let Some(fix) = usable.filter(|_| finding.path == found.shown) {
-                    count += usize::from(batch.add(&found.shown, fix).is_ok());
-                }
-            }
-            let edits = batch.files().next().map(|(_, edits)| edits.to_vec()).unwrap_or_default();
-            let Ok(text) = edit::apply(&loaded.source.text, &edits) else { break };
-            if text == loaded.source.text {
-                break;
-            }
-            applied += count;
-            loaded.source = Arc::new(crate::source::Source::new(found.shown.clone(), text));
-            loaded
-                .files
-                .insert(found.shown.clone(), crate::files::Entry::Text(Arc::clone(&loaded.source)));
-        }
-        if loaded.source.text == before.text {
-            continue;
-        }
-        changed += 1;
-        if arguments.diff {
-            shell.out(edit::unified_diff(&found.shown, &before.text, &loaded.source.text))?;
-            continue;
-        }
-        let Some(bytes) = loaded.encoding.encode(&loaded.source.text) else { continue };
-        disk::replace(&found.path, &bytes)?;
-        shell.say(format!("mended {} in {}", count_of(applied, "finding"), found.shown));
-    }
-    Ok(Exit::fault_if(changed > 0))
-}
-
-fn count_of(number: usize, word: &str) -> String {
+pub(super) fn count_of(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 

@@ -8,7 +8,7 @@ use crate::source::{self, Encoding, NotText, Source};
 use crate::syntax::properties::{self, Origin, Submission};
 use ankus_runtime::host::files::FileUri;
 use std::collections::HashMap;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -308,6 +308,22 @@ pub(crate) fn submission(
     application: &Path,
     kind: FileKind,
 ) -> miette::Result<Submission> {
+    submission_among(arguments, application, kind, &Files::new())
+}
+
+/// The same, where some of the files have another text than on the disk.
+pub(crate) fn submission_among(
+    arguments: &PropertyArguments,
+    application: &Path,
+    kind: FileKind,
+    files: &Files,
+) -> miette::Result<Submission> {
+    let read_properties = |path: &Path| match files.text(&shown(path)) {
+        Some(source) if path.extension().is_none_or(|extension| extension != "xml") => {
+            Ok(properties::parse(&source.text).entries)
+        }
+        _ => read_properties(path),
+    };
     let folder = application.parent().unwrap_or(Path::new(""));
     let mut submission = Submission::default();
     let default = folder.join("config-default.xml");
@@ -414,6 +430,22 @@ pub(crate) fn load(
     settings: &SettingsCache,
     arguments: &PropertyArguments,
 ) -> miette::Result<Loaded> {
+    let mut loaded = read(found, settings)?;
+    let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
+    if loaded.too_large.is_none() && belongs {
+        loaded.submission = submission(arguments, &found.path, found.kind)?;
+        loaded.files = snapshot(found, &loaded.source, &loaded.submission);
+        if found.kind == FileKind::Coordinator {
+            add_includes(&mut loaded);
+        }
+    } else if loaded.too_large.is_none() {
+        loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
+    }
+    Ok(loaded)
+}
+
+/// Reads a file and its settings, and nothing beside it.
+pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Loaded> {
     let metadata =
         std::fs::metadata(&found.path).map_err(|error| unreadable(&found.path, error))?;
     let loaded_settings = settings.for_file(&found.path)?;
@@ -433,13 +465,6 @@ pub(crate) fn load(
     }
     let bytes = std::fs::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
     set_text(&mut loaded, &bytes);
-    if found.kind.is_definition() || found.kind == FileKind::Datasets {
-        loaded.submission = submission(arguments, &found.path, found.kind)?;
-        loaded.files = snapshot(found, &loaded.source, &loaded.submission);
-    }
-    if found.kind == FileKind::Coordinator {
-        add_includes(&mut loaded);
-    }
     Ok(loaded)
 }
 
@@ -510,6 +535,10 @@ pub(crate) fn load_stdin(
         set_text(&mut loaded, &bytes);
         if name.is_some() {
             loaded.files = snapshot(&loaded.found, &loaded.source, &loaded.submission);
+        } else {
+            loaded
+                .files
+                .insert(loaded.found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
         }
     }
     Ok(loaded)
@@ -607,16 +636,41 @@ fn list(
     subfolders
 }
 
-/// Replaces a file's content whole or not at all.
-pub(crate) fn replace(path: &Path, bytes: &[u8]) -> miette::Result<()> {
+/// Bytes for a new text of a file that is there, in the encoding it has; `None` where that is not known for sure.
+pub(crate) fn encoded(path: &Path, text: &str) -> miette::Result<Option<Vec<u8>>> {
+    let old = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+    if path.extension().is_some_and(|extension| extension == "properties") {
+        if std::str::from_utf8(&old).is_ok() {
+            return Ok(Some(text.as_bytes().to_vec()));
+        }
+        return Ok(text.chars().map(|character| u8::try_from(character).ok()).collect());
+    }
+    Ok(source::decode(&old).ok().and_then(|(_, encoding)| encoding.encode(text)))
+}
+
+/// Writes a file whole or not at all; what is there is replaced, and keeps its permissions.
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> miette::Result<()> {
     let failure = |error| Failure::new(format!("cannot write `{}`", path.display())).because(error);
-    let real = std::fs::canonicalize(path).map_err(failure)?;
-    let mut name = real.file_name().unwrap_or_default().to_os_string();
+    // A link is followed, so that it stays one.
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let permissions = match std::fs::metadata(&real) {
+        // What is no file cannot be replaced: a terminal, a pipe, `/dev/null`.
+        Ok(metadata) if !metadata.is_file() => {
+            return std::fs::write(&real, bytes).map_err(|error| failure(error).into());
+        }
+        Ok(metadata) => Some(metadata.permissions()),
+        Err(_) => None,
+    };
+    let mut name = std::ffi::OsString::from(".");
+    name.push(real.file_name().unwrap_or_default());
     name.push(format!(".ankus-{}", std::process::id()));
     let beside = real.with_file_name(name);
-    let written = std::fs::write(&beside, bytes).and_then(|()| {
-        let permissions = std::fs::metadata(&real)?.permissions();
-        std::fs::set_permissions(&beside, permissions)?;
+    let written = std::fs::File::create(&beside).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        if let Some(permissions) = permissions {
+            std::fs::set_permissions(&beside, permissions)?;
+        }
         std::fs::rename(&beside, &real)
     });
     written.map_err(|error| {

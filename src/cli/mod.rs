@@ -9,9 +9,12 @@ mod check;
 mod disk;
 mod eval;
 mod explain;
+mod fmt;
+mod mend;
 mod rules;
 mod shell;
 mod timeline;
+mod upgrade;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
@@ -68,10 +71,14 @@ commands! {
     Eval(eval),
     /// Print the page of a finding, or of an error code of Oozie.
     Explain(explain),
+    /// Lay definitions out in one way.
+    Fmt(fmt),
     /// List every rule.
     Rules(rules),
     /// Tell when a coordinator or a bundle acts, and on which data, without running anything.
     Timeline(timeline),
+    /// Raise definitions to newer versions of their schemas.
+    Upgrade(upgrade),
 }
 
 /// Runs the command that the process was started with.

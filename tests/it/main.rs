@@ -10,6 +10,7 @@ mod eval;
 mod expressions;
 mod format;
 mod lint;
+mod mending;
 mod schema;
 mod timeline;
 mod verdicts;

@@ -1,0 +1,150 @@
+//! `ankus fmt`.
+
+use super::check::count_of;
+use super::disk::{self, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::edit;
+use crate::source::Source;
+use crate::syntax::format::{Refusal, format};
+use rayon::prelude::*;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// Definitions, application folders or trees of them; `-` reads a definition from the standard input.
+    #[arg(value_name = "PATH", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// The name that the standard input goes by, for messages and settings.
+    #[arg(long, value_name = "FILE")]
+    stdin_filename: Option<PathBuf>,
+    /// Name the files that would change, and change nothing.
+    #[arg(long, conflicts_with = "diff")]
+    check: bool,
+    /// Print what would change, and change nothing.
+    #[arg(long)]
+    diff: bool,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let none = PropertyArguments { no_properties: true, ..PropertyArguments::default() };
+    if arguments.paths.iter().any(|path| path.as_os_str() == "-") {
+        let loaded = disk::load_stdin(arguments.stdin_filename.as_deref(), &cache, &none)?;
+        if loaded.not_text.is_some() || loaded.too_large.is_some() {
+            return Err(Failure::new("the standard input is no text").into());
+        }
+        let limit = limit(&loaded.settings);
+        return match format(&loaded.source.text, limit) {
+            Ok(text) if arguments.check => {
+                if text != loaded.source.text {
+                    shell.out(format!("{}\n", loaded.found.shown))?;
+                }
+                Ok(Exit::fault_if(text != loaded.source.text))
+            }
+            Ok(text) if arguments.diff => {
+                shell.out(edit::unified_diff(&loaded.found.shown, &loaded.source.text, &text))?;
+                Ok(Exit::fault_if(text != loaded.source.text))
+            }
+            Ok(text) => {
+                shell.out(text)?;
+                Ok(Exit::Success)
+            }
+            Err(refusal) => {
+                // Whoever pipes through us gets back what they gave.
+                if !arguments.check && !arguments.diff {
+                    shell.out(&loaded.source.text)?;
+                }
+                shell.say(refused(&loaded.source, &refusal));
+                Ok(Exit::Fault)
+            }
+        };
+    }
+    let search = disk::definitions(&arguments.paths)?;
+    let (mut changed, mut kept, mut refusals) = (0, 0, 0);
+    let mut failures = search.failures;
+    for portion in search.found.chunks(256) {
+        let formatted: Vec<_> = portion
+            .par_iter()
+            .map(|found| {
+                let loaded = disk::read(found, &cache)?;
+                let limit = limit(&loaded.settings);
+                let text = (loaded.not_text.is_none() && loaded.too_large.is_none())
+                    .then(|| format(&loaded.source.text, limit));
+                Ok((loaded, text))
+            })
+            .collect::<Vec<miette::Result<_>>>();
+        for each in formatted {
+            let (loaded, text) = match each {
+                Ok(each) => each,
+                Err(report) => {
+                    failures.push(report.to_string());
+                    continue;
+                }
+            };
+            let shown = &loaded.found.shown;
+            match text {
+                None => {
+                    refusals += 1;
+                    shell.say(format!("left {shown} alone: it is no text"));
+                }
+                Some(Err(refusal)) => {
+                    refusals += 1;
+                    shell.say(refused(&loaded.source, &refusal));
+                }
+                Some(Ok(text)) if text == loaded.source.text => kept += 1,
+                Some(Ok(text)) => {
+                    changed += 1;
+                    if arguments.check {
+                        shell.out(format!("{shown}\n"))?;
+                    } else if arguments.diff {
+                        shell.out(edit::unified_diff(shown, &loaded.source.text, &text))?;
+                    } else if let Some(bytes) = loaded.encoding.encode(&text) {
+                        disk::write(&loaded.found.path, &bytes)?;
+                    } else {
+                        changed -= 1;
+                        refusals += 1;
+                        shell.say(format!("left {shown} alone: some of its bytes are no UTF-8"));
+                    }
+                }
+            }
+        }
+    }
+    shell.flush()?;
+    if !failures.is_empty() {
+        return Err(Failure::new(failures.join("\n")).into());
+    }
+    let would = if arguments.check || arguments.diff { "would be formatted" } else { "formatted" };
+    let mut words = vec![format!("{} {would}", count_of(changed, "file"))];
+    words.push(format!("{kept} as they should be"));
+    if refusals > 0 {
+        words.push(format!("{refusals} left alone"));
+    }
+    shell.say(words.join(", "));
+    let asked = arguments.check || arguments.diff;
+    Ok(Exit::fault_if(refusals > 0 || (asked && changed > 0)))
+}
+
+fn limit(settings: &disk::LoadedSettings) -> usize {
+    settings.settings.server.definition_limit.unwrap_or(100_000).try_into().unwrap_or(usize::MAX)
+}
+
+fn refused(source: &Source, refusal: &Refusal) -> String {
+    let path = &source.path;
+    match refusal {
+        Refusal::NotWellFormed => {
+            format!(
+                "left {path} alone: it is not well-formed, or has a DOCTYPE; `ankus check` says where"
+            )
+        }
+        Refusal::TooLong(length) => format!(
+            "left {path} alone: with its layout it would have {length} bytes, more than the server takes"
+        ),
+        Refusal::Changed(span) => {
+            let at = source.position(span.start);
+            format!(
+                "left {path} alone: it would read differently at {}:{}; this is a fault of ankus",
+                at.line, at.column
+            )
+        }
+    }
+}

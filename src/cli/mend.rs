@@ -1,0 +1,134 @@
+//! Fixes applied to files: for `check --fix` and `upgrade`.
+//!
+//! What [`mend::settle`] answers for one definition is written before the next one is read where both touch the same
+//! file, so that two applications which share their properties do not undo each other's fixes.
+
+use super::check::count_of;
+use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
+use super::{Failure, Shell};
+use crate::check;
+use crate::diag::Safety;
+use crate::edit;
+use crate::files::{Entry, Files};
+use crate::mend::{self, Mended, State};
+use crate::source::Source;
+use crate::syntax::xml::Tree;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What every definition is mended with.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Work<'a> {
+    pub(super) properties: &'a PropertyArguments,
+    pub(super) cache: &'a SettingsCache,
+    pub(super) allowed: Safety,
+    /// Whether files are written; if not, the differences are printed.
+    pub(super) write: bool,
+}
+
+/// Gives a loaded definition another text.
+pub(super) fn set_text(loaded: &mut Loaded, text: String) {
+    let source = Arc::new(Source::new(loaded.found.shown.clone(), text));
+    loaded.source = Arc::clone(&source);
+    loaded.files.insert(loaded.found.shown.clone(), Entry::Text(source));
+}
+
+/// Applies fixes to one definition and what lies beside it, in memory.
+pub(super) fn mended(loaded: &Loaded, properties: &PropertyArguments, allowed: Safety) -> Mended {
+    if loaded.not_text.is_some() || loaded.too_large.is_some() {
+        return Mended::default();
+    }
+    mend::settle(&loaded.files, allowed, |files| state(loaded, files, properties))
+}
+
+/// What a check says of a definition whose files have the texts of a snapshot.
+fn state(loaded: &Loaded, files: &Files, properties: &PropertyArguments) -> State {
+    let found = &loaded.found;
+    let Some(source) = files.text(&found.shown) else { return State::default() };
+    let submission = if found.kind.is_definition() {
+        disk::submission_among(properties, &found.path, found.kind, files).unwrap_or_default()
+    } else {
+        loaded.submission.clone()
+    };
+    let input = check::Input { source, submission: &submission, files, ..loaded.input() };
+    let outcome = check::check(&input);
+    let reference = outcome.file.reference.as_ref();
+    State {
+        accepted: reference.map(|reference| reference.verdict.code.is_none()),
+        findings: outcome.findings,
+        well_formed: Tree::parse(&source.text).0.is_well_formed(),
+    }
+}
+
+impl Work<'_> {
+    /// Mends definitions in parallel; answers with the number of files that changed, or would.
+    pub(super) fn mend(
+        &self,
+        found: &[Found],
+        adjust: impl Fn(Loaded) -> Loaded + Sync,
+        shell: &mut Shell,
+    ) -> miette::Result<usize> {
+        let mut changed: BTreeMap<String, String> = BTreeMap::new();
+        for portion in found.chunks(256) {
+            let mended: Vec<miette::Result<(Loaded, Mended)>> = portion
+                .par_iter()
+                .map(|found| {
+                    let loaded = adjust(disk::load(found, self.cache, self.properties)?);
+                    let mended = mended(&loaded, self.properties, self.allowed);
+                    Ok((loaded, mended))
+                })
+                .collect();
+            for each in mended {
+                let (mut loaded, mut mended) = each?;
+                if mended.texts.keys().any(|path| changed.contains_key(path)) {
+                    // Somebody was here since it was read.
+                    for (path, text) in &changed {
+                        if loaded.files.text(path).is_some() {
+                            loaded.files.insert_text(path.clone(), text.clone());
+                        }
+                    }
+                    mended = self::mended(&loaded, self.properties, self.allowed);
+                }
+                self.keep(&loaded, &mended, &mut changed, shell)?;
+            }
+        }
+        Ok(changed.len())
+    }
+
+    fn keep(
+        &self,
+        loaded: &Loaded,
+        mended: &Mended,
+        changed: &mut BTreeMap<String, String>,
+        shell: &mut Shell,
+    ) -> miette::Result<()> {
+        for (path, text) in &mended.texts {
+            if self.write {
+                let real = if *path == loaded.found.shown {
+                    loaded.found.path.clone()
+                } else {
+                    PathBuf::from(path)
+                };
+                let Some(bytes) = disk::encoded(&real, text)? else {
+                    return Err(Failure::new(format!("cannot write `{path}` in its encoding"))
+                        .help("save it as UTF-8 first")
+                        .into());
+                };
+                disk::write(&real, &bytes)?;
+                let count = mended.applied.iter().filter(|step| step.path == *path).count();
+                let what = match count {
+                    0 => "what belongs to it".to_owned(),
+                    count => count_of(count, "finding"),
+                };
+                shell.say(format!("mended {what} in {path}"));
+            } else {
+                let before = loaded.files.text(path).map(|source| source.text.as_str());
+                shell.out(edit::unified_diff(path, before.unwrap_or_default(), text))?;
+            }
+            changed.insert(path.clone(), text.clone());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! `ankus upgrade`.
+
+use super::check::count_of;
+use super::disk::{self, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell, mend};
+use crate::diag::Safety;
+use crate::edit;
+use crate::emit::upgrade::{Remark, upgrade};
+use crate::settings::{Rating, Settings};
+use crate::source::Source;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    /// A workflow, coordinator or bundle: its file, its folder, or a tree of them.
+    #[arg(value_name = "APP", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// The version of the workflow language; actions, coordinators and SLA blocks get what belongs to it.
+    #[arg(long, value_name = "VERSION", default_value = "1.0")]
+    to: String,
+    /// Move the cluster that every action names to a `global` section.
+    #[arg(long)]
+    global: bool,
+    /// Print what would change, and change nothing.
+    #[arg(long)]
+    diff: bool,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let search = disk::definitions(&arguments.paths)?;
+    if search.found.is_empty() {
+        return Err(Failure::new("there is no definition here").into());
+    }
+    let properties = PropertyArguments::default();
+    let (mut raised, mut new, mut obstructed) = (0, 0, 0);
+    for found in &search.found {
+        let mut loaded = disk::load(found, &cache, &properties)?;
+        if loaded.not_text.is_some() || loaded.too_large.is_some() {
+            obstructed += 1;
+            shell.say(format!("{}: it is no text", found.shown));
+            continue;
+        }
+        let before = Arc::clone(&loaded.source);
+        let (mut text, changes) = match upgrade(&before.text, &arguments.to) {
+            Ok(upgrade) => (upgrade.text, upgrade.changes),
+            Err(remarks) => {
+                obstructed += 1;
+                for remark in &remarks {
+                    shell.say(told(&before, remark));
+                }
+                continue;
+            }
+        };
+        if arguments.global {
+            mend::set_text(&mut loaded, text.clone());
+            let mut settings = Settings::clone(&loaded.settings.settings);
+            settings.overrides.clear();
+            let rated = crate::check::kinds().into_iter().map(|kind| {
+                let wanted = kind.name == "repeated-name-node";
+                (kind.name.to_owned(), if wanted { Rating::At(kind.level) } else { Rating::Off })
+            });
+            settings.rules = rated.collect();
+            loaded.settings.settings = Arc::new(settings);
+            let mended = mend::mended(&loaded, &properties, Safety::Safe);
+            if let Some(moved) = mended.texts.get(&found.shown) {
+                text.clone_from(moved);
+            }
+        }
+        if text == before.text {
+            new += 1;
+            continue;
+        }
+        raised += 1;
+        if arguments.diff {
+            shell.out(edit::unified_diff(&found.shown, &before.text, &text))?;
+            continue;
+        }
+        let Some(bytes) = loaded.encoding.encode(&text) else {
+            return Err(Failure::new(format!("cannot write `{}` in its encoding", found.shown))
+                .help("save it as UTF-8 first")
+                .into());
+        };
+        disk::write(&found.path, &bytes)?;
+        for change in &changes {
+            shell.out(format!("{}\n", told(&before, change)))?;
+        }
+        if arguments.global && changes.is_empty() {
+            shell.out(format!("{}: moved the cluster to `global`\n", found.shown))?;
+        }
+    }
+    shell.flush()?;
+    let would = if arguments.diff { "would be raised" } else { "raised" };
+    let mut words = vec![format!("{} {would}", count_of(raised, "file"))];
+    if new > 0 {
+        words.push(format!("{new} up to date"));
+    }
+    if obstructed > 0 {
+        words.push(format!("{obstructed} left alone, for the reasons above"));
+    }
+    shell.say(words.join(", "));
+    if !search.failures.is_empty() {
+        return Err(Failure::new(search.failures.join("\n")).into());
+    }
+    Ok(Exit::fault_if(obstructed > 0 || (arguments.diff && raised > 0)))
+}
+
+fn told(source: &Source, remark: &Remark) -> String {
+    let at = source.position(remark.span.start);
+    format!("{}:{}:{}: {}", source.path, at.line, at.column, remark.message)
+}

@@ -1,0 +1,205 @@
+//! Commands that change files: `check --fix`, `fmt`, `upgrade`; and baselines.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn ankus(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let out =
+        Command::new(env!("CARGO_BIN_EXE_ankus")).args(arguments).current_dir(folder).output();
+    read(out.expect("ankus starts"))
+}
+
+fn read(out: Output) -> (i32, String, String) {
+    let text = |bytes| String::from_utf8(bytes).expect("ankus prints UTF-8");
+    (out.status.code().expect("an exit code"), text(out.stdout), text(out.stderr))
+}
+
+/// A workflow with Windows line ends, a CDATA section, and a comment that allows nothing.
+const APP: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\">\r\n  <!-- ankus: allow(self-transition) once -->\r\n  <start to=\"s\"/>\r\n  <action name=\"s\"><shell xmlns=\"uri:oozie:shell-action:0.1\"><job-tracker>${jt}</job-tracker><name-node>${nn}</name-node><exec>echo</exec><argument><![CDATA[a < b]]></argument></shell>\r\n    <ok to=\"e\"/><error to=\"k\"/></action>\r\n  <kill name=\"k\"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>\r\n  <end name=\"e\"/>\r\n</workflow-app>\r\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("workflow.xml"), APP).expect("a file");
+    folder
+}
+
+fn text(folder: &Path, name: &str) -> String {
+    std::fs::read_to_string(folder.join(name)).expect("a text")
+}
+
+#[test]
+fn fixes_touch_nothing_else() {
+    let folder = folder();
+    let path = folder.path();
+    let (code, diff, _) = ankus(path, &["check", "--diff"]);
+    assert_eq!(code, 1);
+    assert!(diff.contains("-  <!-- ankus: allow(self-transition) once -->"), "{diff}");
+    assert_eq!(text(path, "workflow.xml"), APP);
+
+    let (code, _, talk) =
+        ankus(path, &["check", "--fix", "--select", "suppression-unused", "--ignore", "style"]);
+    // Who runs a part of the rules learns nothing of the comments for the others.
+    assert_eq!((code, text(path, "workflow.xml").as_str()), (0, APP), "{talk}");
+    let (code, _, talk) = ankus(path, &["check", "--fix"]);
+    assert_eq!(code, 0, "{talk}");
+    assert!(talk.contains("mended 1 finding in workflow.xml"), "{talk}");
+    let mended = text(path, "workflow.xml");
+    assert!(!mended.contains("ankus: allow"), "{mended}");
+    assert!(mended.contains("<![CDATA[a < b]]>") && mended.contains("\r\n  <start"), "{mended}");
+    assert_eq!(std::fs::read_dir(path).expect("a folder").count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn properties_are_mended_with_their_application() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::write(
+        path.join("job.properties"),
+        "nn=hdfs://x:8020 \njt=y\noozie.wf.application.path=${nn}/a\n",
+    )
+    .expect("a file");
+    let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "property-trailing-space"]);
+    assert!(talk.contains("in job.properties"), "{talk}");
+    assert!(text(path, "job.properties").starts_with("nn=hdfs://x:8020\n"));
+}
+
+#[test]
+fn the_standard_input_is_mended_to_the_standard_output() {
+    for (arguments, wanted) in [
+        (&["check", "--fix", "-"][..], "\r\n  <start to=\"s\"/>"),
+        (&["fmt", "-"][..], "\r\n    <start to=\"s\"/>"),
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("ankus starts");
+        let mut input = child.stdin.take().expect("a pipe");
+        std::io::Write::write_all(&mut input, APP.as_bytes()).expect("a reader");
+        drop(input);
+        let (_, out, _) = read(child.wait_with_output().expect("ankus ends"));
+        assert!(out.contains(wanted) && out.ends_with("</workflow-app>\r\n"), "{out}");
+    }
+}
+
+#[test]
+fn old_findings_are_kept_quiet_and_new_ones_are_not() {
+    let folder = folder();
+    let path = folder.path();
+    let (code, _, talk) = ankus(path, &["check", "--write-baseline", "known.json"]);
+    assert_eq!(code, 0, "{talk}");
+    let run = |extra: &[&str]| {
+        let arguments =
+            [&["check", "--baseline", "known.json", "--format", "concise"], extra].concat();
+        ankus(path, &arguments)
+    };
+    assert_eq!(run(&["--deny", "info"]).0, 0);
+    let moved = format!(
+        "<!-- a line -->\r\n{}",
+        APP.replace("<start to=\"s\"/>", "<start to=\"nowhere\"/>")
+    );
+    std::fs::write(path.join("workflow.xml"), moved).expect("a file");
+    let (code, out, _) = run(&[]);
+    assert_eq!(code, 1);
+    assert!(out.contains("nowhere") && !out.contains("suppression"), "{out}");
+    let clean = APP.replace("  <!-- ankus: allow(self-transition) once -->\r\n", "");
+    std::fs::write(path.join("workflow.xml"), clean).expect("a file");
+    let (code, _, talk) = ankus(path, &["check", "--baseline", "known.json"]);
+    assert_eq!(code, 0);
+    assert!(talk.contains("1 finding of the baseline is gone"), "{talk}");
+    std::fs::write(path.join("known.json"), "{\"version\": 7, \"findings\": []}").expect("a file");
+    let (code, _, talk) = run(&[]);
+    assert_eq!(code, 2);
+    assert!(talk.contains("version 7"), "{talk}");
+    assert_eq!(ankus(path, &["check", "--baseline", "nothing.json"]).0, 2);
+}
+
+#[test]
+fn every_format_goes_to_a_file() {
+    let folder = folder();
+    let path = folder.path();
+    for format in [
+        "human",
+        "concise",
+        "json",
+        "jsonl",
+        "sarif",
+        "github",
+        "gitlab",
+        "junit",
+        "checkstyle",
+        "rdjson",
+    ] {
+        let (code, out, _) = ankus(path, &["check", "--format", format, "--output", "report"]);
+        assert_eq!((code, out.as_str()), (0, ""), "{format}");
+        assert!(text(path, "report").contains("suppression-unused"), "{format}");
+    }
+    let (_, out, _) = ankus(path, &["check", "--statistics"]);
+    assert!(out.contains("suppression-unused"), "{out}");
+    let (_, out, _) = ankus(path, &["check", "--timing"]);
+    assert!(out.contains("all of a check") && out.contains("reading XML"), "{out}");
+    assert_eq!(ankus(path, &["check", "--deny", "warning"]).0, 1);
+    assert_eq!(ankus(path, &["check", "--deny", "warning", "--exit-zero"]).0, 0);
+    let (_, out, _) = ankus(path, &["check", "--level", "error"]);
+    assert_eq!(out, "");
+}
+
+#[test]
+fn a_layout_is_asked_for_shown_and_written() {
+    let folder = folder();
+    let path = folder.path();
+    assert_eq!(ankus(path, &["fmt", "--check"]).0, 1);
+    let (code, diff, _) = ankus(path, &["fmt", "--diff"]);
+    assert!(code == 1 && diff.contains("+    <start to=\"s\"/>"), "{diff}");
+    assert_eq!(text(path, "workflow.xml"), APP);
+    let (code, _, talk) = ankus(path, &["fmt"]);
+    assert_eq!(code, 0, "{talk}");
+    let (code, out, talk) = ankus(path, &["fmt", "--check"]);
+    assert_eq!((code, out.as_str()), (0, ""), "{talk}");
+    std::fs::write(path.join("workflow.xml"), "<workflow-app>").expect("a file");
+    assert_eq!(ankus(path, &["fmt"]).0, 1);
+    assert_eq!(text(path, "workflow.xml"), "<workflow-app>");
+}
+
+#[test]
+fn an_application_is_raised() {
+    let folder = folder();
+    let path = folder.path();
+    let (code, diff, _) = ankus(path, &["upgrade", ".", "--to", "1.0", "--diff"]);
+    assert!(
+        code == 1 && diff.contains("+<workflow-app xmlns=\"uri:oozie:workflow:1.0\""),
+        "{diff}"
+    );
+    let (code, out, talk) = ankus(path, &["upgrade", "workflow.xml", "--to", "1.0"]);
+    assert_eq!(code, 0, "{talk}");
+    assert!(out.contains("workflow.xml:1:"), "{out}");
+    assert!(text(path, "workflow.xml").contains("<resource-manager>${jt}</resource-manager>"));
+    let (code, _, talk) = ankus(path, &["upgrade", ".", "--to", "1.0"]);
+    assert!(code == 0 && talk.contains("1 up to date"), "{talk}");
+    let (code, _, talk) = ankus(path, &["upgrade", ".", "--to", "9.0"]);
+    assert!(code == 1 && talk.contains("no version 9.0"), "{talk}");
+}
+
+#[test]
+fn files_are_watched() {
+    let folder = folder();
+    let path = folder.path();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(["check", "--watch", "--format", "concise", "--level", "error"])
+        .current_dir(path)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("ankus starts");
+    let talk = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut talk = std::io::BufRead::lines(talk);
+    assert!(talk.any(|line| line.expect("text").contains("watching")));
+    std::fs::write(path.join("workflow.xml"), APP.replace("to=\"s\"", "to=\"nowhere\""))
+        .expect("a file");
+    assert!(talk.any(|line| line.expect("text").contains("watching")));
+    child.kill().expect("it runs");
+    let out = child.wait_with_output().expect("it ended");
+    assert!(String::from_utf8_lossy(&out.stdout).contains("nowhere"));
+}
