@@ -34,13 +34,13 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    fn new(class: Class, code: &str, message: impl Into<String>) -> Refusal {
+    pub(crate) fn new(class: Class, code: &str, message: impl Into<String>) -> Refusal {
         Refusal { class, code: code.to_owned(), message: message.into() }
     }
 }
 
 /// Where the output that an action captures is found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Capture {
     /// It captures nothing.
     Nothing,

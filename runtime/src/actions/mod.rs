@@ -1,4 +1,6 @@
 //! What each type of action does.
 
 pub mod command;
+pub mod email;
 pub mod fs;
+pub mod workplace;

@@ -1,1 +1,554 @@
-//! Jobs as procedures: journals, commits, then acts.
+//! Runs workflow jobs: the machine's events and effects as procedures of the durable executor.
+//!
+//! In: plans and properties ([`Driver::submit`]), commands of operators ([`Driver::command`]). Out: jobs in the store
+//! ([`view`](crate::driver::view)), each step written before anything of it is done. A job is a procedure that sleeps until
+//! an event comes; whatever takes time (a program, a timer, a child) is a procedure of its own that tells it the end. What
+//! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
+
+mod call;
+mod job;
+mod keep;
+pub mod view;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::host::applications::Applications;
+use crate::host::files::{FileUri, Hosts, LocalFiles};
+use crate::machine::{Command, Event, Refused, Submission, submit};
+use crate::plan::{Global, Plan};
+use crate::procedure::{
+    self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, control,
+};
+use crate::store::{self, Memory, Reader, Sqlite, Store};
+
+pub use keep::{JobRecord, Moment};
+use keep::{Keep, spaces};
+
+/// The name of the store in its folder.
+pub const STORE: &str = "store.sqlite";
+
+/// Makes plans of applications that a run comes upon: the frontend, as a sub-workflow needs it.
+pub trait Compiler: Send + Sync {
+    /// The plan of the workflow at a path of the file system, under shared settings handed down by its parent. An error
+    /// is the code and the message of the action that asked.
+    fn compile(
+        &self,
+        path: &FileUri,
+        files: &Applications,
+        inherited: Option<&Global>,
+    ) -> Result<Plan, (String, String)>;
+}
+
+/// What a driver works with beside its store.
+pub struct Surroundings {
+    /// The file root.
+    pub root: PathBuf,
+    /// Folders of authorities.
+    pub hosts: Hosts,
+    /// Programs by the names of tools; others are looked for on PATH.
+    pub tools: BTreeMap<String, String>,
+    /// Properties of the server that are not as shipped.
+    pub server: BTreeMap<String, String>,
+    /// Schemes of file systems that actions may use.
+    pub schemes: Vec<String>,
+    /// Types of actions that the site adds.
+    pub site_types: BTreeSet<String>,
+    /// The program that becomes a launcher when called with [`crate::host::process::LAUNCH`].
+    pub launcher: PathBuf,
+    /// The frontend.
+    pub compiler: Box<dyn Compiler>,
+    /// How long a program may take to end when it is asked to, in milliseconds.
+    pub grace_ms: u64,
+}
+
+/// Why a driver did not do what it was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// The store cannot be used.
+    Store(store::Error),
+    /// Something else of the executor.
+    Executor(procedure::Error),
+    /// The lock or the socket beside the store.
+    Control(control::ControlError),
+    /// The folder of the store.
+    Folder(PathBuf, std::io::Error),
+    /// The server would refuse the job.
+    Refused(Refused),
+    /// No job has this id.
+    Unknown(String),
+    /// The state of the job does not allow it.
+    State(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Store(error) => error.fmt(f),
+            Error::Executor(error) => error.fmt(f),
+            Error::Control(error) => error.fmt(f),
+            Error::Folder(path, error) => {
+                write!(f, "cannot use the folder `{}`: {error}", path.display())
+            }
+            Error::Refused(refused) => refused.fmt(f),
+            Error::Unknown(id) => write!(f, "there is no job `{id}`"),
+            Error::State(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Error {
+        Error::Store(error)
+    }
+}
+
+impl From<procedure::Error> for Error {
+    fn from(error: procedure::Error) -> Error {
+        match error {
+            procedure::Error::Store(error) => Error::Store(error),
+            error => Error::Executor(error),
+        }
+    }
+}
+
+impl From<control::ControlError> for Error {
+    fn from(error: control::ControlError) -> Error {
+        Error::Control(error)
+    }
+}
+
+/// What all procedures of a driver share.
+pub(crate) struct Shared {
+    files: Applications,
+    surroundings: Surroundings,
+    /// Where jobs have their folders.
+    folder: PathBuf,
+    host: Arc<dyn Host>,
+    executor: OnceLock<Executor>,
+    reader: OnceLock<Arc<dyn Reader>>,
+    /// Top jobs that run here; others sleep until somebody asks for them.
+    active: Mutex<BTreeSet<String>>,
+    /// Procedures that sleep because their job is not active.
+    asleep: Mutex<Vec<(String, ProcedureId)>>,
+    plans: Mutex<HashMap<String, Arc<Plan>>>,
+    /// The next number of a job, and the moment the store was made.
+    counter: AtomicU64,
+    stamp: String,
+}
+
+impl Shared {
+    fn reader(&self) -> &dyn Reader {
+        &**self.reader.get().expect("it is set before anything runs")
+    }
+
+    fn executor(&self) -> &Executor {
+        self.executor.get().expect("it is set before anything runs")
+    }
+
+    /// Whether jobs below this top job may do something; if not, `procedure` is woken when they may.
+    fn is_active(&self, root: &str, procedure: ProcedureId) -> bool {
+        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if active.contains(root) {
+            return true;
+        }
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        if !asleep.iter().any(|(_, known)| *known == procedure) {
+            asleep.push((root.to_owned(), procedure));
+        }
+        false
+    }
+
+    fn next_id(&self) -> String {
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        format!("{number:07}-{}-ankus-W", self.stamp)
+    }
+
+    fn plan(&self, key: &str) -> Result<Arc<Plan>, Error> {
+        if let Some(plan) = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Ok(plan.clone());
+        }
+        let bytes = self.reader().get(spaces::PLAN, key.as_bytes())?;
+        let damaged = |what: &str| Error::Store(store::Error::Damaged(what.to_owned()));
+        let bytes = bytes.ok_or_else(|| damaged("a plan that is not there"))?;
+        let plan = Plan::from_bytes(&bytes).map_err(|error| damaged(&error.to_string()))?;
+        let plan = Arc::new(plan);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(plans.entry(key.to_owned()).or_insert(plan).clone())
+    }
+
+    fn world(&self) -> world::Surrounded<'_> {
+        world::Surrounded::new(self)
+    }
+}
+
+/// What is submitted.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Submit {
+    /// The plan, as bytes.
+    pub plan: Vec<u8>,
+    /// The properties of the job.
+    pub properties: BTreeMap<String, String>,
+    /// The id it gets, instead of the next one.
+    pub id: Option<String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: Vec<(String, PathBuf)>,
+}
+
+/// Runs the jobs of one store.
+pub struct Driver {
+    shared: Arc<Shared>,
+    executor: Executor,
+    _server: Option<control::Server>,
+    runtime: Option<tokio::runtime::Runtime>,
+}
+
+/// Where the jobs of a driver are kept.
+pub enum Place {
+    /// In this folder, which is made.
+    Folder(PathBuf),
+    /// Nowhere: they are gone with the driver.
+    Memory,
+}
+
+/// What [`open`] found.
+pub enum Opened {
+    /// The store is ours to run.
+    Mine(Box<Driver>),
+    /// Another process runs it, and this reaches it.
+    Theirs(control::Client),
+}
+
+/// Opens a store to run its jobs, or reaches the process that does.
+pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
+    let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
+        Place::Memory => (Box::new(Memory::new()), None, PathBuf::new()),
+        Place::Folder(folder) => {
+            std::fs::create_dir_all(&folder)
+                .map_err(|error| Error::Folder(folder.clone(), error))?;
+            let path = folder.join(STORE);
+            let guard = match control::hold(&path)? {
+                control::Hold::Mine(guard) => guard,
+                control::Hold::Theirs(client) => return Ok(Opened::Theirs(client)),
+            };
+            (Box::new(Sqlite::open(&path, store::Options::default())?), Some(guard), folder)
+        }
+    };
+    Driver::new(store, guard, folder, surroundings).map(|driver| Opened::Mine(Box::new(driver)))
+}
+
+impl Driver {
+    fn new(
+        store: Box<dyn Store>,
+        guard: Option<control::Guard>,
+        folder: PathBuf,
+        surroundings: Surroundings,
+    ) -> Result<Driver, Error> {
+        let host: Arc<dyn Host> = Arc::new(RealHost::new());
+        let reader = store.reader();
+        let number = reader.get(spaces::META, b"counter")?;
+        let number = number.and_then(|bytes| Some(u64::from_le_bytes((*bytes).try_into().ok()?)));
+        let stamp = match reader.get(spaces::META, b"stamp")? {
+            Some(stamp) => String::from_utf8_lossy(&stamp).into_owned(),
+            None => keep::stamp(host.wall_ms()),
+        };
+        let root = LocalFiles::new(surroundings.root.clone(), surroundings.hosts.clone());
+        let shared = Arc::new(Shared {
+            files: Applications::new(root),
+            surroundings,
+            folder: folder.join("jobs"),
+            host: host.clone(),
+            executor: OnceLock::new(),
+            reader: OnceLock::new(),
+            active: Mutex::default(),
+            asleep: Mutex::default(),
+            plans: Mutex::default(),
+            counter: AtomicU64::new(number.unwrap_or(0)),
+            stamp,
+        });
+        for row in reader.scan(spaces::MOUNT, b"", None, usize::MAX)? {
+            let uri = String::from_utf8_lossy(&row.key.key).into_owned();
+            let folder = PathBuf::from(String::from_utf8_lossy(&row.value).into_owned());
+            shared.files.mount(FileUri::parse(&uri), folder);
+        }
+        let _ = shared.reader.set(reader);
+        let mut registry = Registry::new();
+        let of = shared.clone();
+        registry.register(job::KIND, move |bytes| job::Job::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(call::KIND, move |bytes| call::Call::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(call::TIMER, move |bytes| call::Timer::read(&of, bytes));
+        let (executor, _) = Executor::open(store, registry, host, Config::default())?;
+        let _ = shared.executor.set(executor.clone());
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Folder(folder.clone(), error))?;
+        executor.start(runtime.handle(), workers());
+        let server = match guard {
+            None => None,
+            Some(guard) => {
+                let of = shared.clone();
+                let answer = move |name: &str, data: &[u8]| of.answer(name, data);
+                Some(guard.serve(executor.clone(), answer)?)
+            }
+        };
+        Ok(Driver { shared, executor, _server: server, runtime: Some(runtime) })
+    }
+
+    /// Submits a job and lets it run. It is durable when this returns.
+    pub fn submit(&self, new: Submit) -> Result<String, Error> {
+        self.shared.submit(new)
+    }
+
+    /// Lets a job, and all below it, do what it has to do.
+    pub fn activate(&self, id: &str) -> Result<(), Error> {
+        self.shared.activate(id)
+    }
+
+    /// Has a job take a command. A job that has ended takes none.
+    pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
+        self.shared.command(id, command)
+    }
+
+    /// Runs an ended job again.
+    pub fn rerun(
+        &self,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        self.shared.rerun(id, plan, properties)
+    }
+
+    /// Reads what is kept of jobs.
+    pub fn reader(&self) -> Arc<dyn Reader> {
+        self.executor.reader()
+    }
+
+    /// Waits so long for a job's end.
+    pub fn wait(&self, id: &str, at_most: Duration) -> Result<(), Error> {
+        let record =
+            view::record(&*self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
+        self.executor.wait(record.procedure, Some(at_most));
+        Ok(())
+    }
+
+    /// The executor, for its metrics.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    /// The file root.
+    pub fn root(&self) -> &Path {
+        self.shared.files.root()
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.executor.stop();
+        if let Some(runtime) = self.runtime.take() {
+            // A step that is stuck in the outside world is repeated by whoever comes next.
+            runtime.shutdown_timeout(Duration::from_millis(200));
+        }
+    }
+}
+
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
+}
+
+impl Shared {
+    fn submit(self: &Arc<Self>, new: Submit) -> Result<String, Error> {
+        let plan = Plan::from_bytes(&new.plan)
+            .map_err(|error| Error::State(format!("the plan cannot be used: {error}")))?;
+        let id = new.id.unwrap_or_else(|| self.next_id());
+        if view::record(self.reader(), &id)?.is_some() {
+            return Err(Error::State(format!("there is a job `{id}` already")));
+        }
+        for (uri, folder) in &new.mounts {
+            self.files.mount(FileUri::parse(uri), folder.clone());
+        }
+        let submission =
+            Submission { id: id.clone(), properties: new.properties, defaults: Vec::new() };
+        let run = submit(&plan, submission, &self.world()).map_err(Error::Refused)?;
+        let keep = Keep::plan_key(self.reader(), &new.plan)?;
+        self.plans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(keep.0.clone(), Arc::new(plan));
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        let body = job::Job::new(self.clone(), &id, &id);
+        let counter = self.counter.load(Ordering::Relaxed);
+        self.executor().submit_with(
+            New::of(job::KIND, body).owner(id.as_str()).unattended(),
+            |procedure, rows| {
+                let record = JobRecord::new(&run, procedure, keep.0.clone(), id.clone());
+                if let Some(bytes) = &keep.1 {
+                    rows.put(spaces::PLAN, keep.0.as_bytes(), bytes.clone());
+                }
+                rows.put(spaces::META, b"counter", counter.to_le_bytes());
+                rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+                for (uri, folder) in &new.mounts {
+                    let folder = folder.to_string_lossy().into_owned();
+                    rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
+                }
+                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
+                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
+            },
+        )?;
+        Ok(id)
+    }
+
+    fn record(&self, id: &str) -> Result<JobRecord, Error> {
+        view::record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))
+    }
+
+    fn activate(&self, id: &str) -> Result<(), Error> {
+        let record = self.record(id)?;
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(record.root.clone());
+        let woken: Vec<ProcedureId> = {
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let of = |(root, _): &(String, ProcedureId)| *root == record.root;
+            let woken = asleep.iter().filter(|entry| of(entry)).map(|(_, id)| *id).collect();
+            asleep.retain(|entry| !of(entry));
+            woken
+        };
+        for procedure in woken {
+            self.executor().wake(procedure);
+        }
+        Ok(())
+    }
+
+    fn command(&self, id: &str, command: Command) -> Result<(), Error> {
+        let record = self.record(id)?;
+        let status = record.job.status;
+        if status.is_end() {
+            let why = format!("the job `{id}` has ended: it is {}", status.name());
+            return Err(Error::State(why));
+        }
+        self.activate(id)?;
+        let event = keep::encode(&Event::Command(command));
+        if !self.executor().send(record.procedure, 0, event)? {
+            return Err(Error::State(format!("the job `{id}` has just ended")));
+        }
+        Ok(())
+    }
+
+    fn rerun(
+        self: &Arc<Self>,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let mut record = self.record(id)?;
+        let old = self.plan(&record.plan)?;
+        let mut run = view::run(self.reader(), &record)?;
+        let (key, bytes) = match plan {
+            Some(bytes) => Keep::plan_key(self.reader(), &bytes)?,
+            None => (record.plan.clone(), None),
+        };
+        let new = match &bytes {
+            Some(bytes) => Arc::new(
+                Plan::from_bytes(bytes)
+                    .map_err(|error| Error::State(format!("the plan cannot be used: {error}")))?,
+            ),
+            None => self.plan(&key)?,
+        };
+        crate::machine::rerun(&old, &new, &mut run, properties, &self.world())
+            .map_err(Error::Refused)?;
+        let (changed, removed) = run.take_changes();
+        record.plan.clone_from(&key);
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(record.root.clone());
+        let body = job::Job::new(self.clone(), id, &record.root);
+        self.executor().submit_with(
+            New::of(job::KIND, body).owner(id).unattended(),
+            |procedure, rows| {
+                record.procedure = procedure;
+                record.job = run.job.clone();
+                if let Some(bytes) = &bytes {
+                    rows.put(spaces::PLAN, key.as_bytes(), bytes.clone());
+                }
+                for node in removed {
+                    rows.delete(spaces::ROW, keep::row_key(id, node));
+                }
+                for node in changed {
+                    let row = keep::encode(&run.rows[&node]);
+                    rows.put(spaces::ROW, keep::row_key(id, node), row);
+                }
+                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
+                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
+            },
+        )?;
+        Ok(())
+    }
+
+    /// What other processes ask of the one that runs the store.
+    fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
+        let shown = |error: Error| error.to_string();
+        let strange = || "the question is of another version".to_owned();
+        match name {
+            "submit" => {
+                let new = postcard::from_bytes(data).map_err(|_| strange())?;
+                self.submit(new).map(String::into_bytes).map_err(shown)
+            }
+            "command" => {
+                let (id, command): (String, Command) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.command(&id, command).map(|()| Vec::new()).map_err(shown)
+            }
+            "rerun" => {
+                let (id, plan, properties): (String, Option<Vec<u8>>, BTreeMap<String, String>) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
+            }
+            "activate" => {
+                let id = String::from_utf8_lossy(data);
+                self.activate(&id).map(|()| Vec::new()).map_err(shown)
+            }
+            _ => Err(format!("nobody answers `{name}`")),
+        }
+    }
+}
+
+/// Asks the process that runs the store to submit a job; the answer is its id.
+pub fn submit_there(client: &mut control::Client, new: &Submit) -> Result<String, Error> {
+    let id = client.call("submit", &keep::encode(new))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a job take a command.
+pub fn command_there(
+    client: &mut control::Client,
+    id: &str,
+    command: Command,
+) -> Result<(), Error> {
+    client.call("command", &keep::encode(&(id, command)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to let a job go on.
+pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
+    client.call("activate", id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to run a job again.
+pub fn rerun_there(
+    client: &mut control::Client,
+    id: &str,
+    plan: Option<Vec<u8>>,
+    properties: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    client.call("rerun", &keep::encode(&(id, plan, properties)))?;
+    Ok(())
+}

@@ -1,3 +1,5 @@
 //! Time, processes, files, network and randomness, real or simulated.
 
+pub mod applications;
 pub mod files;
+pub mod process;

@@ -413,8 +413,9 @@ impl Step<'_> {
         }
         let name = self.plan.node(target).name.clone();
         let twice = || Broken("E0709", format!("the node `{name}` is entered a second time"));
+        let entered = self.run.rows.get(&target).is_some_and(|row| row.entered);
         match &self.plan.node(target).work {
-            Work::Action(_) | Work::Decision { .. } if !self.run.job.visited.insert(target) => {
+            Work::Action(_) | Work::Decision { .. } if entered => {
                 return Err(twice());
             }
             Work::Join { .. } => {
@@ -428,7 +429,7 @@ impl Step<'_> {
                     return Ok(None);
                 }
                 self.run.job.forks.remove(parent);
-                if !self.run.job.visited.insert(target) {
+                if entered {
                     return Err(twice());
                 }
             }
@@ -442,6 +443,7 @@ impl Step<'_> {
                 return Ok(None);
             }
             row.pending = true;
+            row.entered = true;
             row.path = path.to_owned();
             self.run.changed.insert(target);
             return Ok(Some(target));
@@ -449,6 +451,7 @@ impl Step<'_> {
         let mut row = Row {
             sequence: self.run.job.sequence,
             pending: true,
+            entered: true,
             path: path.to_owned(),
             created: self.now,
             ..Row::default()

@@ -153,6 +153,8 @@ pub struct Row {
     pub left: bool,
     /// Whether it is to be passed over in a rerun.
     pub skip: bool,
+    /// Whether a token came here in this run; actions, decisions and joins take no second one.
+    pub entered: bool,
     /// Past attempts by user retry: start and end.
     pub attempts: Vec<(i64, Option<i64>)>,
 }
@@ -180,8 +182,6 @@ pub struct Job {
     pub forks: BTreeMap<String, i32>,
     /// The last action that ended with ERROR.
     pub last_error: Option<NodeIndex>,
-    /// Nodes that must not be entered again.
-    pub visited: BTreeSet<NodeIndex>,
     /// Commands that wait for an executor's answer.
     pub deferred: Vec<Command>,
     /// The next row's place.

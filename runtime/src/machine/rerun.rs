@@ -66,6 +66,7 @@ pub fn rerun(
     let keeps_children = failed_only;
     for (node, mut row) in std::mem::take(&mut run.rows) {
         run.removed.insert(node);
+        row.entered = false;
         let old_node = old.node(node);
         let Some(new) = new_names.get(old_node.name.as_str()).copied() else { continue };
         let is_child =
@@ -106,7 +107,6 @@ pub fn rerun(
     job.ended = None;
     job.tokens.clear();
     job.forks.clear();
-    job.visited.clear();
     job.deferred.clear();
     job.last_error = None;
     job.modified = world.now();

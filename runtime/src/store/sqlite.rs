@@ -105,6 +105,25 @@ impl Sqlite {
         Ok(Sqlite { connection, reader, largest: unsigned(largest) })
     }
 
+    /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file.
+    pub fn reading(path: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let connection =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
+        let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+        let format = number("PRAGMA user_version").map_err(report)?;
+        if number("PRAGMA application_id").map_err(report)? != APPLICATION {
+            return Err(Error::NotAStore("the file is something else".to_owned()));
+        }
+        if format > FORMAT {
+            return Err(Error::Newer { found: format });
+        }
+        Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection) })))
+    }
+
     /// What SQLite itself finds wrong with the file; `ok` when nothing is.
     pub fn integrity(&self) -> Result<String, Error> {
         self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(report)

@@ -28,6 +28,16 @@ impl LocalFiles {
         &self.root
     }
 
+    /// Which file system a URI is of: authorities without a folder of their own share the root.
+    pub(crate) fn system(&self, uri: &FileUri) -> String {
+        let origin = uri.origin();
+        match uri.scheme.as_str() {
+            _ if self.hosts.contains_key(&origin) => origin,
+            "file" => "file:".to_owned(),
+            _ => String::new(),
+        }
+    }
+
     /// The path on this machine that a URI stands for.
     pub fn path(&self, uri: &FileUri) -> PathBuf {
         let mut path = match self.hosts.get(&uri.origin()) {

@@ -1,0 +1,554 @@
+//! The folder in which an action's program runs: its files, its configuration, its command line, and what it left.
+//!
+//! A folder has `work/`, where the program starts and finds its files by their link names; `action.xml`, its merged
+//! configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
+#![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use roxmltree::Node;
+
+use super::command::{Capture, Class, CommandLine, Refusal, Request, command_line};
+use super::fs::Operations;
+use crate::configuration;
+use crate::host::applications::Applications;
+use crate::host::files::{FileUri, Files};
+use crate::host::process::{Program, State};
+use crate::machine::{Answer, Run};
+
+/// A file larger than this is linked to and not copied.
+const COPIED: u64 = 64 << 20;
+/// A file of properties is at most so large.
+const LARGEST_CONFIGURATION: u64 = 16 << 20;
+/// So many bytes of each stream of a program are kept.
+const KEPT: u64 = 256 << 20;
+/// So many bytes of a captured output are taken, unless the action says otherwise.
+const CAPTURED: u64 = 2048;
+/// So many bytes of a log are looked through for ids of jobs.
+const SCANNED: u64 = 4 << 20;
+
+/// Where an action works.
+pub struct Workplace<'a, 'input> {
+    /// The file systems.
+    pub files: &'a Applications,
+    /// Programs by the names of tools.
+    pub tools: &'a BTreeMap<String, String>,
+    /// Schemes of file systems that actions may use.
+    pub schemes: &'a [String],
+    /// The evaluated element of the action.
+    pub element: Node<'a, 'input>,
+    /// Its job.
+    pub run: &'a Run,
+    /// Its node's name.
+    pub node: &'a str,
+    /// The folder of this attempt.
+    pub folder: &'a Path,
+}
+
+/// A program that is ready to be started.
+pub struct Worked {
+    /// The program.
+    pub program: Program,
+    /// Where its captured output will be.
+    pub capture: Capture,
+    /// At most so many bytes of it.
+    pub limit: u64,
+}
+
+fn refusal(class: Class, code: &str, message: impl Into<String>) -> Refusal {
+    Refusal::new(class, code, message)
+}
+
+fn own(error: &io::Error, what: &Path) -> Refusal {
+    refusal(Class::Transient, "JA009", format!("{}: {error}", what.display()))
+}
+
+impl Workplace<'_, '_> {
+    /// Carries out `<prepare>`, brings the files, and says what is to be started.
+    pub fn prepare(&self) -> Result<Worked, Refusal> {
+        let work = self.folder.join("work");
+        fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
+        self.prepare_element()?;
+        let configuration = self.configuration()?;
+        let written = self.folder.join("action.xml");
+        fs::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
+        let jars = self.bring_files(&work)?;
+
+        let (configuration_file, output_file) =
+            (self.text(&written), self.text(&self.folder.join("output.properties")));
+        let request = Request {
+            element: self.element,
+            configuration: &configuration,
+            user: &self.run.job.user,
+            configuration_file: &configuration_file,
+            output_file: &output_file,
+            jars: &jars,
+        };
+        let kind = self.element.tag_name().name();
+        let command = match command_line(&request) {
+            Some(command) => command?,
+            None => self.site_command(kind, &request)?,
+        };
+        let limit = configuration.get("oozie.action.max.output.data");
+        let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(CAPTURED);
+        let capture = command.capture;
+        let program = self.program(kind, command, &work, &request)?;
+        Ok(Worked { program, capture, limit })
+    }
+
+    fn text(&self, path: &Path) -> String {
+        path.to_string_lossy().into_owned()
+    }
+
+    /// A type that a site adds: its tool gets the element and the configuration as files, and answers in a file of Java
+    /// properties.
+    fn site_command(&self, kind: &str, request: &Request<'_, '_>) -> Result<CommandLine, Refusal> {
+        let element = self.folder.join("element.xml");
+        let range = self.element.range();
+        let text = &self.element.document().input_text()[range];
+        fs::write(&element, text).map_err(|error| own(&error, &element))?;
+        Ok(CommandLine {
+            tool: kind.to_owned(),
+            arguments: vec![self.text(&element), request.configuration_file.to_owned()],
+            environment: vec![("ANKUS_ACTION_OUTPUT".to_owned(), request.output_file.to_owned())],
+            capture: Capture::File,
+        })
+    }
+
+    fn program(
+        &self,
+        kind: &str,
+        command: CommandLine,
+        work: &Path,
+        request: &Request<'_, '_>,
+    ) -> Result<Program, Refusal> {
+        let tool = &command.tool;
+        let given = self.tools.get(tool);
+        let brought = work.join(tool);
+        let program = match given {
+            Some(program) => program.clone(),
+            None if kind == "shell" && brought.exists() => self.text(&brought),
+            // What is missing then is the script, and the program says so itself.
+            None if kind == "shell" => tool.clone(),
+            None => match on_path(tool) {
+                Some(program) => self.text(&program),
+                None => {
+                    let message = format!(
+                        "there is no program `{tool}` on PATH, which a {kind} action needs; install it, or name one in \
+                         ankus.toml: [tools] {tool} = \"/path/to/{tool}\""
+                    );
+                    return Err(refusal(Class::Error, "JA018", message));
+                }
+            },
+        };
+        let mut environment = command.environment;
+        let root =
+            std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
+        let ours = [
+            ("ANKUS_FILE_ROOT", self.text(&root)),
+            ("ANKUS_JOB_ID", self.run.job.id.clone()),
+            ("ANKUS_NODE", self.node.to_owned()),
+            ("OOZIE_ACTION_CONF_XML", request.configuration_file.to_owned()),
+        ];
+        for (name, value) in ours {
+            if !environment.iter().any(|(known, _)| known == name) {
+                environment.push((name.to_owned(), value));
+            }
+        }
+        if kind == "shell" && !environment.iter().any(|(name, _)| name == "PATH") {
+            let path = std::env::var("PATH").unwrap_or_default();
+            environment.push(("PATH".to_owned(), format!(".:{path}")));
+        }
+        Ok(Program {
+            program,
+            arguments: command.arguments,
+            environment,
+            folder: work.to_owned(),
+            kept: KEPT,
+        })
+    }
+
+    fn prepare_element(&self) -> Result<(), Refusal> {
+        let Some(prepare) = child(self.element, "prepare") else { return Ok(()) };
+        let name_node = child_text(self.element, "name-node");
+        let operations = Operations {
+            files: self.files,
+            schemes: self.schemes,
+            name_node: name_node.as_deref(),
+            recovery: false,
+        };
+        operations.run(prepare).map_err(|fault| refusal(Class::Error, "JA018", fault.message))
+    }
+
+    /// The folder of the application.
+    fn application(&self) -> FileUri {
+        let path = FileUri::parse(&self.run.job.app_path);
+        let is_file = matches!(self.files.status(&path), Ok(Some(status)) if !status.directory);
+        if is_file { path.parent().unwrap_or(path) } else { path }
+    }
+
+    fn resolve(&self, path: &str) -> FileUri {
+        let uri = FileUri::parse(path);
+        let application = self.application();
+        match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
+            (false, _) => uri,
+            (true, true) => application.with_path(uri.path),
+            (true, false) => application.with_path(format!("{}/{}", application.path, uri.path)),
+        }
+    }
+
+    /// The merged configuration: files of properties, then what the element has.
+    fn configuration(&self) -> Result<BTreeMap<String, String>, Refusal> {
+        let mut merged = BTreeMap::new();
+        for file in children(self.element, "job-xml") {
+            let path = text_of(file);
+            let uri = self.resolve(path.trim());
+            let bytes = self.files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
+                refusal(Class::Error, "JA008", format!("cannot read the job-xml `{uri}`: {error}"))
+            })?;
+            let text = String::from_utf8_lossy(&bytes);
+            let read = configuration::read_xml(&text).map_err(|why| {
+                refusal(Class::Error, "JA007", format!("the job-xml `{uri}` cannot be read: {why}"))
+            })?;
+            merged.extend(read);
+        }
+        merged.extend(configuration_of(self.element).unwrap_or_default());
+        Ok(merged)
+    }
+
+    /// Brings `lib/`, files and archives into the folder of work. Answers the names of jars.
+    fn bring_files(&self, work: &Path) -> Result<Vec<String>, Refusal> {
+        let mut jars = Vec::new();
+        let library = self.application().child("lib");
+        for name in self.files.list(&library).unwrap_or_default() {
+            self.bring(&library.child(&name), work, &name)?;
+            if name.ends_with(".jar") {
+                jars.push(name);
+            }
+        }
+        for entry in entries(self.element, "file") {
+            let (path, link) = split_link(&entry);
+            let uri = self.resolve(path);
+            let name = link.unwrap_or_else(|| uri.name()).to_owned();
+            self.bring(&uri, work, &name)?;
+            if link.is_none() && name.ends_with(".jar") {
+                jars.push(name);
+            }
+        }
+        for entry in entries(self.element, "archive") {
+            let (path, link) = split_link(&entry);
+            let uri = self.resolve(path);
+            let name = link.unwrap_or_else(|| uri.name()).to_owned();
+            self.unpack(&uri, work, &name)?;
+        }
+        // Scripts and jars that elements name are brought as files are.
+        for name in ["script", "jar"] {
+            if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
+                let uri = self.resolve(&path);
+                if self.files.status(&uri).is_ok_and(|status| status.is_some()) {
+                    self.bring(&uri, work, uri.name())?;
+                }
+            }
+        }
+        jars.dedup();
+        Ok(jars)
+    }
+
+    /// The place of a file on this machine; a fault as the engine has it where there is none.
+    fn locate(&self, uri: &FileUri) -> Result<PathBuf, Refusal> {
+        match self.files.locate(uri) {
+            Ok(Some(path)) => Ok(std::path::absolute(&path).unwrap_or(path)),
+            Ok(None) => {
+                let root = self.files.root().display();
+                let message = format!(
+                    "File does not exist: {uri} (looked for in the application and below the file root {root})"
+                );
+                Err(refusal(Class::Error, "JA008", message))
+            }
+            Err(error) => Err(refusal(Class::Transient, "JA009", format!("{uri}: {error}"))),
+        }
+    }
+
+    fn bring(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
+        let source = self.locate(uri)?;
+        let target = within(work, name)?;
+        if target.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let metadata = fs::metadata(&source).map_err(|error| own(&error, &source))?;
+        if metadata.is_dir() || metadata.len() > COPIED {
+            return std::os::unix::fs::symlink(&source, &target)
+                .map_err(|error| own(&error, &target));
+        }
+        // A copy of its own: a program may change it, and everything that is brought may be executed.
+        fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
+        let mode = metadata.permissions().mode() | 0o700;
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+            .map_err(|error| own(&error, &target))
+    }
+
+    fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
+        let source = self.locate(uri)?;
+        let target = within(work, name)?;
+        fs::create_dir_all(&target).map_err(|error| own(&error, &target))?;
+        let lower = uri.name().to_ascii_lowercase();
+        let mut command = if lower.ends_with(".zip") || lower.ends_with(".jar") {
+            let mut command = Command::new("unzip");
+            command.arg("-qo").arg(&source).arg("-d").arg(&target);
+            command
+        } else if [".tar", ".tar.gz", ".tgz"].iter().any(|end| lower.ends_with(end)) {
+            let mut command = Command::new("tar");
+            command.arg("-xf").arg(&source).arg("-C").arg(&target);
+            command
+        } else {
+            let message = format!(
+                "`{uri}` is no archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
+            );
+            return Err(refusal(Class::Error, "JA018", message));
+        };
+        let tool = command.get_program().to_string_lossy().into_owned();
+        match command.output() {
+            Ok(output) if output.status.success() => Ok(()),
+            Ok(output) => {
+                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+                Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {why}")))
+            }
+            Err(error) => {
+                let message = format!("cannot unpack `{uri}` with `{tool}`: {error}");
+                Err(refusal(Class::Error, "JA018", message))
+            }
+        }
+    }
+}
+
+/// What a program left behind, as an executor tells it.
+pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
+    let finished = |status: &str, data, child_ids, error| Answer::Finished {
+        external: None,
+        status: status.to_owned(),
+        data,
+        child_ids,
+        stats: None,
+        error,
+    };
+    let failed = |code: &str, message: String| {
+        finished("FAILED/KILLED", None, None, Some((code.to_owned(), message)))
+    };
+    let log =
+        || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
+            Some(line) => format!("; it last said: {line}"),
+            None => String::new(),
+        };
+    let exit = match state {
+        State::Ended(exit) => exit,
+        State::Lost | State::Absent | State::Running => {
+            let message =
+                "its launcher was killed or the machine went down, and how it ended is not known";
+            return failed("JA018", message.to_owned());
+        }
+    };
+    if let Some(error) = exit.error {
+        return failed("JA018", format!("Cannot run program: {error}"));
+    }
+    match (exit.code, exit.signal) {
+        (Some(0), _) => {}
+        (Some(code), _) => {
+            let (name, text) = match kind {
+                // The launcher of a shell action always ends with 1.
+                "shell" => ("1".to_owned(), code.to_string()),
+                "distcp" => ("JA018".to_owned(), code.to_string()),
+                "ssh" => ("E1111".to_owned(), code.to_string()),
+                _ => (code.to_string(), code.to_string()),
+            };
+            return failed(
+                &name,
+                format!("the {kind} action's program ended with exit code {text}{}", log()),
+            );
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            return failed(
+                "JA018",
+                format!("signal {signal} ended the {kind} action's program{}", log()),
+            );
+        }
+    }
+    let path = match capture {
+        Capture::Nothing => None,
+        Capture::Stdout => Some(folder.join("stdout")),
+        Capture::File => Some(folder.join("output.properties")),
+    };
+    let data = match path.map(|path| read_up_to(&path, limit + 1)) {
+        None => None,
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        Some(Err(error)) => {
+            return failed("JA018", format!("cannot read its captured output: {error}"));
+        }
+        Some(Ok(bytes)) if bytes.len() as u64 > limit => {
+            let message = format!(
+                "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
+            );
+            return failed("JA018", message);
+        }
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Err(why) = configuration::read_properties(&text) {
+                return failed(
+                    "JA018",
+                    format!("the captured output is no file of properties: {why}"),
+                );
+            }
+            Some(text)
+        }
+    };
+    let records =
+        ["map-reduce", "pig", "hive", "hive2", "sqoop", "distcp", "spark"].contains(&kind);
+    let child_ids = records.then(|| job_ids(folder)).flatten();
+    let data = match &child_ids {
+        Some(ids) => Some(format!("hadoopJobs={ids}\n")),
+        None => data,
+    };
+    finished("SUCCEEDED", data, child_ids, None)
+}
+
+/// Ids of cluster jobs in the output of a tool, in order, each once.
+fn job_ids(folder: &Path) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in ["stdout", "stderr"] {
+        let Ok(bytes) = read_up_to(&folder.join(name), SCANNED) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for start in ["job_", "application_"] {
+            for (at, _) in text.match_indices(start) {
+                let before = text[..at].chars().next_back();
+                if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+                    continue;
+                }
+                let rest = &text[at + start.len()..];
+                let end =
+                    rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+                let Some((cluster, number)) = rest[..end].split_once('_') else { continue };
+                if cluster.len() >= 10
+                    && !number.is_empty()
+                    && number.bytes().all(|b| b.is_ascii_digit())
+                {
+                    let id = format!("job_{cluster}_{number}");
+                    if !found.contains(&id) {
+                        found.push(id);
+                    }
+                }
+            }
+        }
+    }
+    (!found.is_empty()).then(|| found.join(","))
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let bytes = read_up_to(path, 1 << 20).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    Some(line.trim().chars().take(200).collect())
+}
+
+/// The path of a name within a folder; a name that leads out is refused.
+fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
+    let plain = !name.is_empty()
+        && !name.starts_with('/')
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    if !plain {
+        return Err(refusal(
+            Class::Error,
+            "JA018",
+            format!("`{name}` is no name for a link in the folder of work"),
+        ));
+    }
+    let path = folder.join(name);
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| own(&error, parent))?;
+    }
+    Ok(path)
+}
+
+fn on_path(tool: &str) -> Option<PathBuf> {
+    if tool.contains('/') {
+        return Some(PathBuf::from(tool)).filter(|path| path.exists());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(tool)).find(|path| {
+        fs::metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    })
+}
+
+/// `path#name`.
+fn split_link(entry: &str) -> (&str, Option<&str>) {
+    match entry.split_once('#') {
+        Some((path, link)) if !link.is_empty() => (path, Some(link)),
+        Some((path, _)) => (path, None),
+        None => (entry, None),
+    }
+}
+
+/// The entries of all children of a name; a text may hold several.
+fn entries(element: Node<'_, '_>, name: &str) -> Vec<String> {
+    let texts = children(element, name).map(text_of).collect::<Vec<_>>();
+    let split = texts.iter().flat_map(|text| text.split(','));
+    split.map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
+}
+
+fn children<'a, 'input>(
+    element: Node<'a, 'input>,
+    name: &str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
+    element.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
+}
+
+fn child<'a, 'input>(element: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'input>> {
+    children(element, name).next()
+}
+
+fn text_of(element: Node<'_, '_>) -> String {
+    element.children().filter_map(|child| child.text()).collect()
+}
+
+fn child_text(element: Node<'_, '_>, name: &str) -> Option<String> {
+    child(element, name).map(|child| text_of(child).trim().to_owned())
+}
+
+/// The properties of the `<configuration>` of an element.
+pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> {
+    let configuration = child(element, "configuration")?;
+    let mut found = Vec::new();
+    for property in children(configuration, "property") {
+        if let (Some(name), Some(value)) =
+            (child_text(property, "name"), child_text(property, "value"))
+        {
+            found.push((name, value));
+        }
+    }
+    Some(found)
+}
+
+/// Properties in Hadoop's form.
+fn xml(properties: &BTreeMap<String, String>) -> String {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n");
+    for (name, value) in properties {
+        let (name, value) = (escape(name), escape(value));
+        text.push_str(&format!(
+            "  <property><name>{name}</name><value>{value}</value></property>\n"
+        ));
+    }
+    text.push_str("</configuration>\n");
+    text
+}

@@ -1,0 +1,162 @@
+//! The life of a job as a procedure: an event comes, the machine says what follows, both are written, then it is done.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::call::{self, Call, Timer};
+use super::keep::{JobRecord, Moment, encode, moment_key, row_key, spaces};
+use super::{Shared, view};
+use crate::machine::{Answer, Class, Command, Effect, Event, JobStatus, Run, apply};
+use crate::plan::Plan;
+use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
+
+/// The kind of this procedure.
+pub(super) const KIND: &str = "job";
+
+/// A job.
+pub(super) struct Job {
+    shared: Arc<Shared>,
+    saved: Saved,
+    loaded: Option<Loaded>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    id: String,
+    root: String,
+}
+
+struct Loaded {
+    record: JobRecord,
+    run: Run,
+    plan: Arc<Plan>,
+}
+
+impl Job {
+    pub(super) fn new(shared: Arc<Shared>, id: &str, root: &str) -> Job {
+        Job { shared, saved: Saved { id: id.to_owned(), root: root.to_owned() }, loaded: None }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Job, String> {
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Job { shared: shared.clone(), saved, loaded: None })
+    }
+
+    fn load(&mut self) -> Result<&mut Loaded, Failure> {
+        if self.loaded.is_none() {
+            let broken = |error: super::Error| Failure::new("job", "store", error.to_string());
+            let record = self.shared.record(&self.saved.id).map_err(broken)?;
+            let run = view::run(self.shared.reader(), &record).map_err(broken)?;
+            let plan = self.shared.plan(&record.plan).map_err(broken)?;
+            self.loaded = Some(Loaded { record, run, plan });
+        }
+        Ok(self.loaded.as_mut().expect("it was just loaded"))
+    }
+}
+
+/// What a message means for the job.
+fn event(note: Note, tag: u64, run: &Run) -> Option<Event> {
+    match note {
+        Note::Data(bytes) | Note::Succeeded(Some(bytes)) => postcard::from_bytes(&bytes).ok(),
+        Note::Succeeded(None) => None,
+        // A call that broke down in itself: the action gets an error, and the job goes on.
+        Note::Failed(failure) => {
+            let (node, serial) = ((tag >> 32) as u32, tag as u32);
+            let phase = run.rows.get(&node)?.calling?;
+            let answer = Answer::Error(Class::Error, "JA018".to_owned(), failure.to_string());
+            Some(Event::Answered { node, serial, phase, answer })
+        }
+    }
+}
+
+impl Procedure for Job {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let (id, root) = (self.saved.id.clone(), self.saved.root.clone());
+        let shared = self.shared.clone();
+        if !shared.is_active(&root, context.id()) {
+            return Ok(Step::Suspend(Wait::new()));
+        }
+        let own = context.id();
+        let loaded = self.load()?;
+        let world = shared.world();
+        let mut effects = Vec::new();
+        if loaded.run.job.status == JobStatus::Prep {
+            let start = Event::Command(Command::Start);
+            effects.extend(apply(&loaded.plan, &mut loaded.run, &start, &world));
+        }
+        for message in context.take_messages() {
+            let Some(event) = event(message.note, message.tag, &loaded.run) else { continue };
+            effects.extend(apply(&loaded.plan, &mut loaded.run, &event, &world));
+        }
+
+        let (changed, removed) = loaded.run.take_changes();
+        let ended = loaded.run.job.status.is_end()
+            && loaded.run.rows.values().all(|row| row.calling.is_none());
+        if effects.is_empty() && changed.is_empty() && !ended {
+            return Ok(Step::Suspend(Wait::for_message()));
+        }
+        for node in removed {
+            context.delete(spaces::ROW, row_key(&id, node));
+        }
+        for node in &changed {
+            context.put(spaces::ROW, row_key(&id, *node), encode(&loaded.run.rows[node]));
+        }
+        let now = shared.host.wall_ms();
+        let mut moments = Vec::new();
+        let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
+        for effect in effects {
+            match effect {
+                Effect::Call { node, serial, phase } => {
+                    let what = call::What {
+                        job: id.clone(),
+                        root: root.clone(),
+                        procedure: own,
+                        node,
+                        serial,
+                        phase,
+                    };
+                    let body = Call::new(shared.clone(), what);
+                    context.spawn(New::of(call::KIND, body).unattended().tag(at(node, serial)));
+                }
+                Effect::Timer { node, serial, at: due } => {
+                    let body = Timer::new(shared.clone(), &root, node, serial, due);
+                    context.spawn(New::of(call::TIMER, body).unattended().tag(at(node, serial)));
+                }
+                Effect::Changed(change) => moments.push(Moment { at: now, change }),
+                Effect::SuspendParent => {
+                    if let Some(parent) = parent(&shared, &loaded.run) {
+                        context.send(parent, 0, encode(&Event::Command(Command::Suspend)));
+                    }
+                }
+                Effect::Notify(_) | Effect::Ended => {}
+            }
+        }
+        if !moments.is_empty() {
+            context.put(spaces::EVENT, moment_key(&id, loaded.record.moments), encode(&moments));
+            loaded.record.moments += moments.len() as u64;
+        }
+        loaded.record.job = loaded.run.job.clone();
+        loaded.record.procedure = own;
+        context.put(spaces::JOB, id.as_bytes(), encode(&loaded.record));
+        if ended {
+            context.set_result(loaded.run.job.status.name().as_bytes());
+            return Ok(Step::Done);
+        }
+        Ok(Step::Suspend(Wait::for_message()))
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}
+
+/// The procedure of the job above.
+fn parent(shared: &Shared, run: &Run) -> Option<ProcedureId> {
+    let id = run.job.parent_id.as_deref()?;
+    view::record(shared.reader(), id).ok()?.map(|record| record.procedure)
+}

@@ -1,0 +1,123 @@
+//! How jobs lie in the store: one space for each sort of row, and the bytes of each.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::{Change, Job, Run};
+use crate::plan::NodeIndex;
+use crate::procedure::ProcedureId;
+use crate::store::{self, Reader};
+
+/// The spaces of the store that jobs use.
+pub(crate) mod spaces {
+    /// A job by its id: [`super::JobRecord`].
+    pub(crate) const JOB: &str = "job";
+    /// The properties of a job by its id.
+    pub(crate) const CONF: &str = "conf";
+    /// A plan by its sum and length.
+    pub(crate) const PLAN: &str = "plan";
+    /// A row of a node by the job's id and the node's index.
+    pub(crate) const ROW: &str = "row";
+    /// What happened, by the job's id and a number.
+    pub(crate) const EVENT: &str = "event";
+    /// A folder of this machine by the URI at which it stands.
+    pub(crate) const MOUNT: &str = "mount";
+    /// Numbers of the store itself.
+    pub(crate) const META: &str = "meta";
+}
+
+/// A job as it is kept; its properties and rows lie beside it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// The job.
+    pub job: Job,
+    /// The procedure that is or was its life.
+    pub procedure: ProcedureId,
+    /// Where its plan is kept.
+    pub plan: String,
+    /// The job at the top of the chain of parents; its own id if it has none.
+    pub root: String,
+    /// How many moments of it are kept.
+    pub moments: u64,
+}
+
+impl JobRecord {
+    pub(crate) fn new(run: &Run, procedure: ProcedureId, plan: String, root: String) -> JobRecord {
+        JobRecord { job: run.job.clone(), procedure, plan, root, moments: 0 }
+    }
+}
+
+/// Something that changed, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// What changed.
+    pub change: Change,
+}
+
+/// Plans in the store.
+pub(crate) struct Keep;
+
+impl Keep {
+    /// Where a plan is kept, and its bytes if they are not there yet. The same plan is kept once.
+    pub(crate) fn plan_key(
+        reader: &dyn Reader,
+        bytes: &[u8],
+    ) -> Result<(String, Option<Vec<u8>>), store::Error> {
+        for attempt in 0_u32.. {
+            let key = format!("{:08x}-{}-{attempt}", crc32fast::hash(bytes), bytes.len());
+            match reader.get(spaces::PLAN, key.as_bytes())? {
+                None => return Ok((key, Some(bytes.to_vec()))),
+                Some(known) if *known == *bytes => return Ok((key, None)),
+                Some(_) => {}
+            }
+        }
+        unreachable!("there are fewer plans than numbers")
+    }
+}
+
+/// Any of our types as bytes.
+pub(crate) fn encode(value: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(value).expect("every type of ours has a serialized form")
+}
+
+/// Bytes as one of our types.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(
+    what: &str,
+    bytes: &'a [u8],
+) -> Result<T, store::Error> {
+    postcard::from_bytes(bytes).map_err(|_| store::Error::Damaged(what.to_owned()))
+}
+
+/// The key of a row; rows of a job are in the order of nodes.
+pub(crate) fn row_key(job: &str, node: NodeIndex) -> Vec<u8> {
+    let mut key = prefix(job);
+    key.extend_from_slice(&node.to_be_bytes());
+    key
+}
+
+/// The key of a moment.
+pub(crate) fn moment_key(job: &str, number: u64) -> Vec<u8> {
+    let mut key = prefix(job);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// What all keys of a job's rows begin with. An id has no zero byte.
+pub(crate) fn prefix(job: &str) -> Vec<u8> {
+    let mut key = Vec::with_capacity(job.len() + 9);
+    key.extend_from_slice(job.as_bytes());
+    key.push(0);
+    key
+}
+
+/// The moment a store was made, as it stands in ids of jobs: `yyMMddHHmmssSSS`.
+pub(crate) fn stamp(ms: i64) -> String {
+    match jiff::Timestamp::from_millisecond(ms) {
+        Ok(moment) => {
+            let zoned = moment.to_zoned(jiff::tz::TimeZone::UTC);
+            format!("{}{:03}", zoned.strftime("%y%m%d%H%M%S"), ms.rem_euclid(1000))
+        }
+        Err(_) => "000000000000000".to_owned(),
+    }
+}

@@ -1,0 +1,95 @@
+//! The world that jobs of a driver see.
+
+use super::Shared;
+use crate::actions::fs::GLOB_LIMIT;
+use crate::el::{self, Failure, FileScope};
+use crate::host::files::{FileUri, Files};
+use crate::machine::World;
+
+/// Types of actions that run without a site's doing.
+pub(crate) const TYPES: [&str; 14] = [
+    "fs",
+    "sub-workflow",
+    "email",
+    "shell",
+    "java",
+    "map-reduce",
+    "pig",
+    "hive",
+    "hive2",
+    "sqoop",
+    "spark",
+    "distcp",
+    "git",
+    "ssh",
+];
+
+/// Clock, files and settings of a driver.
+pub(crate) struct Surrounded<'a> {
+    shared: &'a Shared,
+    now: i64,
+    files: FilesOf<'a>,
+}
+
+impl<'a> Surrounded<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Surrounded<'a> {
+        Surrounded { shared, now: shared.host.wall_ms(), files: FilesOf(&shared.files) }
+    }
+}
+
+impl World for Surrounded<'_> {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn files(&self) -> Option<&dyn FileScope> {
+        Some(&self.files)
+    }
+
+    fn server(&self, name: &str) -> Option<String> {
+        self.shared.surroundings.server.get(name).cloned()
+    }
+
+    fn knows(&self, kind: &str) -> bool {
+        TYPES.contains(&kind) || self.shared.surroundings.site_types.contains(kind)
+    }
+}
+
+/// File systems as expressions ask them.
+pub(crate) struct FilesOf<'a>(pub(crate) &'a dyn Files);
+
+impl FilesOf<'_> {
+    fn look(&self, uri: &FileUri) -> Result<Option<el::FileStatus>, Box<Failure>> {
+        let status = self.0.status(uri).map_err(|error| failed(&error))?;
+        Ok(status.map(|status| el::FileStatus {
+            is_folder: status.directory,
+            length: i64::try_from(status.length).unwrap_or(i64::MAX),
+            block_size: if status.directory { 0 } else { 128 << 20 },
+        }))
+    }
+}
+
+fn failed(error: &std::io::Error) -> Box<Failure> {
+    Failure::exception("IOException", error.to_string())
+}
+
+impl FileScope for FilesOf<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Box<Failure>> {
+        let found = self.0.glob(&FileUri::parse(uri), GLOB_LIMIT);
+        found.map(|found| !found.is_empty()).map_err(|error| failed(&error))
+    }
+
+    fn status(&self, uri: &str) -> Result<Option<el::FileStatus>, Box<Failure>> {
+        self.look(&FileUri::parse(uri))
+    }
+
+    fn children(&self, uri: &str) -> Result<Vec<el::FileStatus>, Box<Failure>> {
+        let folder = FileUri::parse(uri);
+        let names = self.0.list(&folder).map_err(|error| failed(&error))?;
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            found.extend(self.look(&folder.child(&name))?);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,167 @@
+//! Applications where they lie on this machine, seen at the paths their properties give them.
+//!
+//! In: the file root, and folders that stand at some URIs. Out: one file system. What a run writes goes to the file root,
+//! whatever the path; a folder that stands at a URI is read where the root has nothing of its own there, and never changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::RwLock;
+
+use super::files::{FileStatus, FileUri, Files, Hosts, LocalFiles};
+
+/// The file root with applications laid over it.
+#[derive(Debug)]
+pub struct Applications {
+    root: LocalFiles,
+    mounts: RwLock<Vec<(FileUri, PathBuf)>>,
+}
+
+impl Applications {
+    /// Over this root.
+    pub fn new(root: LocalFiles) -> Applications {
+        Applications { root, mounts: RwLock::default() }
+    }
+
+    /// Shows a folder at a URI. The latest that fits counts.
+    pub fn mount(&self, at: FileUri, folder: PathBuf) {
+        let mut mounts = self.mounts.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+        mounts.retain(|(uri, _)| *uri != at);
+        mounts.push((at, folder));
+    }
+
+    /// The file root.
+    pub fn root(&self) -> &Path {
+        self.root.root()
+    }
+
+    /// Where a file or folder that can be read lies on this machine.
+    pub fn locate(&self, uri: &FileUri) -> io::Result<Option<PathBuf>> {
+        if self.root.status(uri)?.is_some() {
+            return Ok(Some(self.root.path(uri)));
+        }
+        match self.mounted(uri) {
+            Some((folder, inner)) if folder.status(&inner)?.is_some() => {
+                Ok(Some(folder.path(&inner)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The folder that stands where this URI points, and the path within.
+    fn mounted(&self, uri: &FileUri) -> Option<(LocalFiles, FileUri)> {
+        let mounts = self.mounts.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let system = self.root.system(uri);
+        mounts.iter().rev().find_map(|(at, folder)| {
+            if self.root.system(at) != system {
+                return None;
+            }
+            let rest = uri.path.strip_prefix(&at.path)?;
+            if !(rest.is_empty() || rest.starts_with('/')) {
+                return None;
+            }
+            let inner = if rest.is_empty() { "/" } else { rest };
+            Some((
+                LocalFiles::new(folder.clone(), Hosts::new()),
+                FileUri::default().with_path(inner),
+            ))
+        })
+    }
+
+    fn in_application(&self, uri: &FileUri) -> io::Result<bool> {
+        Ok(match self.mounted(uri) {
+            Some((folder, inner)) => folder.status(&inner)?.is_some(),
+            None => false,
+        })
+    }
+
+    fn protect(&self, uri: &FileUri) -> io::Result<()> {
+        if self.root.status(uri)?.is_none() && self.in_application(uri)? {
+            let why = format!("{uri} belongs to the application, which a run does not change");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        Ok(())
+    }
+}
+
+impl Files for Applications {
+    fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
+        match self.root.status(uri)? {
+            Some(status) => Ok(Some(status)),
+            None => match self.mounted(uri) {
+                Some((folder, inner)) => folder.status(&inner),
+                None => Ok(None),
+            },
+        }
+    }
+
+    fn list(&self, uri: &FileUri) -> io::Result<Vec<String>> {
+        let mut names = self.root.list(uri)?;
+        if let Some((folder, inner)) = self.mounted(uri) {
+            names.extend(folder.list(&inner)?);
+            names.sort();
+            names.dedup();
+        }
+        Ok(names)
+    }
+
+    fn create_folder(&self, uri: &FileUri) -> io::Result<()> {
+        self.root.create_folder(uri)
+    }
+
+    fn delete(&self, uri: &FileUri) -> io::Result<bool> {
+        self.protect(uri)?;
+        self.root.delete(uri)
+    }
+
+    fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
+        self.protect(from)?;
+        self.root.rename(from, to)
+    }
+
+    fn read(&self, uri: &FileUri, limit: u64) -> io::Result<Vec<u8>> {
+        match self.mounted(uri) {
+            Some((folder, inner)) if self.root.status(uri)?.is_none() => folder.read(&inner, limit),
+            _ => self.root.read(uri, limit),
+        }
+    }
+
+    fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()> {
+        self.root.write(uri, content)
+    }
+
+    fn set_mode(&self, uri: &FileUri, mode: u32) -> io::Result<()> {
+        self.protect(uri)?;
+        self.root.set_mode(uri, mode)
+    }
+
+    fn set_group(&self, uri: &FileUri, group: &str) -> io::Result<()> {
+        self.protect(uri)?;
+        self.root.set_group(uri, group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_application_is_read_and_never_changed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let application = LocalFiles::new(folder.path().join("app"), Hosts::new());
+        let path = |path: &str| FileUri::default().with_path(path);
+        application.write(&path("/lib/a.jar"), b"a").expect("a file");
+        let files = Applications::new(LocalFiles::new(folder.path().join("root"), Hosts::new()));
+        files.mount(FileUri::parse("hdfs://nn/apps/x"), folder.path().join("app"));
+
+        let uri = |path: &str| FileUri::parse(&format!("hdfs://nn{path}"));
+        assert_eq!(files.read(&uri("/apps/x/lib/a.jar"), 9).expect("its content"), b"a");
+        assert_eq!(files.list(&uri("/apps/x")).expect("a list"), ["lib"]);
+        assert!(files.status(&uri("/apps/xy")).expect("a status").is_none());
+        assert!(files.delete(&uri("/apps/x/lib")).is_err());
+        files.write(&uri("/apps/x/lib/b.jar"), b"b").expect("a file of the run");
+        assert_eq!(files.list(&uri("/apps/x/lib")).expect("a list"), ["a.jar", "b.jar"]);
+        assert!(files.delete(&uri("/apps/x/lib/b.jar")).expect("it is gone"));
+        assert!(folder.path().join("app/lib/a.jar").is_file());
+        assert!(!folder.path().join("app/lib/b.jar").exists());
+    }
+}
