@@ -205,10 +205,29 @@ impl Verdict {
     }
 }
 
-/// A definition that the target server would accept.
+/// A definition that the target server would accept: only [`check`] makes one.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    _private: (),
+    source: Arc<Source>,
+    kind: FileKind,
+}
+
+impl Checked {
+    /// The same, if it is a workflow.
+    pub fn workflow(&self) -> Option<CheckedWorkflow<'_>> {
+        (self.kind == FileKind::Workflow).then_some(CheckedWorkflow(self))
+    }
+}
+
+/// A workflow that the target server would accept.
+#[derive(Clone, Copy, Debug)]
+pub struct CheckedWorkflow<'a>(&'a Checked);
+
+impl<'a> CheckedWorkflow<'a> {
+    /// Its text.
+    pub fn text(self) -> &'a str {
+        &self.0.source.text
+    }
 }
 
 /// What came of one file.
@@ -266,11 +285,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
             let asked = workflow::ask(input, &tree, &mut found);
             file.nodes = Some(asked.nodes);
             file.reference = Some(asked.reference);
-            checked = asked.accepted.then_some(Checked { _private: () });
+            checked = asked.accepted.then(|| proof(input));
         } else if input.kind.is_definition() {
             let asked = coordinator::ask(input, &tree, &mut found);
             file.reference = Some(asked.reference);
-            checked = asked.accepted.then_some(Checked { _private: () });
+            checked = asked.accepted.then(|| proof(input));
         } else if input.kind == FileKind::Datasets {
             found.extend(expressions::ask(input, &tree, None));
         }
@@ -306,6 +325,10 @@ pub fn check(input: &Input<'_>) -> Outcome {
     }
     let findings = rate(input, found);
     Outcome { file, findings, suppressed, checked }
+}
+
+fn proof(input: &Input<'_>) -> Checked {
+    Checked { source: input.source.clone(), kind: input.kind }
 }
 
 /// Whether findings of a kind would be reported.

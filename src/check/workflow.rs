@@ -81,7 +81,9 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
         submit: Some(Verdict::new(&verdicts.submit, &text)),
     };
     let nodes = workflow.nodes.iter().filter(|node| node.shape != Shape::Start).count();
-    Asked { nodes, reference, accepted: verdicts.structure.rejected.is_none() }
+    // A submission may switch off a check that the structure alone does not pass.
+    let accepted = verdicts.structure.rejected.is_none() || verdicts.submit.rejected.is_none();
+    Asked { nodes, reference, accepted }
 }
 
 /// What a submission with the properties that were found brings; defaults beside the definition stay apart.

@@ -34,7 +34,7 @@ pub(crate) struct PropertyArguments {
     pub(crate) no_properties: bool,
 }
 
-fn name_and_value(text: &str) -> Result<(String, String), String> {
+pub(crate) fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         _ => Err("this is not of the form NAME=VALUE".to_owned()),
@@ -399,7 +399,7 @@ pub(crate) struct Loaded {
 }
 
 /// Who runs this process, as the server would take it from a submission.
-fn user() -> &'static str {
+pub(crate) fn user() -> &'static str {
     static USER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     USER.get_or_init(|| {
         let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());

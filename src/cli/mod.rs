@@ -5,17 +5,24 @@
 //! failures of the tool itself are `miette` reports, printed once by [`main`]. A closed pipe is no error.
 #![expect(clippy::disallowed_methods, reason = "the command line is the outside world")]
 
+mod application;
 mod check;
+mod compile;
 mod disk;
 mod eval;
 mod explain;
 mod fmt;
+mod job;
 mod mend;
+mod plan;
 mod rules;
+mod run;
 mod shell;
+mod store;
 mod timeline;
 mod upgrade;
 
+use ankus_runtime::host::process;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -67,22 +74,36 @@ macro_rules! commands {
 commands! {
     /// Find what is wrong, in files, applications and whole trees.
     Check(check),
+    /// Compile a workflow to a plan.
+    Compile(compile),
     /// Evaluate a text with expressions as the server would.
     Eval(eval),
     /// Print the page of a finding, or of an error code of Oozie.
     Explain(explain),
     /// Lay definitions out in one way.
     Fmt(fmt),
+    /// List, show and steer jobs.
+    Job(job),
+    /// Show or verify a compiled plan.
+    Plan(plan),
     /// List every rule.
     Rules(rules),
     /// Tell when a coordinator or a bundle acts, and on which data, without running anything.
     Timeline(timeline),
     /// Raise definitions to newer versions of their schemas.
     Upgrade(upgrade),
+    /// Run a workflow on this machine.
+    Run(run),
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().is_some_and(|first| first == process::LAUNCH) {
+        // A launcher of one program; nobody types this.
+        let done = arguments.next().map(|folder| process::launch(std::path::Path::new(&folder)));
+        return if matches!(done, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
     let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,

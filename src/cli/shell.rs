@@ -13,7 +13,6 @@ pub(crate) enum Exit {
     /// The input has errors, or the job was killed or failed.
     Fault,
     /// The job is suspended, or goes on without us.
-    #[expect(dead_code, reason = "for the commands that run jobs")]
     Unfinished,
 }
 

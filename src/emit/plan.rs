@@ -1,6 +1,6 @@
 //! A workflow as a plan that the runtime executes.
 //!
-//! In: a lowered workflow that the target would accept, with its tree, and what lies beside it. Out: a
+//! In: a [`CheckedWorkflow`], and what lies beside it. Out: a
 //! [`Plan`]; there is no way to fail: an expression that is broken compiles to one that fails when its turn comes, and
 //! a transition that the server never looks at leads nowhere. Shared settings are merged into each action here, as the
 //! server does it when it parses.
@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use ankus_runtime::el::{Dialect, Phase, Template};
 use ankus_runtime::plan::{Action, Credential, Global, NOWHERE, Node, NodeIndex, Plan, Work};
 
+use crate::check::CheckedWorkflow;
 use crate::ir::workflow::{Launcher, Property, Shape, Way, Workflow};
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
@@ -38,14 +39,19 @@ const JAVA_FAMILY: [&str; 10] =
     ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
 
 /// Compiles a workflow.
-pub fn plan(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan {
+pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
+    let (tree, _) = Tree::parse(checked.text());
+    compile(&tree, &crate::ir::lower::workflow(&tree), options)
+}
+
+fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan {
     let global = shared(workflow, options.inherited.as_ref());
     let mut names: HashMap<&str, NodeIndex> = HashMap::new();
     for (id, node) in workflow.nodes() {
         names.entry(&node.name.text).or_insert(id.0);
     }
     let compiler = Compiler { tree, workflow, options, global: global.as_ref(), names };
-    let compile = |text: &str, phase| Template::compile(text, phase, options.dialect);
+    let template = |text: &str, phase| Template::compile(text, phase, options.dialect);
     let nodes = workflow.nodes().map(|(id, node)| Node {
         name: node.name.text.to_string(),
         span: (node.name.span.start, node.name.span.end),
@@ -58,7 +64,7 @@ pub fn plan(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan
         .chain(tree.text().match_indices('\n').map(|(at, _)| at as u32 + 1))
         .collect();
     Plan {
-        name: compile(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
+        name: template(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
         namespace: workflow.namespace.to_string(),
         dialect: options.dialect,
         nodes: nodes.collect(),

@@ -8,6 +8,7 @@
 mod call;
 mod job;
 mod keep;
+pub mod object;
 pub mod view;
 mod world;
 
@@ -46,8 +47,8 @@ pub trait Compiler: Send + Sync {
 
 /// What a driver works with beside its store.
 pub struct Surroundings {
-    /// The file root.
-    pub root: PathBuf,
+    /// The file root; if none, the one the store was used with before, else `root` in its folder.
+    pub root: Option<PathBuf>,
     /// Folders of authorities.
     pub hosts: Hosts,
     /// Programs by the names of tools; others are looked for on PATH.
@@ -258,11 +259,17 @@ impl Driver {
             Some(stamp) => String::from_utf8_lossy(&stamp).into_owned(),
             None => keep::stamp(host.wall_ms()),
         };
-        let root = LocalFiles::new(surroundings.root.clone(), surroundings.hosts.clone());
+        let known = reader.get(spaces::META, b"root")?;
+        let known = known.map(|path| PathBuf::from(String::from_utf8_lossy(&path).into_owned()));
+        let root = surroundings.root.clone().or(known).unwrap_or_else(|| folder.join("root"));
+        let root = std::path::absolute(&root).unwrap_or(root);
+        let root = LocalFiles::new(root, surroundings.hosts.clone());
         let shared = Arc::new(Shared {
             files: Applications::new(root),
             surroundings,
-            folder: folder.join("jobs"),
+            // Programs start in folders of their own, and find theirs from there.
+            folder: std::path::absolute(folder.join("jobs"))
+                .unwrap_or_else(|_| folder.join("jobs")),
             host: host.clone(),
             executor: OnceLock::new(),
             reader: OnceLock::new(),
@@ -334,12 +341,11 @@ impl Driver {
         self.executor.reader()
     }
 
-    /// Waits so long for a job's end.
-    pub fn wait(&self, id: &str, at_most: Duration) -> Result<(), Error> {
-        let record =
-            view::record(&*self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
-        self.executor.wait(record.procedure, Some(at_most));
-        Ok(())
+    /// Waits so long for a job's end, and says whether it has come.
+    pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        let procedure = self.shared.record(id)?.procedure;
+        let finished = self.executor.wait(procedure, Some(at_most)).is_some();
+        Ok(finished || self.executor.state(procedure).is_none())
     }
 
     /// The executor, for its metrics.
@@ -398,6 +404,8 @@ impl Shared {
                 }
                 rows.put(spaces::META, b"counter", counter.to_le_bytes());
                 rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+                let root = self.files.root().to_string_lossy().into_owned();
+                rows.put(spaces::META, b"root", root.into_bytes());
                 for (uri, folder) in &new.mounts {
                     let folder = folder.to_string_lossy().into_owned();
                     rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());

@@ -1,0 +1,274 @@
+//! An application that is named on the command line: its definition, its properties, its plan, and where it stands for
+//! a run.
+
+use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
+use super::{Failure, Shell};
+use crate::check::{self, FileKind, Outcome, Report};
+use crate::emit::plan::{self, Options};
+use crate::files::Files;
+use crate::settings::Settings;
+use crate::source::{self, Encoding, Source};
+use crate::syntax::properties::{Origin, Submission};
+use ankus_runtime::configuration::{read_xml, substitute};
+use ankus_runtime::driver::Compiler;
+use ankus_runtime::el::Dialect;
+use ankus_runtime::host::applications::Applications;
+use ankus_runtime::host::files::{FileUri, Files as _};
+use ankus_runtime::plan::{Global, Plan};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The names definitions have in a folder.
+const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+/// The properties that name them.
+const PATHS: [&str; 3] =
+    ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
+/// The property that names a workflow.
+pub(crate) const APPLICATION_PATH: &str = PATHS[0];
+/// A definition that a run comes upon is at most so large.
+const LARGEST: u64 = source::SIZE_LIMIT;
+
+/// An application, read and checked.
+pub(crate) struct Application {
+    /// What was read.
+    pub(crate) loaded: Loaded,
+    /// What came of its check.
+    pub(crate) outcome: Outcome,
+}
+
+/// The definition that a path stands for: itself, or that of a folder.
+pub(crate) fn find(path: &Path, properties: &PropertyArguments) -> miette::Result<Found> {
+    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
+    if !metadata.is_dir() {
+        let found = disk::definitions(&[path.to_owned()])?.found;
+        return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
+    }
+    // What the properties name comes first: a folder may hold several definitions.
+    let guess = disk::submission(properties, &path.join(DEFINITIONS[0]), FileKind::Workflow)?;
+    let named = PATHS.iter().zip(DEFINITIONS).filter_map(|(name, definition)| {
+        let value = guess.get(name)?.trim_end_matches('/');
+        let last = value.rsplit('/').next().unwrap_or_default();
+        Some(path.join(if last.ends_with(".xml") { last } else { definition }))
+    });
+    let usual = DEFINITIONS.iter().map(|name| path.join(name));
+    match named.chain(usual).find(|path| path.is_file()) {
+        Some(path) => find(&path, properties),
+        None => {
+            let message = format!("there is no definition in `{}`", path.display());
+            let help =
+                "name the file, or a folder with a workflow.xml, coordinator.xml or bundle.xml";
+            Err(Failure::new(message).help(help).into())
+        }
+    }
+}
+
+/// Reads an application and checks it.
+pub(crate) fn load(
+    path: &Path,
+    properties: &PropertyArguments,
+    shell: &Shell,
+) -> miette::Result<Application> {
+    let found = find(path, properties)?;
+    let cache = SettingsCache::new(shell)?;
+    let loaded = disk::load(&found, &cache, properties)?;
+    let outcome = match loaded.too_large {
+        Some(size) => check::too_large(&loaded.input(), size),
+        None => check::check(&loaded.input()),
+    };
+    Ok(Application { loaded, outcome })
+}
+
+impl Application {
+    /// What holds for it.
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        &self.loaded.settings.settings
+    }
+
+    /// Findings of level `error`, as a report.
+    pub(crate) fn errors(&self) -> Report {
+        let mut report = Report::default();
+        let mut outcome = Outcome {
+            file: self.outcome.file.clone(),
+            findings: self.outcome.findings.clone(),
+            suppressed: 0,
+            checked: None,
+        };
+        outcome.findings.retain(|finding| finding.level >= crate::diag::Level::Error);
+        report.add(&self.loaded.input(), outcome);
+        report.finish();
+        report
+    }
+
+    /// The plan; an error is one sentence why the server would not take the definition.
+    pub(crate) fn plan(&self) -> Result<Plan, String> {
+        let kind = self.loaded.found.kind;
+        if kind != FileKind::Workflow {
+            return Err(format!("`{}` is no workflow", self.loaded.found.shown));
+        }
+        let Some(checked) = self.outcome.checked.as_ref().and_then(check::Checked::workflow) else {
+            let reference = self.outcome.file.reference.as_ref();
+            let code = reference.and_then(|reference| reference.verdict.code).unwrap_or("E0701");
+            let target = self.settings().target.name();
+            return Err(format!("Oozie {target} would refuse this workflow: {code}"));
+        };
+        let defaults = self.loaded.submission.values.iter();
+        let defaults = defaults.filter(|(_, bound)| matches!(bound.origin, Origin::Default(_)));
+        let defaults = defaults.map(|(name, bound)| (name.clone(), bound.value.clone())).collect();
+        let options = options(self.settings(), &self.loaded.found.shown, defaults, None);
+        Ok(plan::plan(checked, &options))
+    }
+
+    /// The code with which a submission with these properties would be refused, and the names in its message.
+    pub(crate) fn refusal(&self) -> Option<(&'static str, String)> {
+        let verdict = self.outcome.file.reference.as_ref()?.submit.as_ref()?;
+        Some((verdict.code?, verdict.subject.join(", ")))
+    }
+
+    /// What it is submitted with, the path of the application and the user included.
+    pub(crate) fn properties(&self) -> BTreeMap<String, String> {
+        let given = self.loaded.submission.values.iter();
+        let given = given.filter(|(_, bound)| !matches!(bound.origin, Origin::Default(_)));
+        let mut properties: BTreeMap<String, String> =
+            given.map(|(name, bound)| (name.clone(), bound.value.clone())).collect();
+        let user = properties
+            .entry("user.name".to_owned())
+            .or_insert_with(|| disk::user().to_owned())
+            .clone();
+        if !properties.contains_key(APPLICATION_PATH) {
+            let name_node = properties.get("nameNode").map_or("hdfs://localhost:8020", |text| text);
+            let file = std::path::absolute(&self.loaded.found.path).unwrap_or_default();
+            let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
+            let mut path = format!(
+                "{}/user/{user}/{}",
+                name_node.trim_end_matches('/'),
+                folder.to_string_lossy()
+            );
+            if file.file_name().is_some_and(|name| name != DEFINITIONS[0]) {
+                path = format!("{path}/{}", file.file_name().unwrap_or_default().to_string_lossy());
+            }
+            properties.insert(APPLICATION_PATH.to_owned(), path);
+        }
+        properties
+    }
+
+    /// Where the application's folder stands in the file systems of a run. Folders above are shown too as long as they
+    /// have the names that the path has, so that a neighbour is found where the path says it is.
+    pub(crate) fn mounts(&self, properties: &BTreeMap<String, String>) -> Vec<(String, PathBuf)> {
+        let mut at = FileUri::parse(&folder_uri(properties));
+        let file = std::path::absolute(&self.loaded.found.path).unwrap_or_default();
+        let mut folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
+        while let (Some(up), Some(above)) = (at.parent(), folder.parent()) {
+            let agree = |name: Option<&std::ffi::OsStr>, uri: &FileUri| {
+                name.is_some_and(|name| name == uri.name()) && !uri.name().is_empty()
+            };
+            if !agree(folder.file_name(), &at) || !agree(above.file_name(), &up) {
+                break;
+            }
+            let above = above.to_path_buf();
+            (at, folder) = (up, above);
+        }
+        vec![(at.to_string(), folder)]
+    }
+}
+
+/// The URI of the application's folder, as its properties say.
+pub(crate) fn folder_uri(properties: &BTreeMap<String, String>) -> String {
+    let path = properties.get(APPLICATION_PATH).map_or("", String::as_str);
+    let lookup = |name: &str| properties.get(name).map(|value| value.as_str().into());
+    let path = substitute(path, lookup).map_or_else(|_| path.to_owned(), |path| path.into_owned());
+    let at = FileUri::parse(&path);
+    match at.parent() {
+        Some(parent) if at.name().ends_with(".xml") => parent.to_string(),
+        _ => at.to_string(),
+    }
+}
+
+fn options(
+    settings: &Settings,
+    path: &str,
+    defaults: Vec<(String, String)>,
+    inherited: Option<&Global>,
+) -> Options {
+    let server = &settings.server;
+    Options {
+        dialect: Dialect::of_target(settings.target.name()),
+        path: path.to_owned(),
+        defaults,
+        configured_types: settings
+            .actions
+            .iter()
+            .filter(|action| action.cluster)
+            .map(|action| action.name.clone())
+            .collect(),
+        inherited: inherited.cloned(),
+        name_node: server.name_node.clone(),
+        resource_manager: server.resource_manager.clone().or_else(|| server.job_tracker.clone()),
+    }
+}
+
+/// Makes plans of the sub-workflows that a run comes upon.
+pub(crate) struct Frontend {
+    /// What holds for the run.
+    pub(crate) settings: Arc<Settings>,
+}
+
+impl Compiler for Frontend {
+    fn compile(
+        &self,
+        path: &FileUri,
+        files: &Applications,
+        inherited: Option<&Global>,
+    ) -> Result<Plan, (String, String)> {
+        let own = |code: &str, message: String| (code.to_owned(), message);
+        let io = |error: std::io::Error| own("IOException", format!("cannot read {path}: {error}"));
+        let file = match files.status(path).map_err(io)? {
+            Some(status) if status.directory => path.child(DEFINITIONS[0]),
+            Some(_) => path.clone(),
+            None => {
+                let message = format!("application path `{path}` does not exist");
+                return Err(own("IOException", message));
+            }
+        };
+        let bytes = files.read(&file, LARGEST).map_err(io)?;
+        let (text, encoding) = match source::decode(&bytes) {
+            Ok(decoded) => decoded,
+            Err(error) => {
+                let message = format!("E0701: `{file}` is no text: {}", error.reason);
+                return Err(own("OozieClientException", message));
+            }
+        };
+        let source = Arc::new(Source::new(file.to_string(), text));
+        let (snapshot, submission) = (Files::new(), Submission::default());
+        let outcome = check::check(&check::Input {
+            source: &source,
+            encoding: if bytes.is_empty() { Encoding::Utf8 } else { encoding },
+            not_text: None,
+            kind: FileKind::Workflow,
+            settings: &self.settings,
+            settings_path: &source.path,
+            submission: &submission,
+            files: &snapshot,
+            user: disk::user(),
+        });
+        let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {
+            let verdict = outcome.file.reference.as_ref().map(|reference| &reference.verdict);
+            let code = verdict.and_then(|verdict| verdict.code).unwrap_or("E0701");
+            let subject = verdict.map(|verdict| verdict.subject.join(", ")).unwrap_or_default();
+            let message =
+                format!("{code}: `{file}` is refused ({subject}); `ankus check` says why");
+            return Err(own("OozieClientException", message));
+        };
+        let beside = file.parent().map(|folder| folder.child("config-default.xml"));
+        let defaults = match beside {
+            Some(beside) if files.status(&beside).map_err(io)?.is_some() => {
+                let bytes = files.read(&beside, LARGEST).map_err(io)?;
+                read_xml(&String::from_utf8_lossy(&bytes)).map_err(|why| {
+                    own("OozieClientException", format!("E0803: `{beside}`: {why}"))
+                })?
+            }
+            _ => Vec::new(),
+        };
+        Ok(plan::plan(checked, &options(&self.settings, &source.path, defaults, inherited)))
+    }
+}

@@ -1,0 +1,423 @@
+//! `ankus job`: what an operator asks of jobs, running here, in another process, or not at all.
+
+use super::run::take_up;
+use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
+use super::{Exit, Failure, Shell};
+use ankus_runtime::driver::object::{self, Mask};
+use ankus_runtime::driver::{self, JobRecord, view};
+use ankus_runtime::machine::{Change, Command, JobStatus, Run};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// List, show and steer the jobs of a store, whoever runs it.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    #[command(subcommand)]
+    command: JobCommand,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// The objects of the web services.
+    Json,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum JobCommand {
+    /// List jobs, the newest first.
+    List {
+        /// Only these: `status=RUNNING;user=ann;name=load`.
+        #[arg(long, value_name = "FILTER", default_value = "")]
+        filter: String,
+        /// At most so many.
+        #[arg(long, value_name = "N", default_value_t = 100)]
+        len: usize,
+        /// Beginning with this one, from 1.
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        offset: usize,
+        /// How.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+    /// Show a job and its actions.
+    Show {
+        /// The job.
+        id: String,
+        /// How.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+    /// Print what happened to a job, and what its programs wrote.
+    Log {
+        /// The job.
+        id: String,
+        /// Only what the program of this node wrote.
+        #[arg(long, value_name = "NODE")]
+        node: Option<String>,
+    },
+    /// Stop a job between nodes; what runs goes on.
+    Suspend {
+        /// The job.
+        id: String,
+    },
+    /// Go on with a suspended or interrupted job; it runs here when nobody else runs it.
+    Resume {
+        /// The job.
+        id: String,
+    },
+    /// End a job and every program it runs.
+    Kill {
+        /// The job.
+        id: String,
+    },
+    /// Run an ended job again.
+    Rerun {
+        /// The job.
+        id: String,
+        /// Pass over what ended well.
+        #[arg(long, conflicts_with = "skip")]
+        failed: bool,
+        /// Pass over these nodes: names with commas between.
+        #[arg(long, value_name = "NODES")]
+        skip: Option<String>,
+        /// Another value for a property.
+        #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = super::disk::name_and_value)]
+        define: Vec<(String, String)>,
+    },
+    /// List the attempts at an action.
+    Retries {
+        /// The job.
+        id: String,
+        /// The node.
+        node: String,
+    },
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let store = &arguments.store;
+    match arguments.command {
+        JobCommand::List { filter, len, offset, format } => {
+            list(store, &filter, len, offset, format, shell)
+        }
+        JobCommand::Show { id, format } => show(store, &id, format, shell),
+        JobCommand::Log { id, node } => log(store, &id, node.as_deref(), shell),
+        JobCommand::Suspend { id } => steer(store, &id, Command::Suspend, shell),
+        JobCommand::Kill { id } => steer(store, &id, Command::Kill, shell),
+        JobCommand::Resume { id } => resume(store, &id, shell),
+        JobCommand::Rerun { id, failed, skip, define } => {
+            let mut properties: BTreeMap<String, String> = define.into_iter().collect();
+            match skip {
+                Some(skip) => properties.insert("oozie.wf.rerun.skip.nodes".to_owned(), skip),
+                None if failed => {
+                    properties.insert("oozie.wf.rerun.failnodes".to_owned(), "true".to_owned())
+                }
+                None => None,
+            };
+            rerun(store, &id, &properties, shell)
+        }
+        JobCommand::Retries { id, node } => retries(store, &id, &node, shell),
+    }
+}
+
+/// The pairs of a filter as the web services have it.
+fn filters(text: &str) -> miette::Result<Vec<(String, String)>> {
+    let pairs = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| match pair.split_once('=') {
+            Some((name, value)) if ["status", "user", "name", "group", "id"].contains(&name) => {
+                Ok((name.to_owned(), value.to_owned()))
+            }
+            _ => {
+                let help = "a filter has pairs like status=RUNNING with `;` between; names: status, user, name, group, id";
+                Err(Failure::new(format!("`{pair}` is no filter")).help(help).into())
+            }
+        })
+        .collect()
+}
+
+fn fits(record: &JobRecord, filters: &[(String, String)]) -> bool {
+    let job = &record.job;
+    // Of one name any value will do; of several names, each must.
+    filters.iter().all(|(name, _)| {
+        filters.iter().filter(|(other, _)| other == name).any(|(_, value)| match name.as_str() {
+            "status" => job.status.name().eq_ignore_ascii_case(value),
+            "user" => job.user == *value,
+            "name" => job.name == *value,
+            "group" => job.group.as_deref() == Some(value),
+            _ => job.id == *value,
+        })
+    })
+}
+
+fn list(
+    store: &StoreArguments,
+    filter: &str,
+    len: usize,
+    offset: usize,
+    format: Format,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let filters = filters(filter)?;
+    let reader = store::reader(store)?;
+    let mut records = view::records(&*reader).map_err(store::failure)?;
+    records.retain(|record| fits(record, &filters));
+    records.sort_by(|a, b| (b.job.created, &b.job.id).cmp(&(a.job.created, &a.job.id)));
+    let total = records.len();
+    let page: Vec<JobRecord> = records.into_iter().skip(offset.max(1) - 1).take(len).collect();
+    match format {
+        Format::Json => {
+            let jobs: Vec<_> = page
+                .into_iter()
+                .map(|record| {
+                    object::job(&Run::new(record.job, Default::default(), BTreeMap::new()))
+                })
+                .collect();
+            let object = json!({"total": total, "offset": offset, "len": len, "workflows": jobs});
+            shell.out(format!("{object:#}\n"))?;
+        }
+        Format::Human => {
+            for record in &page {
+                let job = &record.job;
+                let at = object::instant(job.created);
+                shell.out(format!(
+                    "{:<10} {}  {}  {}\n",
+                    job.status.name(),
+                    &at[..19],
+                    job.id,
+                    job.name
+                ))?;
+            }
+            if page.is_empty() {
+                shell.say("no jobs");
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn show(
+    store: &StoreArguments,
+    id: &str,
+    format: Format,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let mask = Masked::new(&settings, &shown.run);
+    let (run, plan) = (&shown.run, &shown.plan);
+    if format == Format::Json {
+        shell.out(format!("{:#}\n", object::full(run, plan, &mask)))?;
+        return Ok(Exit::Success);
+    }
+    let job = &run.job;
+    let when = |ms: Option<i64>| ms.map_or("-".to_owned(), object::instant);
+    shell.out(format!("{} {} ({})\n", job.id, job.name, job.status.name()))?;
+    shell.out(format!(
+        "  path     {}\n  user     {}\n  run      {}\n",
+        job.app_path, job.user, job.run
+    ))?;
+    shell.out(format!("  started  {}\n  ended    {}\n\n", when(job.started), when(job.ended)))?;
+    let rows = run.in_order();
+    let width =
+        rows.iter().map(|(node, _)| plan.node(*node).name.chars().count()).max().unwrap_or(0);
+    for (node, row) in rows {
+        let node = plan.node(node);
+        let pad = width - node.name.chars().count();
+        let target = row.transition.as_deref().map_or(String::new(), |to| format!(" -> {to}"));
+        let kind = node.work.row_type().trim_matches(':').to_ascii_lowercase();
+        shell.out(format!(
+            "  {}{:pad$}  {kind:<12} {}{target}\n",
+            node.name,
+            "",
+            row.status.name()
+        ))?;
+        if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
+            shell.out(format!("    {code}: {}\n", mask.text(message)))?;
+        }
+        for line in row.data.as_deref().unwrap_or_default().lines() {
+            shell.out(format!("    {}\n", mask.text(line)))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn log(
+    store: &StoreArguments,
+    id: &str,
+    node: Option<&str>,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let shown = store::job(&*reader, id)?;
+    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let mask = Masked::new(&settings, &shown.run);
+    let (run, plan) = (&shown.run, &shown.plan);
+    if let Some(name) = node
+        && plan.find(name).is_none()
+    {
+        return Err(Failure::new(format!("the job has no node `{name}`")).into());
+    }
+    let job = &run.job;
+    let (moments, _) = view::moments(&*reader, id, 0).map_err(store::failure)?;
+    for moment in moments {
+        let (action, text) = match &moment.change {
+            Change::Job(status) => (String::new(), format!("the job is {}", status.name())),
+            Change::Row { node, status, .. } => {
+                let name = &plan.node(*node).name;
+                (format!("{id}@{name}"), format!("{name} is {}", status.name()))
+            }
+        };
+        if node.is_some_and(|node| action != format!("{id}@{node}")) {
+            continue;
+        }
+        let at = object::instant(moment.at).replace('T', " ").replace('.', ",");
+        let (user, group) = (&job.user, job.group.as_deref().unwrap_or("-"));
+        shell.out(format!(
+            "{}  INFO ankus:0 - SERVER[-] USER[{user}] GROUP[{group}] TOKEN[] APP[{}] JOB[{id}] ACTION[{action}] {text}\n",
+            at.trim_end_matches('Z'),
+            job.name
+        ))?;
+    }
+    for (index, row) in run.in_order() {
+        let name = &plan.node(index).name;
+        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
+        let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
+        for stream in ["stdout", "stderr"] {
+            let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
+            if bytes.is_empty() {
+                continue;
+            }
+            shell.out(format!("--- {name}: {stream}\n"))?;
+            let text = mask.text(&String::from_utf8_lossy(&bytes));
+            shell.out(&text)?;
+            if !text.ends_with('\n') {
+                shell.out("\n")?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<(Runner, store::Shown)> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let (settings, file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    Ok((store::open(store, None, &settings, file.as_deref())?.into(), shown))
+}
+
+/// Gives a command and waits until the job has taken it.
+fn steer(
+    store: &StoreArguments,
+    id: &str,
+    command: Command,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let (mut runner, _) = open(store, id, shell)?;
+    match runner.command(id, command) {
+        Ok(()) => {}
+        Err(driver::Error::State(why)) => {
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+        Err(driver::Error::Control(ankus_runtime::procedure::control::ControlError::Refused(
+            why,
+        ))) => {
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+        Err(error) => return Err(store::failure(error)),
+    }
+    let reader = store::reader(store)?;
+    let wanted = match command {
+        Command::Suspend => JobStatus::Suspended,
+        _ => JobStatus::Killed,
+    };
+    let since = Instant::now();
+    let status = loop {
+        let Some(record) = view::record(&*reader, id).map_err(store::failure)? else {
+            return Err(store::failure(driver::Error::Unknown(id.to_owned())));
+        };
+        let over = match &runner {
+            Runner::Mine(driver) if command == Command::Kill => {
+                driver.wait(id, Duration::from_millis(20)).map_err(store::failure)?
+            }
+            _ => {
+                std::thread::sleep(Duration::from_millis(20));
+                true
+            }
+        };
+        let status = record.job.status;
+        if over && (status == wanted || status.is_end()) {
+            break status;
+        }
+        if since.elapsed() > Duration::from_secs(30) {
+            break status;
+        }
+    };
+    shell.out(format!("{} {id}\n", status.name()))?;
+    Ok(Exit::fault_if(status != wanted))
+}
+
+fn resume(store: &StoreArguments, id: &str, shell: &mut Shell) -> miette::Result<Exit> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let status = shown.run.job.status;
+    if status.is_end() {
+        shell.say(format!("the job `{id}` has ended: it is {}", status.name()));
+        return Ok(Exit::Fault);
+    }
+    take_up(id, store, None, RunFormat::Human, false, shell)
+}
+
+fn rerun(
+    store: &StoreArguments,
+    id: &str,
+    properties: &BTreeMap<String, String>,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let (mut runner, shown) = open(store, id, shell)?;
+    let done = match &mut runner {
+        Runner::Mine(driver) => driver.rerun(id, None, properties),
+        Runner::Theirs(client) => driver::rerun_there(client, id, None, properties),
+    };
+    match done {
+        Ok(()) => {}
+        Err(driver::Error::Refused(refused)) => {
+            shell.say(format!("the rerun is refused: {refused}"));
+            return Ok(Exit::Fault);
+        }
+        Err(error) => return Err(store::failure(error)),
+    }
+    let (settings, file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let following = Following {
+        store,
+        settings: &settings,
+        settings_file: file.as_deref(),
+        format: RunFormat::Human,
+        detach: false,
+        from: shown.record.moments,
+    };
+    store::follow(runner, id, &following, shell)
+}
+
+fn retries(
+    store: &StoreArguments,
+    id: &str,
+    node: &str,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let Some(row) = shown.plan.find(node).and_then(|index| shown.run.rows.get(&index)) else {
+        return Err(Failure::new(format!("the job has not reached a node `{node}`")).into());
+    };
+    let attempts = row.attempts.iter().copied().chain(row.started.map(|start| (start, row.ended)));
+    for (number, (start, end)) in attempts.enumerate() {
+        let end = end.map_or("-".to_owned(), object::instant);
+        shell.out(format!("{}  {}  {end}\n", number + 1, object::instant(start)))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,130 @@
+//! `ankus plan`: what a compiled plan holds, and whether it is whole.
+
+use super::disk;
+use super::{Exit, Shell};
+use ankus_runtime::plan::{Plan, Work, to_json};
+use std::path::{Path, PathBuf};
+
+/// Show or verify a compiled plan.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    command: PlanCommand,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum PlanCommand {
+    /// Print what a plan holds.
+    Show {
+        /// The plan.
+        file: PathBuf,
+        /// How.
+        #[arg(long, value_enum, default_value = "human")]
+        format: Format,
+    },
+    /// Say whether a plan is whole and can be run by this version.
+    Verify {
+        /// The plan.
+        file: PathBuf,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+    /// As a graph for Graphviz.
+    Dot,
+}
+
+/// Reads a plan; what is no plan, is damaged or newer is one sentence.
+pub(crate) fn read(path: &Path) -> miette::Result<Result<Plan, String>> {
+    let bytes = std::fs::read(path).map_err(|error| disk::unreadable(path, error))?;
+    Ok(Plan::from_bytes(&bytes).map_err(|error| format!("{}: {error}", path.display())))
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let (file, format) = match arguments.command {
+        PlanCommand::Show { file, format } => (file, Some(format)),
+        PlanCommand::Verify { file } => (file, None),
+    };
+    let plan = match read(&file)? {
+        Ok(plan) => plan,
+        Err(why) => {
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+    };
+    match format {
+        None => shell.out(format!("{}: {} nodes, whole\n", file.display(), plan.nodes.len()))?,
+        Some(Format::Json) => shell.out(format!("{:#}\n", to_json(&plan)))?,
+        Some(Format::Human) => shell.out(human(&plan))?,
+        Some(Format::Dot) => shell.out(dot(&plan))?,
+    }
+    Ok(Exit::Success)
+}
+
+fn name(plan: &Plan, index: u32) -> &str {
+    plan.nodes.get(index as usize).map_or("(nowhere)", |node| node.name.as_str())
+}
+
+fn human(plan: &Plan) -> String {
+    let mut text = format!("{}  ({}, from {})\n", plan.name.source(), plan.namespace, plan.path);
+    for (name, default) in &plan.parameters {
+        let default = default.as_deref().map_or("required".to_owned(), |text| format!("= {text}"));
+        text.push_str(&format!("  parameter {name} {default}\n"));
+    }
+    let width = plan.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0);
+    for node in &plan.nodes {
+        let targets = match &node.work {
+            Work::Action(action) => {
+                format!("ok -> {}, error -> {}", name(plan, action.ok), name(plan, action.error))
+            }
+            work => {
+                let targets: Vec<_> = work.targets().iter().map(|to| name(plan, *to)).collect();
+                if targets.is_empty() {
+                    String::new()
+                } else {
+                    format!("-> {}", targets.join(", "))
+                }
+            }
+        };
+        let pad = width - node.name.chars().count();
+        let line = format!("  {}{:pad$}  {:<12} {targets}", node.name, "", node.work.row_type());
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn dot(plan: &Plan) -> String {
+    let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let mut text = String::from("digraph plan {\n  rankdir=TB;\n");
+    for node in &plan.nodes {
+        let shape = match &node.work {
+            Work::Decision { .. } => "diamond",
+            Work::Fork { .. } | Work::Join { .. } => "trapezium",
+            Work::Action(_) => "box",
+            _ => "ellipse",
+        };
+        text.push_str(&format!("  {} [shape={shape}];\n", quote(&node.name)));
+    }
+    for node in &plan.nodes {
+        for (at, to) in node.work.targets().iter().enumerate() {
+            let style = if matches!(node.work, Work::Action(_)) && at == 1 {
+                " [style=dashed]"
+            } else {
+                ""
+            };
+            text.push_str(&format!(
+                "  {} -> {}{style};\n",
+                quote(&node.name),
+                quote(name(plan, *to))
+            ));
+        }
+    }
+    text.push_str("}\n");
+    text
+}

@@ -1,0 +1,239 @@
+//! `ankus run`: a workflow runs here, durably.
+
+use super::application::{self, APPLICATION_PATH};
+use super::disk::PropertyArguments;
+use super::store::{self, Following, RunFormat, Runner, StoreArguments};
+use super::{Exit, Failure, Shell, plan};
+use crate::render;
+use crate::settings::Settings;
+use ankus_runtime::driver::{self, Submit};
+use ankus_runtime::machine::{Command, JobStatus};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Run a workflow on this machine: no Hadoop, no server.
+///
+/// Every step is in the store before it is done, so that a run can be stopped at any moment, by whatever means, and taken
+/// up again. The file systems that an application names lie in the folder of --root; the application itself is
+/// read where it is. Programs run as processes of this machine.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus run app/                       run it with its job.properties
+  ankus run app/ -D day=2024-06-03     the same, with another property
+  ankus run --resume 0000000-…-W       go on with a run that was stopped")]
+pub(super) struct Arguments {
+    /// A workflow, the folder of one, or a compiled plan.
+    #[arg(value_name = "APP", required_unless_present = "resume")]
+    path: Option<PathBuf>,
+    /// Go on with this job.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["path", "dry_run", "strict", "id"])]
+    resume: Option<String>,
+    #[command(flatten)]
+    properties: PropertyArguments,
+    #[command(flatten)]
+    store: StoreArguments,
+    /// The folder in which the file systems of the application lie; `root` in the store's folder if none is named.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// The id the job gets.
+    #[arg(long, value_name = "ID", value_parser = job_id)]
+    id: Option<String>,
+    /// How it is told of.
+    #[arg(long, value_enum, default_value = "human")]
+    format: RunFormat,
+    /// Say whether it would be accepted and with which properties, and run nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not run what has errors, though a server would take it.
+    #[arg(long)]
+    strict: bool,
+    /// At the first Ctrl-C leave at once; what runs goes on, and `--resume` finds it.
+    #[arg(long)]
+    detach_on_signal: bool,
+}
+
+fn job_id(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.is_empty() || text.len() > 100 || !text.chars().all(plain) || text.starts_with('.') {
+        return Err("an id has letters, digits, `-`, `_` and `.`, at most 100".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
+/// What is to be run.
+struct Prepared {
+    submit: Submit,
+    settings: Arc<Settings>,
+    settings_file: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if let Some(id) = &arguments.resume {
+        return resume(id, &arguments, shell);
+    }
+    let Some(path) = &arguments.path else { return Err(Failure::new("nothing is named").into()) };
+    let prepared = if is_plan(path) {
+        of_plan(path, &arguments, shell)?
+    } else {
+        of_application(path, &arguments, shell)?
+    };
+    let Some(Prepared { mut submit, settings, settings_file }) = prepared else {
+        return Ok(Exit::Fault);
+    };
+    if arguments.dry_run {
+        for (name, value) in &submit.properties {
+            shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;
+        }
+        return Ok(Exit::Success);
+    }
+    submit.id = arguments.id.clone();
+    let root = arguments.root.as_deref();
+    let mut runner: Runner =
+        store::open(&arguments.store, root, &settings, settings_file.as_deref())?.into();
+    let submitted = match &mut runner {
+        Runner::Mine(driver) => driver.submit(submit),
+        Runner::Theirs(client) => driver::submit_there(client, &submit),
+    };
+    let id = match submitted {
+        Ok(id) => id,
+        Err(driver::Error::Refused(refused)) => {
+            shell.say(format!("the submission is refused: {refused}"));
+            return Ok(Exit::Fault);
+        }
+        Err(error) => return Err(store::failure(error)),
+    };
+    let following = Following {
+        store: &arguments.store,
+        settings: &settings,
+        settings_file: settings_file.as_deref(),
+        format: arguments.format,
+        detach: arguments.detach_on_signal,
+        from: 0,
+    };
+    store::follow(runner, &id, &following, shell)
+}
+
+fn is_plan(path: &Path) -> bool {
+    let mut head = [0; 8];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && &head == b"ANKUSPLN"
+}
+
+fn of_plan(
+    path: &Path,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<Option<Prepared>> {
+    let plan = match plan::read(path)? {
+        Ok(plan) => plan,
+        Err(why) => {
+            shell.say(why);
+            return Ok(None);
+        }
+    };
+    let definition = PathBuf::from(&plan.path);
+    let (settings, settings_file) = store::settings_of(shell, &definition)?;
+    let submission = super::disk::submission(
+        &PropertyArguments { no_properties: true, ..arguments.properties.clone() },
+        path,
+        crate::check::FileKind::Workflow,
+    )?;
+    let mut properties: BTreeMap<String, String> =
+        submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    properties.entry("user.name".to_owned()).or_insert_with(|| super::disk::user().to_owned());
+    properties.entry(APPLICATION_PATH.to_owned()).or_insert_with(|| {
+        let folder = definition.parent().and_then(Path::file_name).unwrap_or_default();
+        format!("hdfs://localhost:8020/user/{}/{}", super::disk::user(), folder.to_string_lossy())
+    });
+    let folder = definition.parent().map(|folder| std::path::absolute(folder).unwrap_or_default());
+    let mounts = match folder {
+        Some(folder) if folder.is_dir() => {
+            vec![(application::folder_uri(&properties), folder)]
+        }
+        _ => Vec::new(),
+    };
+    let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
+    Ok(Some(Prepared { submit, settings, settings_file }))
+}
+
+fn of_application(
+    path: &Path,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<Option<Prepared>> {
+    let application = application::load(path, &arguments.properties, shell)?;
+    let errors = application.errors();
+    if !errors.findings.is_empty() {
+        shell.say(render::human::render(&errors, shell.talk_colors));
+    }
+    let plan = match application.plan() {
+        Ok(plan) => plan,
+        Err(why) => {
+            shell.say(why);
+            return Ok(None);
+        }
+    };
+    if let Some((code, subject)) = application.refusal() {
+        let target = application.settings().target.name();
+        let subject = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
+        let help = match code {
+            "E0738" => "\n  help: give them with -D NAME=VALUE, or in a file with -P",
+            _ => "",
+        };
+        shell.say(format!("Oozie {target} would refuse this submission: {code}{subject}{help}"));
+        return Ok(None);
+    }
+    if arguments.strict && !errors.findings.is_empty() {
+        shell.say("not run, for it has errors (--strict)");
+        return Ok(None);
+    }
+    let properties = application.properties();
+    let mounts = application.mounts(&properties);
+    let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
+    let settings = application.settings().clone();
+    let settings_file = application.loaded.settings.file.clone();
+    Ok(Some(Prepared { submit, settings, settings_file }))
+}
+
+/// Goes on with a job: wakes what sleeps, and resumes what is suspended.
+fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    take_up(
+        id,
+        &arguments.store,
+        arguments.root.as_deref(),
+        arguments.format,
+        arguments.detach_on_signal,
+        shell,
+    )
+}
+
+/// The same for `ankus job resume`.
+pub(super) fn take_up(
+    id: &str,
+    store: &StoreArguments,
+    root: Option<&Path>,
+    format: RunFormat,
+    detach: bool,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let (settings, settings_file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let mut runner: Runner = store::open(store, root, &settings, settings_file.as_deref())?.into();
+    let following = Following {
+        store,
+        settings: &settings,
+        settings_file: settings_file.as_deref(),
+        format,
+        detach,
+        from: shown.record.moments,
+    };
+    if !shown.run.job.status.is_end() {
+        runner.activate(id).map_err(store::failure)?;
+        if shown.run.job.status == JobStatus::Suspended {
+            runner.command(id, Command::Resume).map_err(store::failure)?;
+        }
+    }
+    store::follow(runner, id, &following, shell)
+}

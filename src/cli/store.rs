@@ -1,0 +1,416 @@
+//! The store of a run: where it is, who runs it, and what is shown of the jobs in it.
+
+use super::application::Frontend;
+use super::disk::SettingsCache;
+use super::{Exit, Failure, Shell};
+use crate::settings::Settings;
+use ankus_runtime::driver::object::{self, Mask};
+use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
+use ankus_runtime::machine::{Change, JobStatus, Run, Status};
+use ankus_runtime::plan::Plan;
+use ankus_runtime::procedure::control::Client;
+use ankus_runtime::store::{Reader, Sqlite};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a job is looked at while it runs.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a program has to end when it is asked to, in milliseconds.
+const GRACE_MS: u64 = 10_000;
+
+/// Signals that ask us to stop.
+const STOPPING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+
+/// Where jobs are kept.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct StoreArguments {
+    /// The folder of the store.
+    #[arg(long, value_name = "DIR", env = "ANKUS_STORE", default_value = ".ankus")]
+    pub(crate) store: PathBuf,
+}
+
+/// How a run is told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RunFormat {
+    /// For people: what happens on stderr, how it ended on stdout.
+    Human,
+    /// The job as the web services show it, when it has ended.
+    Json,
+    /// An event a line, as it happens.
+    Jsonl,
+}
+
+/// A failure of a driver as a failure of ours.
+pub(crate) fn failure(error: driver::Error) -> miette::Report {
+    let help = match &error {
+        driver::Error::Unknown(_) => Some("`ankus job list` shows the jobs there are"),
+        driver::Error::Store(ankus_runtime::store::Error::Full) => {
+            Some("make room on the disk, then `ankus run --resume ID` goes on")
+        }
+        driver::Error::Store(ankus_runtime::store::Error::NotAStore(_)) => {
+            Some("name another folder with --store")
+        }
+        _ => None,
+    };
+    let failure = Failure::new(error.to_string());
+    match help {
+        Some(help) => failure.help(help).into(),
+        None => failure.into(),
+    }
+}
+
+/// Reads a store whoever runs it.
+pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> {
+    let path = store.store.join(driver::STORE);
+    match Sqlite::reading(&path).map_err(|error| failure(error.into()))? {
+        Some(reader) => Ok(reader),
+        None => {
+            let message = format!("there is no store in `{}`", store.store.display());
+            let help = "`ankus run` makes one in .ankus of the working directory; --store or ANKUS_STORE names another";
+            Err(Failure::new(message).help(help).into())
+        }
+    }
+}
+
+/// Opens a store to run its jobs, or reaches whoever does.
+pub(crate) fn open(
+    store: &StoreArguments,
+    root: Option<&Path>,
+    settings: &Arc<Settings>,
+    base: Option<&Path>,
+) -> miette::Result<Opened> {
+    let launcher = std::env::current_exe()
+        .map_err(|error| Failure::new("cannot find the program that is running").because(error))?;
+    let base = base.and_then(Path::parent).unwrap_or(Path::new(""));
+    let hosts = settings.hosts.iter().map(|(authority, folder)| {
+        let folder = base.join(folder);
+        (authority.clone(), std::path::absolute(&folder).unwrap_or(folder))
+    });
+    let mut server = BTreeMap::new();
+    let mail = &settings.mail;
+    let mut set = |name: &str, value: Option<String>| {
+        server.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    set("oozie.email.smtp.host", mail.host.clone());
+    set("oozie.email.smtp.port", mail.port.map(|port| port.to_string()));
+    set("oozie.email.from.address", mail.from.clone());
+    set(
+        "oozie.service.LiteWorkflowStoreService.user.retry.max",
+        settings.server.retry_max.map(|most| most.to_string()),
+    );
+    let schemes = match settings.server.filesystems.as_slice() {
+        // Everything is a folder here, and nothing is gained by refusing some.
+        [] => vec!["*".to_owned()],
+        given => given.to_vec(),
+    };
+    let surroundings = Surroundings {
+        root: root.map(Path::to_path_buf),
+        hosts: hosts.collect(),
+        tools: settings.tools.clone(),
+        server,
+        schemes,
+        site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
+        launcher,
+        compiler: Box::new(Frontend { settings: settings.clone() }),
+        grace_ms: GRACE_MS,
+    };
+    driver::open(Place::Folder(store.store.clone()), surroundings).map_err(failure)
+}
+
+/// The settings that hold for a job: those of its definition, as far as that is still there.
+pub(crate) fn settings_of(
+    shell: &Shell,
+    definition: &Path,
+) -> miette::Result<(Arc<Settings>, Option<PathBuf>)> {
+    let loaded = SettingsCache::new(shell)?.for_file(definition)?;
+    Ok((loaded.settings, loaded.file))
+}
+
+/// A job as it is kept, its plan included.
+pub(crate) struct Shown {
+    pub(crate) record: JobRecord,
+    pub(crate) run: Run,
+    pub(crate) plan: Plan,
+}
+
+/// Reads a job.
+pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
+    let record = view::record(reader, id)
+        .and_then(|record| record.ok_or_else(|| driver::Error::Unknown(id.to_owned())))
+        .map_err(failure)?;
+    let run = view::run(reader, &record).map_err(failure)?;
+    let plan = view::plan(reader, &record).map_err(failure)?;
+    Ok(Shown { record, run, plan })
+}
+
+/// Hides the secrets of a job in what is shown of it.
+pub(crate) struct Masked<'a> {
+    settings: &'a Settings,
+    properties: Arc<BTreeMap<String, String>>,
+}
+
+impl<'a> Masked<'a> {
+    pub(crate) fn new(settings: &'a Settings, run: &Run) -> Masked<'a> {
+        Masked { settings, properties: run.conf.clone() }
+    }
+}
+
+impl Mask for Masked<'_> {
+    fn value(&self, name: &str, value: &str) -> String {
+        let shown = self.settings.secrets.shown(name, value);
+        self.text(shown)
+    }
+
+    fn text(&self, text: &str) -> String {
+        let values = self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        self.settings.secrets.masked(text, values)
+    }
+}
+
+/// Counts the signals that ask us to stop.
+fn signals() -> Arc<AtomicUsize> {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    // Without it a signal simply ends us, which loses nothing.
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(STOPPING) {
+        std::thread::spawn(move || {
+            for _ in signals.forever() {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    count
+}
+
+/// Whoever runs the job that is followed.
+pub(crate) enum Runner {
+    /// We do.
+    Mine(Box<Driver>),
+    /// Another process does.
+    Theirs(Box<Client>),
+}
+
+impl Runner {
+    /// Has a job take a command.
+    pub(crate) fn command(
+        &mut self,
+        id: &str,
+        command: ankus_runtime::machine::Command,
+    ) -> Result<(), driver::Error> {
+        match self {
+            Runner::Mine(driver) => driver.command(id, command),
+            Runner::Theirs(client) => driver::command_there(client, id, command),
+        }
+    }
+
+    /// Lets a job do what it has to do.
+    pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
+        match self {
+            Runner::Mine(driver) => driver.activate(id),
+            Runner::Theirs(client) => driver::activate_there(client, id),
+        }
+    }
+}
+
+impl From<Opened> for Runner {
+    fn from(opened: Opened) -> Runner {
+        match opened {
+            Opened::Mine(driver) => Runner::Mine(driver),
+            Opened::Theirs(client) => Runner::Theirs(Box::new(client)),
+        }
+    }
+}
+
+/// What following a job needs to know.
+pub(crate) struct Following<'a> {
+    pub(crate) store: &'a StoreArguments,
+    pub(crate) settings: &'a Arc<Settings>,
+    pub(crate) settings_file: Option<&'a Path>,
+    pub(crate) format: RunFormat,
+    /// At the first signal, leave and let what runs go on.
+    pub(crate) detach: bool,
+    /// Moments before this one are not told.
+    pub(crate) from: u64,
+}
+
+/// Tells what happens to a job until it has ended, sleeps, or we are asked to stop.
+pub(crate) fn follow(
+    mut runner: Runner,
+    id: &str,
+    following: &Following<'_>,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let signals = signals();
+    let reader = reader(following.store)?;
+    let began = Instant::now();
+    let mut next = following.from;
+    let plan = job(&*reader, id)?.plan;
+    let mut asked = 0;
+    loop {
+        let over = match &mut runner {
+            Runner::Mine(driver) => driver.wait(id, LOOK).map_err(failure)?,
+            Runner::Theirs(_) => {
+                std::thread::sleep(LOOK);
+                false
+            }
+        };
+        let (moments, after) = view::moments(&*reader, id, next).map_err(failure)?;
+        next = after;
+        for moment in &moments {
+            tell(&*reader, id, &plan, moment, following, shell)?;
+        }
+        if !moments.is_empty() {
+            shell.flush()?;
+        }
+        let record = job_record(&*reader, id)?;
+        let status = record.job.status;
+        let ended = status.is_end() && (over || matches!(runner, Runner::Theirs(_)));
+        if ended || (over && moments.is_empty()) {
+            break;
+        }
+        if status == JobStatus::Suspended && moments.is_empty() {
+            let run = view::run(&*reader, &record).map_err(failure)?;
+            let busy =
+                run.rows.values().any(|row| row.calling.is_some() || row.status == Status::Running);
+            if !busy {
+                break;
+            }
+        }
+        let count = signals.load(Ordering::SeqCst);
+        if count > asked {
+            asked = count;
+            if following.detach || count > 1 {
+                shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
+                return Ok(Exit::Unfinished);
+            }
+            shell.say("stopping after what runs now; once more Ctrl-C stops at once");
+            // One that has just ended needs no stopping.
+            let _ = runner.command(id, ankus_runtime::machine::Command::Suspend);
+        }
+        if let Runner::Theirs(client) = &mut runner
+            && client.metrics().is_err()
+        {
+            // Whoever ran the store has gone: it is ours now, or another's.
+            runner =
+                open(following.store, None, following.settings, following.settings_file)?.into();
+            runner.activate(id).map_err(failure)?;
+        }
+    }
+    conclude(&*reader, id, began.elapsed(), following, shell)
+}
+
+fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {
+    let record = view::record(reader, id).map_err(failure)?;
+    record.ok_or_else(|| failure(driver::Error::Unknown(id.to_owned())))
+}
+
+fn tell(
+    reader: &dyn Reader,
+    id: &str,
+    plan: &Plan,
+    moment: &Moment,
+    following: &Following<'_>,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let at = object::instant(moment.at);
+    match (following.format, &moment.change) {
+        (RunFormat::Json, _) => Ok(()),
+        (RunFormat::Jsonl, Change::Job(status)) => {
+            shell.out(format!("{}\n", json!({"at": at, "job": id, "status": status.name()})))
+        }
+        (RunFormat::Jsonl, Change::Row { node, status, pending }) => {
+            let node = plan.node(*node);
+            let line = json!({
+                "at": at, "job": id, "node": node.name, "type": node.work.row_type(),
+                "status": status.name(), "pending": pending,
+            });
+            shell.out(format!("{line}\n"))
+        }
+        (RunFormat::Human, Change::Job(JobStatus::Running)) => {
+            shell.say(format!("{} {id}", &at[11..19]));
+            Ok(())
+        }
+        (RunFormat::Human, Change::Job(_)) => Ok(()),
+        (RunFormat::Human, Change::Row { node, status, pending }) => {
+            let work = &plan.node(*node).work;
+            // What control nodes go through is no news; where they lead is.
+            let quiet = matches!(status, Status::Prep | Status::Done)
+                || (*status == Status::Ok && *pending)
+                || (*status == Status::Error && *pending);
+            if quiet {
+                return Ok(());
+            }
+            let row = view::row(reader, id, *node).map_err(failure)?.unwrap_or_default();
+            let target = row.transition.as_deref().filter(|_| *status != Status::Running);
+            let target = target.map_or(String::new(), |target| format!(" -> {target}"));
+            let name = &plan.node(*node).name;
+            let name = if name == ":start:" { "start" } else { name };
+            let target = if target == " -> *" { String::new() } else { target };
+            let line = format!(
+                "{} {:<9} {name} ({}){target}",
+                &at[11..19],
+                status.name(),
+                work.row_type().trim_matches(':').to_ascii_lowercase()
+            );
+            shell.say(line);
+            Ok(())
+        }
+    }
+}
+
+/// The last word: how it ended, why, where its output is, and what to type next.
+fn conclude(
+    reader: &dyn Reader,
+    id: &str,
+    took: Duration,
+    following: &Following<'_>,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let Shown { run, plan, .. } = job(reader, id)?;
+    let mask = Masked::new(following.settings, &run);
+    let status = run.job.status;
+    let exit = match status {
+        JobStatus::Succeeded => Exit::Success,
+        JobStatus::Killed | JobStatus::Failed => Exit::Fault,
+        _ => Exit::Unfinished,
+    };
+    match following.format {
+        RunFormat::Json => shell.out(format!("{:#}\n", object::full(&run, &plan, &mask)))?,
+        RunFormat::Jsonl => {
+            let last: Value = json!({"at": object::instant(run.job.ended.unwrap_or(run.job.modified)), "job": id, "end": status.name()});
+            shell.out(format!("{last}\n"))?;
+        }
+        RunFormat::Human => {
+            shell.out(format!(
+                "{} {} {id} in {:.1} s\n",
+                status.name(),
+                run.job.name,
+                took.as_secs_f64()
+            ))?;
+            shell.flush()?;
+            for (node, row) in run.in_order() {
+                let (Some(code), Some(message)) = (&row.error_code, &row.error_message) else {
+                    continue;
+                };
+                let node = plan.node(node);
+                shell.say(format!("  {}: {code}: {}", node.name, mask.text(message)));
+                if let Some(folder) =
+                    row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"))
+                {
+                    shell.say(format!("    its output: {folder}/stdout and stderr"));
+                }
+            }
+            match exit {
+                Exit::Fault => shell
+                    .say(format!("next: ankus job show {id}, or ankus job rerun {id} --failed")),
+                Exit::Unfinished => shell.say(format!("next: ankus job resume {id}")),
+                Exit::Success => {}
+            }
+        }
+    }
+    Ok(exit)
+}
