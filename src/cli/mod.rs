@@ -12,6 +12,7 @@ mod disk;
 mod eval;
 mod explain;
 mod fmt;
+mod graph;
 mod job;
 mod mend;
 mod plan;
@@ -82,6 +83,8 @@ commands! {
     Explain(explain),
     /// Lay definitions out in one way.
     Fmt(fmt),
+    /// Draw a workflow, coordinator or bundle.
+    Graph(graph),
     /// List, show and steer jobs.
     Job(job),
     /// Show or verify a compiled plan.

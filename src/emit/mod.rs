@@ -1,5 +1,7 @@
 //! What a definition can become: a plan, a picture, another engine's language.
 
+pub mod graph;
+
 pub mod plan;
 pub mod timeline;
 pub mod upgrade;

@@ -9,6 +9,7 @@ mod coordinators;
 mod eval;
 mod expressions;
 mod format;
+mod graph;
 mod lint;
 mod mending;
 mod schema;

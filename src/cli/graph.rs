@@ -1,0 +1,222 @@
+//! `ankus graph`.
+
+use super::disk::{self, Found, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::check::{self, FileKind};
+use crate::emit::graph::{self, Definition, Definitions, Options};
+use crate::lint::reads::expressions;
+use crate::source::Source;
+use crate::syntax::properties::Submission;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus graph app/ --format svg > app.svg               a picture, without any other tool
+  ankus graph app/ --expand-sub-workflows | dot -Tpdf   with what the application calls in it
+  ankus graph coordinator.xml --format mermaid          the data and the workflow of a coordinator")]
+pub(crate) struct Arguments {
+    /// A workflow, coordinator or bundle, its folder, or `-`.
+    #[arg(value_name = "APP", default_value = ".")]
+    application: PathBuf,
+    /// How to draw.
+    #[arg(long, value_name = "FORMAT", default_value = "dot")]
+    format: Format,
+    /// Draw what is in sub-workflows, and in the workflows of coordinators.
+    #[arg(long)]
+    expand_sub_workflows: bool,
+    /// Draw the data that actions read, write and delete.
+    #[arg(long)]
+    data: bool,
+    /// Which way it goes.
+    #[arg(long, value_name = "LR|TB", default_value = "TB", ignore_case = true)]
+    direction: Direction,
+    /// Leave out kill nodes, and what leads to them.
+    #[arg(long)]
+    no_kill: bool,
+    /// The name that the standard input goes by.
+    #[arg(long, value_name = "FILE")]
+    stdin_filename: Option<PathBuf>,
+    /// Write to a file instead of the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    properties: PropertyArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For Graphviz.
+    Dot,
+    /// For Mermaid.
+    Mermaid,
+    /// A picture.
+    Svg,
+    /// One object.
+    Json,
+    /// For D2.
+    D2,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Direction {
+    /// From the left to the right.
+    #[value(name = "LR")]
+    LeftRight,
+    /// From the top to the bottom.
+    #[value(name = "TB")]
+    TopBottom,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let loaded = if arguments.application.as_os_str() == "-" {
+        let name = arguments.stdin_filename.as_deref();
+        disk::load_stdin(name, &cache, &arguments.properties)?
+    } else {
+        let found = disk::application(&arguments.application, &arguments.properties)?;
+        disk::load(&found, &cache, &arguments.properties)?
+    };
+    let definition = definition(&loaded)?;
+    let folder = loaded.found.path.clone();
+    let beside = Beside { cache: &cache, arguments: &arguments, root: folder };
+    let options = Options {
+        expand: arguments.expand_sub_workflows,
+        data: arguments.data,
+        no_kill: arguments.no_kill,
+        direction: match arguments.direction {
+            Direction::LeftRight => graph::Direction::LeftRight,
+            Direction::TopBottom => graph::Direction::TopBottom,
+        },
+    };
+    let drawing = graph::build(&definition, &beside, &options);
+    let format = match arguments.format {
+        Format::Dot => graph::Format::Dot,
+        Format::Mermaid => graph::Format::Mermaid,
+        Format::Svg => graph::Format::Svg,
+        Format::Json => graph::Format::Json,
+        Format::D2 => graph::Format::D2,
+    };
+    let text = graph::render(&drawing, format);
+    match &arguments.output {
+        Some(path) => std::fs::write(path, text).map_err(|error| {
+            Failure::new(format!("cannot write `{}`", path.display())).because(error)
+        })?,
+        None => shell.out(text)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn definition(loaded: &disk::Loaded) -> miette::Result<Definition> {
+    if let Some(not_text) = &loaded.not_text {
+        let message = format!("`{}` is no text: {}", loaded.found.shown, not_text.reason);
+        return Err(Failure::new(message).into());
+    }
+    if loaded.too_large.is_some() {
+        let message = format!("`{}` is larger than any definition", loaded.found.shown);
+        return Err(Failure::new(message).into());
+    }
+    let outcome = check::check(&loaded.input());
+    Ok(Definition {
+        source: loaded.source.clone(),
+        kind: loaded.found.kind,
+        findings: outcome.findings,
+    })
+}
+
+/// Finds the definitions that others name, among the files around them.
+struct Beside<'a> {
+    cache: &'a SettingsCache,
+    arguments: &'a Arguments,
+    /// The definition that is drawn.
+    root: PathBuf,
+}
+
+/// How many folders upward the rest of a path is looked for.
+const UPWARD: usize = 8;
+
+impl Definitions for Beside<'_> {
+    fn open(&self, from: &Source, path: &str, kind: FileKind) -> Option<Definition> {
+        let own = Path::new(&from.path);
+        let own = if own.exists() { own } else { self.root.as_path() };
+        let submission = disk::submission(&self.arguments.properties, own, kind_of(own)).ok();
+        let path = filled_in(path, own, &submission.unwrap_or_default());
+        let file = find(own, &path, kind)?;
+        let found = Found { shown: disk::shown(&file), path: file, kind };
+        let loaded = disk::load(&found, self.cache, &self.arguments.properties).ok()?;
+        // A folder may hold what its name does not say.
+        (check::recognize(&loaded.source.text) == Some(kind)).then_some(())?;
+        definition(&loaded).ok()
+    }
+}
+
+fn kind_of(path: &Path) -> FileKind {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some("coordinator.xml") => FileKind::Coordinator,
+        Some("bundle.xml") => FileKind::Bundle,
+        _ => FileKind::Workflow,
+    }
+}
+
+/// A path with the properties in it; what nobody knows becomes a part that no file has.
+fn filled_in(path: &str, own: &Path, submission: &Submission) -> String {
+    let mut text = path.trim().to_owned();
+    // Properties may hold properties.
+    for _ in 0..8 {
+        let ranges = expressions(&text);
+        if ranges.is_empty() {
+            break;
+        }
+        for range in ranges.into_iter().rev() {
+            let inner = text[range.clone()].trim_start_matches("${").trim_end_matches('}').trim();
+            let quoted = |function: &str| {
+                let inner = inner.strip_prefix(function)?.trim().strip_prefix('(')?;
+                let name = inner.strip_suffix(')')?.trim();
+                Some(name.trim_matches(['\'', '"']))
+            };
+            let name = quoted("wf:conf").or_else(|| quoted("coord:conf")).unwrap_or(inner);
+            let value = match name {
+                "wf:appPath()" => own.parent().map(|folder| folder.display().to_string()),
+                name => submission.get(name).map(str::to_owned),
+            };
+            text.replace_range(range, value.as_deref().unwrap_or("\0"));
+        }
+    }
+    text
+}
+
+/// The file at a path of a server, by the most of its end that is found around `own`.
+fn find(own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
+    let name = match kind {
+        FileKind::Coordinator => "coordinator.xml",
+        FileKind::Bundle => "bundle.xml",
+        FileKind::Datasets => "datasets.xml",
+        _ => "workflow.xml",
+    };
+    let taken = |candidate: PathBuf| {
+        let file = if candidate.is_dir() { candidate.join(name) } else { candidate };
+        file.is_file().then_some(file)
+    };
+    let path = path.split_once("://").map_or(path, |(_, rest)| rest);
+    if let Some(file) = taken(PathBuf::from(path)).filter(|_| path.starts_with('/')) {
+        return Some(file);
+    }
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let known = parts.iter().rposition(|part| part.contains('\0')).map_or(0, |at| at + 1);
+    let folder = own.parent().unwrap_or(Path::new(""));
+    let folder = std::path::absolute(folder).ok()?;
+    let same = std::path::absolute(own).ok()?;
+    for first in known..parts.len() {
+        let end: PathBuf = parts[first..].iter().collect();
+        for up in folder.ancestors().take(UPWARD) {
+            if let Some(file) = taken(up.join(&end)).filter(|file| *file != same) {
+                return Some(file);
+            }
+        }
+    }
+    // A coordinator lies beside its workflow, whatever its properties are called.
+    let beside = folder.join(name);
+    let unknown =
+        known == parts.len() && kind == FileKind::Workflow && kind_of(own) != FileKind::Workflow;
+    (unknown && beside.is_file()).then_some(beside)
+}

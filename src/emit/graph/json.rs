@@ -1,0 +1,81 @@
+//! A drawing as one object, for programs that draw themselves.
+
+use super::{Drawing, Fault};
+use serde_json::{Map, Value, json};
+
+pub(super) fn render(drawing: &Drawing) -> String {
+    let groups: Vec<Value> = drawing
+        .groups
+        .iter()
+        .enumerate()
+        .map(|(index, group)| {
+            let mut object = Map::new();
+            object.insert("id".to_owned(), json!(index));
+            object.insert("name".to_owned(), json!(group.name));
+            object.insert("kind".to_owned(), json!(group.kind.name()));
+            object.insert("path".to_owned(), json!(group.path));
+            if let Some((parent, node)) = group.parent {
+                object.insert("parent".to_owned(), json!(parent));
+                object.insert("of".to_owned(), json!(drawing.nodes[node].id));
+            }
+            object.insert("faults".to_owned(), faults(&group.faults));
+            Value::Object(object)
+        })
+        .collect();
+    let nodes: Vec<Value> = drawing
+        .nodes
+        .iter()
+        .map(|node| {
+            let mut object = Map::new();
+            object.insert("id".to_owned(), json!(node.id));
+            object.insert("name".to_owned(), json!(node.name));
+            object.insert("kind".to_owned(), json!(node.kind.name()));
+            if let Some(detail) = &node.detail {
+                let key = if node.kind == super::Kind::Action { "type" } else { "detail" };
+                object.insert(key.to_owned(), json!(detail));
+            }
+            object.insert("group".to_owned(), json!(node.group));
+            if let Some(place) = &node.place {
+                object.insert("path".to_owned(), json!(place.path));
+                let start = json!({"line": place.line, "column": place.column});
+                object.insert("start".to_owned(), start);
+            }
+            object.insert("reachable".to_owned(), json!(node.reachable));
+            object.insert("notes".to_owned(), json!(node.notes));
+            object.insert("faults".to_owned(), faults(&node.faults));
+            Value::Object(object)
+        })
+        .collect();
+    let edges: Vec<Value> = drawing
+        .edges
+        .iter()
+        .map(|edge| {
+            let mut object = Map::new();
+            object.insert("from".to_owned(), json!(drawing.nodes[edge.from].id));
+            object.insert("to".to_owned(), json!(drawing.nodes[edge.to].id));
+            object.insert("relation".to_owned(), json!(edge.relation.name()));
+            object.insert("exit".to_owned(), json!(edge.exit));
+            if let Some(label) = &edge.label {
+                object.insert("label".to_owned(), json!(label));
+            }
+            object.insert("faults".to_owned(), faults(&edge.faults));
+            Value::Object(object)
+        })
+        .collect();
+    let root = drawing.groups.first();
+    let whole = json!({
+        "version": 1,
+        "kind": root.map(|group| group.kind.name()),
+        "name": root.map(|group| &group.name),
+        "path": root.map(|group| &group.path),
+        "groups": groups,
+        "nodes": nodes,
+        "edges": edges,
+    });
+    serde_json::to_string_pretty(&whole).expect("values have text for keys") + "\n"
+}
+
+fn faults(faults: &[Fault]) -> Value {
+    let one = |fault: &Fault| json!({"rule": fault.rule, "level": fault.level.name(), "message": fault.message});
+    faults.iter().map(one).collect()
+}
