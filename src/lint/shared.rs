@@ -44,7 +44,8 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
     let new = facts.version() == "1.0";
     let manager = managers[0];
     let understood = manager.name() == "job-tracker" || new;
-    let fix = (!others && optional && understood).then(|| {
+    let whole = facts.tree.is_well_formed();
+    let fix = (!others && optional && understood && whole).then(|| {
         let start = root.child("start").or_else(|| root.elements().next());
         let place = root.child("credentials").or(start).unwrap_or(root);
         let line = facts.line_start(place.span());

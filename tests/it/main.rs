@@ -8,6 +8,7 @@
 mod coordinators;
 mod eval;
 mod expressions;
+mod fixes;
 mod format;
 mod graph;
 mod lint;

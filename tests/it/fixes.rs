@@ -1,0 +1,241 @@
+//! Every fix that may be applied unasked, tried on its own.
+//!
+//! What a safe fix promises: the file can still be read, the finding is gone, there is no other in its place, and a
+//! server that takes the definition still takes it.
+
+use crate::shared;
+use ankus::check::{self, FileKind, Input};
+use ankus::diag::{Fix, Group, Safety};
+use ankus::edit;
+use ankus::files::{Entry, Files, folder_of, join};
+use ankus::settings::{Rating, Settings};
+use ankus::source::{Encoding, Source, decode};
+use ankus::syntax::properties::{self, Origin, Submission};
+use ankus::syntax::xml::Tree;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A definition with what lies around it.
+struct Case {
+    path: String,
+    kind: FileKind,
+    files: Files,
+}
+
+/// The definitions below a folder; each sees what lies in its own folder and below.
+fn cases(folder: &Path) -> Vec<Case> {
+    let mut all = BTreeMap::new();
+    for entry in ignore::WalkBuilder::new(folder).standard_filters(false).build() {
+        let entry = entry.expect("a readable folder");
+        let path = entry.path().strip_prefix(folder).expect("below it");
+        let shown = path.to_string_lossy().replace('\\', "/");
+        let entry = if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+            Entry::Folder
+        } else {
+            match std::fs::read(entry.path()).ok().and_then(|bytes| decode(&bytes).ok()) {
+                Some((text, _)) => Entry::Text(Arc::new(Source::new(shown.clone(), text))),
+                None => Entry::Unread,
+            }
+        };
+        all.insert(shown, entry);
+    }
+    let definitions = all.iter().filter_map(|(path, entry)| {
+        let Entry::Text(source) = entry else { return None };
+        if !path.ends_with(".xml") {
+            return None;
+        }
+        let kind = check::recognize(&source.text).unwrap_or(FileKind::Workflow);
+        let wanted = kind.is_definition() || kind == FileKind::Datasets;
+        wanted.then(|| (path.clone(), kind))
+    });
+    definitions
+        .map(|(path, kind)| {
+            let folder = folder_of(&path);
+            let mut files = Files::new();
+            files.set_listed(folder);
+            for (path, entry) in &all {
+                if path.len() > folder.len() && path.starts_with(folder) {
+                    if matches!(entry, Entry::Folder) {
+                        files.set_listed(path.clone());
+                    }
+                    files.insert(path.clone(), entry.clone());
+                }
+            }
+            Case { path, kind, files }
+        })
+        .collect()
+}
+
+/// A check of a case with every rule on, whatever settings would say.
+fn ask(case: &Case, files: &Files, settings: &Settings) -> check::Outcome {
+    let mut submission = Submission::default();
+    let beside = |name: &str| join(folder_of(&case.path), name).unwrap_or_default();
+    if let Some(source) = files.text(&beside("config-default.xml"))
+        && let Ok(read) = properties::parse_configuration(&source.text)
+    {
+        submission.merge(&Origin::Default(source.path.clone()), &read.entries);
+    }
+    let own = if case.kind == FileKind::Coordinator {
+        "coordinator.properties"
+    } else {
+        "job.properties"
+    };
+    for name in [own, "job.properties"] {
+        if let Some(source) = files.text(&beside(name)) {
+            let entries = properties::parse(&source.text).entries;
+            submission.merge(&Origin::File(source.path.clone()), &entries);
+            break;
+        }
+    }
+    check::check(&Input {
+        source: files.text(&case.path).expect("it was found"),
+        encoding: Encoding::Utf8,
+        not_text: None,
+        kind: case.kind,
+        settings,
+        settings_path: &case.path,
+        submission: &submission,
+        files,
+        user: "joe",
+    })
+}
+
+/// The findings by file, rule and words; how often something is said in one finding is left out of the words.
+fn counts(outcome: &check::Outcome) -> BTreeMap<(String, String, String), i64> {
+    let mut counts = BTreeMap::new();
+    for finding in &outcome.findings {
+        let kind = finding.diagnostic.kind.name.to_owned();
+        let message = words(&finding.diagnostic.message);
+        *counts.entry((finding.path.clone(), kind, message)).or_default() += 1;
+    }
+    counts
+}
+
+fn words(message: &str) -> String {
+    let often = message.ends_with(" times").then(|| message.rsplit_once(", ")).flatten();
+    often.map_or(message, |(words, _)| words).to_owned()
+}
+
+fn accepted(outcome: &check::Outcome) -> Option<bool> {
+    outcome.file.reference.as_ref().map(|reference| reference.verdict.code.is_none())
+}
+
+fn applied(case: &Case, path: &str, fix: &Fix) -> Option<Files> {
+    let mut batch = edit::Batch::new();
+    batch.add(path, fix).ok()?;
+    let mut files = case.files.clone();
+    for (path, edits) in batch.files() {
+        let text = edit::apply(&case.files.text(path)?.text, edits).ok()?;
+        files.insert_text(path, text);
+    }
+    Some(files)
+}
+
+#[derive(Default)]
+struct Tally {
+    tried: usize,
+    by_rule: BTreeMap<&'static str, usize>,
+    faults: Vec<String>,
+    /// In definitions that are refused anyway and in expressions that fail, where one fault may hide another.
+    uncovered: Vec<String>,
+}
+
+fn try_all(case: &Case, settings: &Settings) -> Tally {
+    let mut tally = Tally::default();
+    let before = ask(case, &case.files, settings);
+    let well_formed = |files: &Files| {
+        let text = &files.text(&case.path).expect("it was found").text;
+        Tree::parse(text).0.is_well_formed()
+    };
+    let known = counts(&before);
+    for finding in &before.findings {
+        let diagnostic = &finding.diagnostic;
+        let Some(fix) = diagnostic.fixes.iter().find(|fix| fix.safety == Safety::Safe) else {
+            continue;
+        };
+        let rule = diagnostic.kind.name;
+        // Its fix is `ankus fmt`, which is held to more than this elsewhere.
+        if rule == "formatting" {
+            continue;
+        }
+        *tally.by_rule.entry(rule).or_default() += 1;
+        tally.tried += 1;
+        let place = format!("{} @{} {rule} ({})", case.path, diagnostic.span.start, fix.title);
+        let Some(files) = applied(case, &finding.path, fix) else {
+            tally.faults.push(format!("{place}: does not fit"));
+            continue;
+        };
+        if well_formed(&case.files) && !well_formed(&files) {
+            tally.faults.push(format!("{place}: no longer well-formed"));
+        }
+        let after = ask(case, &files, settings);
+        if accepted(&before) == Some(true) && accepted(&after) == Some(false) {
+            tally.faults.push(format!("{place}: no longer accepted"));
+        }
+        let left = counts(&after);
+        let key = (finding.path.clone(), rule.to_owned(), words(&diagnostic.message));
+        if left.get(&key).copied().unwrap_or(0) >= known[&key] {
+            tally.faults.push(format!("{place}: not gone: {}", diagnostic.message));
+        }
+        for (key, count) in left {
+            if count > known.get(&key).copied().unwrap_or(0) {
+                let words = format!("{place}: new: {} {}", key.1, key.2);
+                // An expression that could not be evaluated had no value to speak of.
+                let hidden =
+                    diagnostic.kind.group == Group::Expressions && key.1.starts_with("el-");
+                let list = if accepted(&before) == Some(false) || hidden {
+                    &mut tally.uncovered
+                } else {
+                    &mut tally.faults
+                };
+                list.push(words);
+            }
+        }
+    }
+    tally
+}
+
+#[test]
+fn safe_fixes_keep_their_promise() {
+    let rules = check::kinds()
+        .iter()
+        .filter(|kind| kind.group != Group::Migration)
+        .map(|kind| (kind.name.to_owned(), Rating::At(kind.level)))
+        .collect();
+    let settings = Settings { rules, ..Settings::default() };
+    for (variable, name, below) in
+        [("ANKUS_CORPUS", "corpus", ""), ("ANKUS_VERDICTS", "verdicts", "mutants")]
+    {
+        let Some(folder) = shared(variable, name) else { continue };
+        let cases = cases(&folder.join(below));
+        let tallies: Vec<Tally> = cases.par_iter().map(|case| try_all(case, &settings)).collect();
+        let mut all = Tally::default();
+        for tally in tallies {
+            all.tried += tally.tried;
+            for (rule, count) in tally.by_rule {
+                *all.by_rule.entry(rule).or_default() += count;
+            }
+            all.faults.extend(tally.faults);
+            all.uncovered.extend(tally.uncovered);
+        }
+        println!(
+            "{name}: {} safe fixes of {} rules in {} definitions",
+            all.tried,
+            all.by_rule.len(),
+            cases.len()
+        );
+        for (rule, count) in &all.by_rule {
+            println!("  {count:5} {rule}");
+        }
+        println!("  {} uncover another finding where one fault hid the other", all.uncovered.len());
+        for line in all.uncovered.iter().take(20) {
+            println!("    {line}");
+        }
+        for line in all.faults.iter().take(400) {
+            println!("  FAULT {line}");
+        }
+        assert!(all.faults.is_empty(), "{} safe fixes break their promise", all.faults.len());
+    }
+}
