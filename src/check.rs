@@ -24,7 +24,7 @@ use crate::syntax::xml::{self, Tree};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use coordinator::{Submitted, submit_bundle, submit_coordinator};
+pub use coordinator::{Submitted, application_paths, submit_bundle, submit_coordinator};
 pub use kind::{FileKind, recognize};
 
 /// Bytes that are no text.

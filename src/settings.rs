@@ -81,6 +81,7 @@ pub const OFF_UNLESS_NAMED: &[&str] = &[
     "queue-not-set",
     "undeclared-parameter",
     "unused-property",
+    "coordinator-property-unread",
 ];
 
 /// Other ratings for some paths.

@@ -34,8 +34,13 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordin
     let language = Language::default();
     let rules = Rules::new(input.settings.target, &language);
     let (text, properties) = (server_text(input), properties(input));
-    let (outcome, unknown) =
-        coordinator::submit_leniently(&text, &properties, &Beside(input), &rules, &Site::default());
+    let (outcome, unknown) = coordinator::submit_leniently(
+        &text,
+        &properties,
+        &Beside::new(input),
+        &rules,
+        &Site::default(),
+    );
     Submitted { outcome, unknown }
 }
 
@@ -59,18 +64,27 @@ pub(super) struct Asked {
 
 /// The files of the application, as far as they are known here: a URI stands for the file of its name beside the
 /// definition, or below it where its path ends so.
-struct Beside<'i, 'a>(&'i Input<'a>);
+struct Beside<'i> {
+    path: &'i str,
+    files: &'i crate::files::Files,
+}
 
-impl Files for Beside<'_, '_> {
+impl<'i> Beside<'i> {
+    fn new(input: &'i Input<'_>) -> Beside<'i> {
+        Beside { path: &input.source.path, files: input.files }
+    }
+}
+
+impl Files for Beside<'_> {
     fn look(&self, uri: &str) -> Entry {
         let path = uri.split_once("://").map_or(uri, |(_, rest)| rest);
-        let folder = folder_of(&self.0.source.path);
+        let folder = folder_of(self.path);
         let found = [path, name_of(path)]
             .into_iter()
             .filter_map(|path| join(folder, path.trim_start_matches('/')))
-            .find_map(|path| self.0.files.text(&path));
+            .find_map(|path| self.files.text(&path));
         match found {
-            Some(source) if source.path != self.0.source.path => Entry::File(source.text.clone()),
+            Some(source) if source.path != self.path => Entry::File(source.text.clone()),
             _ => Entry::Nothing,
         }
     }
@@ -91,6 +105,57 @@ fn verdict(
     }
 }
 
+/// The coordinators of a bundle, as far as they are at hand.
+fn siblings(
+    kept: &ankus_runtime::coordinator::Bundle,
+    unknown: &[String],
+    around: rules::Around<'_>,
+    rules_of_server: &Rules<'_>,
+    user: &str,
+) -> Vec<rules::Sibling> {
+    let unknown = unknown.iter().cloned().collect();
+    let mut siblings = Vec::new();
+    for (member, kept_member) in kept.members.iter().enumerate() {
+        let Some(source) = around.find(&kept_member.app_path, "coordinator.xml") else { continue };
+        let (tree, _) = Tree::parse_tolerantly(&source.text);
+        let Some(root) = tree.root() else { continue };
+        let mut given = rules::given(kept, &unknown, member);
+        given.entry("user.name".to_owned()).or_insert_with(|| user.to_owned());
+        let files = Beside { path: &source.path, files: around.files };
+        let (outcome, missing) = coordinator::submit_leniently(
+            &source.text,
+            &given,
+            &files,
+            rules_of_server,
+            &Site::default(),
+        );
+        siblings.push(rules::Sibling {
+            member,
+            path: source.path.clone(),
+            definition: outcome.ok().filter(|_| !missing.is_unsure()),
+            missing: missing.names,
+            root: (root.namespace().to_owned(), root.name().to_owned()),
+        });
+    }
+    siblings
+}
+
+/// Application paths that the definition names, with the name of the file in a folder: what a check can follow.
+pub fn application_paths(input: &Input<'_>) -> Vec<(String, &'static str)> {
+    match input.kind {
+        FileKind::Bundle => {
+            let kept = submit_bundle(input).outcome;
+            let members = kept.map(|kept| kept.members).unwrap_or_default();
+            members.into_iter().map(|member| (member.app_path, "coordinator.xml")).collect()
+        }
+        FileKind::Coordinator => {
+            let kept = submit_coordinator(input).outcome;
+            kept.map(|kept| (kept.app_path, "workflow.xml")).into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// Asks the schema, the rules and the server.
 pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
     let target = input.settings.target;
@@ -108,12 +173,21 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     let rules_of_server = Rules::new(target, &language);
     let site = Site::default();
     let validate = Definition::workflow(&text, rules_of_server).validate();
-    let files = Beside(input);
+    let files = Beside::new(input);
+    let around = rules::Around {
+        path: &input.source.path,
+        files: input.files,
+        submission: input.submission,
+    };
     let (refused, unknown, submit) = match input.kind {
         FileKind::Bundle => {
             let written = ir::bundle(tree);
             let (outcome, unknown) =
                 bundle::submit_leniently(&text, &properties, &rules_of_server, &site);
+            if let Ok(kept) = &outcome {
+                let siblings = siblings(kept, &unknown, around, &rules_of_server, input.user);
+                found.extend(rules::across_bundle(&written, kept, &siblings, around));
+            }
             let refused = outcome.err();
             found.extend(rules::bundle(&written, refused.as_ref(), found));
             let submit = bundle::submit(&text, &properties, &rules_of_server, &site).err();
@@ -128,6 +202,8 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
                 written: &written,
                 kept: outcome.as_ref(),
                 is_unsure: unknown.is_unsure(),
+                filesystems: &input.settings.server.filesystems,
+                around,
             };
             found.extend(rules::coordinator(&facts, found));
             let submit =

@@ -473,8 +473,9 @@ pub(crate) fn load(
     if loaded.too_large.is_none() && belongs {
         loaded.submission = submission(arguments, &found.path, found.kind)?;
         loaded.files = snapshot(found, &loaded.source, &loaded.submission);
-        if found.kind == FileKind::Coordinator {
+        if matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
             add_includes(&mut loaded);
+            add_applications(&mut loaded);
         }
     } else if loaded.too_large.is_none() {
         loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
@@ -504,6 +505,56 @@ pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Lo
     let bytes = std::fs::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
     set_text(&mut loaded, &bytes);
     Ok(loaded)
+}
+
+/// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie
+/// around it; they go by the path under which the definition asks for them as well.
+fn add_applications(loaded: &mut Loaded) {
+    for (uri, name) in crate::check::application_paths(&loaded.input()) {
+        let Some(file) = application_around(&loaded.found.path, &uri, name) else { continue };
+        let folder = folder_of(&loaded.found.shown).to_owned();
+        let asked = FileUri::parse(&uri).path;
+        let is_file = asked.ends_with(".xml");
+        let base = if is_file { folder_of(&asked).to_owned() } else { asked.clone() };
+        let beside = ["config-default.xml", "coord-config-default.xml", "datasets.xml"];
+        let others = beside.map(|name| (file.with_file_name(name), format!("{base}/{name}")));
+        let own = if is_file { asked.clone() } else { format!("{asked}/{name}") };
+        for (file, asked) in [(file.clone(), own)].into_iter().chain(others) {
+            let small = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() <= SIDE_LIMIT);
+            let Some(bytes) = small.then(|| std::fs::read(&file).ok()).flatten() else { continue };
+            let Ok((text, _)) = source::decode(&bytes) else { continue };
+            let path = shown(&file);
+            let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
+            if let Some(place) = crate::files::join(&folder, asked.trim_start_matches('/')) {
+                loaded.files.insert(place, entry.clone());
+            }
+            if loaded.files.text(&path).is_none() {
+                loaded.files.insert(path, entry);
+            }
+        }
+    }
+}
+
+/// The file of an application whose path is one of a file system: the end of that path, from the folder of the definition
+/// or one of the two above it on.
+pub(crate) fn application_around(definition: &Path, uri: &str, name: &str) -> Option<PathBuf> {
+    let path = FileUri::parse(uri).path;
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
+    let absolute = std::path::absolute(definition).ok()?;
+    for length in (1..=parts.len()).rev() {
+        let end: PathBuf = parts[parts.len() - length..].iter().collect();
+        // A bare name says too little of other folders.
+        let folders = if length == 1 { 1 } else { 3 };
+        for folder in absolute.ancestors().skip(1).take(folders) {
+            let candidate = folder.join(&end);
+            let file = if candidate.is_dir() { candidate.join(name) } else { candidate };
+            if file.is_file() && file != absolute {
+                return Some(file);
+            }
+        }
+    }
+    None
 }
 
 /// Adds included files of datasets that lie further up: those whose path ends as the URI does, with a folder at least.

@@ -5,7 +5,7 @@ use super::{Exit, Failure, Shell};
 use crate::check::{self, FileKind, Submitted};
 use crate::emit::timeline::{self, Request, Track};
 use crate::syntax::properties::Submission;
-use ankus_runtime::coordinator::{Bundle, BundleMember, Definition, Existing};
+use ankus_runtime::coordinator::{Bundle, Definition, Existing};
 use ankus_runtime::host::files::{FileUri, Files as _, LocalFiles};
 use ankus_runtime::time::{Instant, ProcessingZone};
 use std::fmt::{self, Write as _};
@@ -246,14 +246,21 @@ fn members(
 ) -> miette::Result<Vec<Track>> {
     let mut tracks = Vec::new();
     let mut absent = Vec::new();
-    for member in &bundle.members {
-        let Some(path) = application_of(&loaded.found.path, member) else {
+    let unknown = assumed.iter().cloned().collect();
+    for (at, member) in bundle.members.iter().enumerate() {
+        let Some(path) =
+            disk::application_around(&loaded.found.path, &member.app_path, "coordinator.xml")
+        else {
             absent.push(format!("`{}` ({})", member.name, member.app_path));
             continue;
         };
         let found = find(&path)?;
         let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
-        coordinator.submission = given(bundle, assumed, member);
+        let given = crate::lint::coordinator::given(bundle, &unknown, at);
+        coordinator.submission = Submission::default();
+        for (name, value) in &given {
+            coordinator.submission.set(name, value);
+        }
         let submitted = check::submit_coordinator(&coordinator.input());
         let (definition, assumed): (Definition, _) = certain(submitted, &coordinator)?;
         let name = if member.name.is_empty() { &definition.name } else { &member.name };
@@ -272,40 +279,4 @@ fn members(
             .say(format!("left out, for they do not lie around the bundle: {}", absent.join(", ")));
     }
     Ok(tracks)
-}
-
-/// What a bundle gives to one of its coordinators; what it does not know itself it cannot give.
-fn given(bundle: &Bundle, assumed: &[String], member: &BundleMember) -> Submission {
-    let mut submission = Submission::default();
-    let own = member.configuration.iter().map(|(name, value)| (name, value));
-    for (name, value) in bundle.properties.iter().chain(own) {
-        let is_unknown = assumed.iter().any(|unknown| value.contains(&format!("${{{unknown}}}")));
-        if !is_unknown && !name.ends_with(".application.path") {
-            submission.set(name, value);
-        }
-    }
-    submission
-}
-
-/// The file of a coordinator whose path is one of a file system: the end of that path, from the folder of the bundle or
-/// one of the two above it on.
-fn application_of(bundle: &Path, member: &BundleMember) -> Option<PathBuf> {
-    let path = FileUri::parse(&member.app_path).path;
-    let parts: Vec<&str> =
-        path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
-    let absolute = std::path::absolute(bundle).ok()?;
-    for length in (1..=parts.len()).rev() {
-        let end: PathBuf = parts[parts.len() - length..].iter().collect();
-        // A bare name says too little of other folders.
-        let folders = if length == 1 { 1 } else { 3 };
-        for folder in absolute.ancestors().skip(1).take(folders) {
-            let candidate = folder.join(&end);
-            let file =
-                if candidate.is_dir() { candidate.join("coordinator.xml") } else { candidate };
-            if file.is_file() && file != absolute {
-                return Some(file);
-            }
-        }
-    }
-    None
 }

@@ -5,6 +5,7 @@
     reason = "tests read fixtures and say how far they agree"
 )]
 
+mod coordinator_rules;
 mod coordinators;
 mod eval;
 mod expressions;

@@ -16,6 +16,7 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);
     for dataset in &facts.written.datasets {
         templates(dataset, out);
+        constants(facts, dataset, out);
     }
     for event in &facts.written.inputs {
         instances(event, true, out);
@@ -168,6 +169,56 @@ fn templates(dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
         let found = finding(&k::URI_TEMPLATE_TOO_COARSE, span, message);
         let at = crate::source::Span::new(end, end);
         out.push(found.fix(Fix::guess(format!("Add {next}"), at, format!("/{next}"))));
+    }
+}
+
+/// Names in a template that look like parts of a time and are none, and schemes that nobody serves.
+fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
+    const MEANT: [(&str, &str); 16] = [
+        ("YYYY", "YEAR"),
+        ("YY", "YEAR"),
+        ("year", "YEAR"),
+        ("yyyy", "YEAR"),
+        ("MM", "MONTH"),
+        ("MON", "MONTH"),
+        ("month", "MONTH"),
+        ("DD", "DAY"),
+        ("day", "DAY"),
+        ("dd", "DAY"),
+        ("HH", "HOUR"),
+        ("hour", "HOUR"),
+        ("hh", "HOUR"),
+        ("MIN", "MINUTE"),
+        ("mm", "MINUTE"),
+        ("minute", "MINUTE"),
+    ];
+    let Some(template) = &dataset.uri_template else { return };
+    let text = template.as_str();
+    for (at, _) in text.match_indices("${") {
+        let Some(end) = text[at..].find('}') else { continue };
+        let name = text[at + 2..at + end].trim();
+        let Some((_, meant)) = MEANT.iter().find(|(known, _)| *known == name) else { continue };
+        if facts.around.submission.get(name).is_none() {
+            let span = template.place(at + 2..at + end);
+            let message = format!("`{name}` is no part of a time here");
+            out.push(
+                finding(&k::URI_TEMPLATE_UNKNOWN_CONSTANT, span, message)
+                    .help(format!("did you mean `{meant}`?"))
+                    .fix(Fix::guess(format!("Write {meant}"), span, *meant)),
+            );
+        }
+    }
+
+    let Some((scheme, _)) = text.split_once("://") else { return };
+    let plain = !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
+    let served = ["hdfs", "hftp", "webhdfs", "hcat"].contains(&scheme)
+        || facts.filesystems.iter().any(|known| known == scheme || known == "*");
+    if plain && !served {
+        let message = format!("no server serves `{scheme}` as it is shipped");
+        out.push(
+            finding(&k::URI_TEMPLATE_SCHEME, template.place(0..scheme.len()), message)
+                .help("say what yours serves in `[server] filesystems` of ankus.toml"),
+        );
     }
 }
 

@@ -87,6 +87,14 @@ kinds! {
     INPUT_WINDOW_DEPENDS_ON_DST "input-window-depends-on-dst" Data Warning [] None, "24 hourly instances are no day where clocks change";
     OUTPUT_EQUALS_INPUT "output-equals-input" Data Warning [] None, "an output that is also an input";
     INPUT_LOGIC_REFERENCE "input-logic-reference" Data Warning ["E1028"] GUESS, "the input logic names an input that is not there";
+    UNKNOWN_DATA_EVENT "unknown-data-event" Data Error ["E1004"] GUESS, "data asked for under a name that no event has";
+    DATASET_NAME_FOR_EVENT_NAME "dataset-name-for-event-name" Data Error ["E1004"] SAFE, "the name of a dataset where that of its event is wanted";
+    DATA_IN_FUNCTION_ON_OUTPUT "data-in-function-on-output" Data Error ["E1004"] SAFE, "`dataIn` of an output, or `dataOut` of an input";
+    URI_TEMPLATE_UNKNOWN_CONSTANT "uri-template-unknown-constant" Data Warning ["E1004"] GUESS, "a part of a time in a URI that the server does not know";
+    URI_TEMPLATE_SCHEME "uri-template-scheme" Data Warning ["E0904", "E0905"] None, "a scheme that no server serves as shipped";
+    WORKFLOW_NOT_FOUND "workflow-not-found" Data Warning [] None, "there is no workflow where the coordinator looks for it";
+    WORKFLOW_PARAMETERS_MISSING "workflow-parameters-missing" Data Warning ["E0738", "E0803"] None, "the workflow of a coordinator is not given what it needs";
+    COORDINATOR_PROPERTY_UNREAD "coordinator-property-unread" Data Info [] None, "a property that the workflow never reads";
     ACTUAL_TIME_FOR_DATA "actual-time-for-data" Data Warning [] GUESS, "data chosen by the time an action was created";
     DATE_PATTERN_SUSPECT "date-pattern-suspect" Data Warning [] None, "a letter of a date pattern that is likely another one's";
     NOMINAL_TIME_FORMATTED_AS_UTC "nominal-time-formatted-as-utc" Data Warning [] None, "a nominal time formatted in UTC in a coordinator of another zone";
@@ -97,5 +105,12 @@ kinds! {
     DUPLICATE_COORDINATOR_NAME "duplicate-coordinator-name" Bundle Error ["E1304", "E1310"] None, "two coordinators of a bundle have one name";
     COORDINATOR_NAME_EMPTY "coordinator-name-empty" Bundle Warning ["E0607"] None, "a coordinator of a bundle without a name";
     KICK_OFF_TIME_FORMAT "kick-off-time-format" Bundle Error ["E1310", "E1301"] None, "a kick-off time that is no date";
+    KICK_OFF_AFTER_END "kick-off-after-end" Bundle Warning [] None, "the bundle begins when a coordinator has ended";
+    BUNDLE_APP_PATH_NOT_FOUND "bundle-app-path-not-found" Bundle Warning [] None, "there is no coordinator where the bundle looks for it";
+    BUNDLE_APP_PATH_NOT_A_COORDINATOR "bundle-app-path-not-a-coordinator" Bundle Error ["E0701"] None, "a bundle starts something that is no coordinator";
+    BUNDLE_COORDINATOR_SCHEMA_TOO_OLD "bundle-coordinator-schema-too-old" Bundle Error ["E1319"] None, "a coordinator too old for a bundle";
+    COORDINATOR_PARAMETERS_MISSING "coordinator-parameters-missing" Bundle Warning ["E0738", "E1004"] None, "a coordinator is not given what it needs";
+    BUNDLE_PROPERTIES_DIVERGE "bundle-properties-diverge" Bundle Info [] None, "coordinators that share data have different values of a property";
+    BUNDLE_DATA_DEPENDENCY_BROKEN "bundle-data-dependency-broken" Bundle Warning [] None, "a coordinator waits for data that its sibling writes otherwise";
     BUNDLE_COORDINATOR_DISABLED "bundle-coordinator-disabled" Bundle Info [] None, "a coordinator that the bundle does not start";
 }

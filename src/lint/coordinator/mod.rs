@@ -3,6 +3,7 @@
 //! In: a lowered definition, what the server would keep of it (where it would take it), and its refusal (where not).
 //! Out: findings. A refusal always becomes an error with its code at the place it is about; the rest are opinions.
 
+mod across;
 mod bundle;
 mod data;
 mod kinds;
@@ -15,6 +16,7 @@ use crate::diag::{Diagnostic, Kind};
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
 
+pub use across::{Around, Sibling, bundle as across_bundle, given};
 pub use bundle::bundle;
 pub use kinds::KINDS;
 
@@ -24,8 +26,12 @@ pub struct Facts<'f, 'a> {
     pub written: &'f Coordinator<'a>,
     /// As the server would keep it, or why it would not.
     pub kept: Result<&'f Definition, &'f Refused>,
-    /// Whether some value depends on a property that nobody gave.
+    /// Whether times, data or controls depend on a property that nobody gave.
     pub is_unsure: bool,
+    /// Schemes that the site's server serves beside those it is shipped with.
+    pub filesystems: &'f [String],
+    /// What lies around it.
+    pub around: Around<'f>,
 }
 
 /// All findings of the rules.
@@ -33,6 +39,10 @@ pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnosti
     let mut out = Vec::new();
     time::check(facts, &mut out);
     data::check(facts, &mut out);
+    across::calls(facts.written, &mut out);
+    if let Ok(kept) = facts.kept {
+        across::workflow(facts.written, kept, facts.around, &mut out);
+    }
     if let Err(refused) = facts.kept {
         let explains = |finding: &&Diagnostic| {
             finding.kind.level == crate::diag::Level::Error

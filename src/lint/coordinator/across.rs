@@ -1,0 +1,418 @@
+//! Faults between files: a bundle and its coordinators, a coordinator and its workflow.
+//!
+//! An application path is one of a file system. It is followed to a file here where that stands, under the path or an end
+//! of it, among the files that are at hand; where nothing is found nothing is said.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
+
+use super::finding;
+use super::kinds as k;
+use crate::diag::{Diagnostic, Fix};
+use crate::files::{Files, Presence, folder_of, join};
+use crate::ir::Scalar;
+use crate::ir::coordinator::{self as ir, Coordinator, Member};
+use crate::lint::reads::{self, How};
+use crate::settings::nearest;
+use crate::source::{Source, Span};
+use crate::syntax::properties::{self, Submission};
+use crate::syntax::xml::Tree;
+
+/// Where a definition stands and what is around it.
+#[derive(Clone, Copy)]
+pub struct Around<'f> {
+    /// Its path.
+    pub path: &'f str,
+    /// What is at hand.
+    pub files: &'f Files,
+    /// What it is submitted with.
+    pub submission: &'f Submission,
+}
+
+impl<'f> Around<'f> {
+    /// The file of an application path; `name` is what it is called in a folder.
+    pub fn find(&self, uri: &str, name: &str) -> Option<&'f Arc<Source>> {
+        let path = path_of(uri);
+        let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        if parts.iter().any(|part| matches!(*part, "." | "..")) {
+            return None;
+        }
+        let own = folder_of(self.path);
+        for length in (1..=parts.len()).rev() {
+            let end = parts[parts.len() - length..].join("/");
+            let mut folder = own;
+            // A bare name says too little of other folders.
+            for _ in 0..if length == 1 { 1 } else { 3 } {
+                let here = join(folder, &end);
+                let inside = here.as_ref().and_then(|here| join(here, name));
+                for candidate in [inside, here].into_iter().flatten() {
+                    if let Some(source) = self.files.text(&candidate)
+                        && source.path != self.path
+                    {
+                        return Some(source);
+                    }
+                }
+                if folder.is_empty() {
+                    break;
+                }
+                folder = folder_of(folder);
+            }
+        }
+        None
+    }
+
+    /// Whether an application path lies within the application that is submitted, whose folder is this one, and nothing is
+    /// there.
+    fn is_absent(&self, uri: &str, key: &str, name: &str) -> bool {
+        let Some(application) = self.submission.get(key) else { return false };
+        let application = match application.strip_suffix(".xml") {
+            Some(_) => folder_of(application),
+            None => application.trim_end_matches('/'),
+        };
+        let Some(rest) = uri.strip_prefix(application) else { return false };
+        let Some(inside) = rest.strip_prefix('/').filter(|rest| !rest.contains("${")) else {
+            return false;
+        };
+        let Some(here) = join(folder_of(self.path), inside.trim_end_matches('/')) else {
+            return false;
+        };
+        let absent = |path: &str| self.files.presence(path) == Presence::Absent;
+        absent(&here)
+            || join(&here, name).is_some_and(|file| !here.ends_with(".xml") && absent(&file))
+    }
+}
+
+fn path_of(uri: &str) -> &str {
+    match uri.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => uri,
+    }
+}
+
+/// What the workflow of a coordinator asks for, and whether it is there at all.
+pub(super) fn workflow(
+    written: &Coordinator<'_>,
+    kept: &Definition,
+    around: Around<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let Some(path) = &written.app_path else { return };
+    let Some(found) = around.find(&kept.app_path, "workflow.xml") else {
+        if around.is_absent(&kept.app_path, "oozie.coord.application.path", "workflow.xml") {
+            let message = format!("there is no workflow at `{}`", kept.app_path);
+            out.push(finding(&k::WORKFLOW_NOT_FOUND, path.span(), message));
+        }
+        return;
+    };
+    let (tree, _) = Tree::parse_tolerantly(&found.text);
+    let Some(root) = tree.root().filter(|root| root.name() == "workflow-app") else { return };
+    let defaults = join(folder_of(&found.path), "config-default.xml")
+        .and_then(|path| around.files.text(&path))
+        .and_then(|source| properties::parse_configuration(&source.text).ok())
+        .unwrap_or_default();
+    let given = |name: &str| {
+        kept.configuration.iter().any(|(known, _)| known == name)
+            || kept.properties.contains_key(name)
+            || defaults.entries.iter().any(|entry| entry.name == name)
+            || name.starts_with("oozie.")
+            || name == "user.name"
+    };
+
+    let section = root.child("parameters");
+    let declared: Vec<(String, Span, bool)> = section
+        .into_iter()
+        .flat_map(|section| section.elements())
+        .filter(|element| element.name() == "property")
+        .filter_map(|element| {
+            let name = Scalar::of_element(element.child("name")?);
+            Some((name.as_str().to_owned(), name.span(), element.child("value").is_some()))
+        })
+        .collect();
+    let all = reads::of_element(root);
+    // What is not in the coordinator may be in properties that nobody showed.
+    let is_certain = !around.submission.values.is_empty();
+    if is_certain {
+        let mut told = BTreeSet::new();
+        let wanted = declared
+            .iter()
+            .filter(|(_, _, has_default)| !has_default)
+            .map(|(name, span, _)| (name.as_str(), *span, "declared here, without a default"));
+        let variables = all
+            .iter()
+            .filter(|read| read.how == How::Variable)
+            .map(|read| (read.name.as_str(), read.span, "read here"));
+        for (name, span, words) in wanted.chain(variables) {
+            let has_default = declared.iter().any(|(known, _, default)| known == name && *default);
+            if name.is_empty() || has_default || given(name) || !told.insert(name.to_owned()) {
+                continue;
+            }
+            let message = format!("the workflow needs `{name}`, and is not given it");
+            let passed = kept.configuration.iter().map(|(name, _)| name.as_str());
+            let help = match nearest(name, passed) {
+                Some(near) => format!("it is given `{near}`"),
+                None => "add it to the `configuration` of the workflow".to_owned(),
+            };
+            out.push(
+                finding(&k::WORKFLOW_PARAMETERS_MISSING, path.span(), message)
+                    .note_in(found.path.clone(), span, words)
+                    .help(help),
+            );
+        }
+    }
+    let computed = all.iter().any(|read| read.name.is_empty());
+    for property in &written.configuration {
+        let Some(name) = property.name.as_ref() else { continue };
+        let Some(text) = name.known() else { continue };
+        let read = computed
+            || all.iter().any(|read| read.name == text)
+            || declared.iter().any(|(known, ..)| known == text)
+            || text.contains('.');
+        if !read {
+            let message = format!("the workflow never reads `{text}`");
+            out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
+        }
+    }
+}
+
+/// A coordinator of a bundle as it is at hand.
+pub struct Sibling {
+    /// Its place among the members.
+    pub member: usize,
+    /// Its file.
+    pub path: String,
+    /// As a server would keep it, where it would take it.
+    pub definition: Option<Definition>,
+    /// What nobody gives it.
+    pub missing: BTreeSet<String>,
+    /// Namespace and name of its root.
+    pub root: (String, String),
+}
+
+/// What members of a bundle are to each other and to their files.
+pub fn bundle(
+    written: &ir::Bundle<'_>,
+    kept: &Bundle,
+    siblings: &[Sibling],
+    around: Around<'_>,
+) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for (at, member) in written.members.iter().enumerate() {
+        let Some(path) = &member.app_path else { continue };
+        let Some(sibling) = siblings.iter().find(|sibling| sibling.member == at) else {
+            let uri = kept.members.get(at).map_or("", |member| &member.app_path);
+            if around.is_absent(uri, "oozie.bundle.application.path", "coordinator.xml") {
+                let message = format!("there is no coordinator at `{uri}`");
+                out.push(finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message));
+            }
+            continue;
+        };
+        let (namespace, root) = &sibling.root;
+        if root != "coordinator-app" {
+            let message = format!("this is no coordinator: its root is `{root}`");
+            out.push(finding(&k::BUNDLE_APP_PATH_NOT_A_COORDINATOR, path.span(), message));
+            continue;
+        }
+        if namespace == "uri:oozie:coordinator:0.1" {
+            let message = "a bundle cannot start a coordinator of schema 0.1";
+            out.push(
+                finding(&k::BUNDLE_COORDINATOR_SCHEMA_TOO_OLD, path.span(), message)
+                    .help(format!("raise `{}` to uri:oozie:coordinator:0.2", sibling.path)),
+            );
+        }
+        // What is not in the bundle may be in properties that nobody showed.
+        if !around.submission.values.is_empty() {
+            for name in &sibling.missing {
+                let message = format!("the coordinator needs `{name}`, and is not given it");
+                out.push(
+                    finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
+                        .note_in(sibling.path.clone(), Span::default(), "the coordinator")
+                        .help("add it to the `configuration` of the coordinator in the bundle"),
+                );
+            }
+        }
+        if let (Some(kick_off), Some(definition)) = (&kept.kick_off, &sibling.definition)
+            && let Ok(at) = definition.schedule.processing.parse(kick_off)
+            && at >= definition.schedule.end
+            && let Some(place) = &written.kick_off
+        {
+            let name = name_of(member);
+            let end = definition.schedule.processing.format(definition.schedule.end);
+            let message = format!("`{name}` ends at {end}, before the bundle begins");
+            out.push(finding(&k::KICK_OFF_AFTER_END, place.span(), message));
+        }
+    }
+    for writer in siblings {
+        for reader in siblings.iter().filter(|reader| reader.member != writer.member) {
+            between(written, writer, reader, &mut out);
+        }
+    }
+    out
+}
+
+fn name_of<'m>(member: &'m Member<'_>) -> &'m str {
+    member.name.as_ref().map_or("", Scalar::as_str)
+}
+
+/// What one coordinator writes and another reads.
+fn between(
+    written: &ir::Bundle<'_>,
+    writer: &Sibling,
+    reader: &Sibling,
+    out: &mut Vec<Diagnostic>,
+) {
+    let (Some(from), Some(to)) = (&writer.definition, &reader.definition) else { return };
+    let (Some(first), Some(second)) =
+        (written.members.get(writer.member), written.members.get(reader.member))
+    else {
+        return;
+    };
+    let Some(path) = &second.app_path else { return };
+    let mut share = false;
+    for output in &from.outputs {
+        for input in &to.inputs {
+            let (made, read) = (&output.dataset, &input.dataset);
+            let same_place = made.uri_template == read.uri_template;
+            share |= same_place || made.name == read.name;
+            let Some(message) = broken(name_of(first), output, input, made, read) else { continue };
+            out.push(finding(&k::BUNDLE_DATA_DEPENDENCY_BROKEN, path.span(), message).note(
+                first.app_path.as_ref().map_or(first.tag, Scalar::span),
+                "this coordinator writes it",
+            ));
+        }
+    }
+    if !share {
+        return;
+    }
+    for own in &second.configuration {
+        let (Some(name), Some(value)) = (&own.name, &own.value) else { continue };
+        let other = first.configuration.iter().find(|property| {
+            property.name.as_ref().is_some_and(|other| other.as_str() == name.as_str())
+        });
+        let Some(other) = other.and_then(|property| property.value.as_ref()) else { continue };
+        if other.as_str() != value.as_str() {
+            let message = format!(
+                "`{}` is another value for `{}`, whose data this coordinator reads",
+                name.as_str(),
+                name_of(first)
+            );
+            out.push(
+                finding(&k::BUNDLE_PROPERTIES_DIVERGE, value.span(), message)
+                    .note(other.span(), "the other value"),
+            );
+        }
+    }
+}
+
+/// Why an input does not fit the output of a sibling that it seems to be about.
+fn broken(
+    writer: &str,
+    output: &DataEvent,
+    input: &DataEvent,
+    made: &DatasetText,
+    read: &DatasetText,
+) -> Option<String> {
+    let (output, input) = (&output.name, &input.name);
+    if made.uri_template != read.uri_template {
+        // Names alone say little: `input` and `output` are everywhere.
+        let telling = made.name == read.name && made.name.len() > 3;
+        return telling.then(|| {
+            format!(
+                "`{input}` waits for `{}`, while `{writer}` writes `{}` of that name elsewhere",
+                read.uri_template, made.name
+            )
+        });
+    }
+    let differs = if (made.frequency, made.unit) != (read.frequency, read.unit) {
+        format!(
+            "every {} {}s, not every {} {}s",
+            made.frequency,
+            made.unit.name().to_lowercase(),
+            read.frequency,
+            read.unit.name().to_lowercase()
+        )
+    } else if made.timezone != read.timezone {
+        format!("by the days of {}, not of {}", made.timezone, read.timezone)
+    } else {
+        return None;
+    };
+    Some(format!("`{writer}` writes what `{input}` waits for as `{output}` {differs}"))
+}
+
+/// What a bundle gives to one of its coordinators. Nothing is given of what depends on a property that nobody gave.
+pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Properties {
+    let mut given = Properties::new();
+    let own = bundle.members.get(member).map(|member| &member.configuration);
+    let own = own.into_iter().flatten().map(|(name, value)| (name, value));
+    for (name, value) in bundle.properties.iter().chain(own) {
+        let is_open = unknown.iter().any(|unknown| value.contains(&format!("${{{unknown}}}")));
+        if !is_open && !name.ends_with(".application.path") {
+            given.insert(name.clone(), value.clone());
+        }
+    }
+    given
+}
+
+/// `coord:dataIn` and `coord:dataOut` of names that are none, or of the other kind.
+pub(super) fn calls(written: &Coordinator<'_>, out: &mut Vec<Diagnostic>) {
+    let names = |events: &[ir::DataEvent<'_>]| -> Vec<String> {
+        let names = events.iter().filter_map(|event| event.name.as_ref());
+        names.map(|name| name.as_str().to_owned()).collect()
+    };
+    let mut inputs = names(&written.inputs);
+    inputs.extend(written.logic_names.iter().map(|name| name.as_str().to_owned()));
+    let outputs = names(&written.outputs);
+    let dataset = |name: &str| -> Vec<String> {
+        let events = written.inputs.iter().chain(&written.outputs);
+        let of = events.filter(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name));
+        of.filter_map(|event| event.name.as_ref().map(|name| name.as_str().to_owned())).collect()
+    };
+    let values = written.configuration.iter().filter_map(|property| property.value.as_ref());
+    for value in values {
+        let text = value.as_str();
+        for (function, own, others, other_function) in [
+            ("coord:dataIn", &inputs, &outputs, "coord:dataOut"),
+            ("coord:dataOut", &outputs, &inputs, "coord:dataIn"),
+        ] {
+            for (at, _) in text.match_indices(function) {
+                let rest = &text[at + function.len()..];
+                let Some(argument) = rest.trim_start().strip_prefix('(') else { continue };
+                let argument = argument.trim_start();
+                let Some(quote) = argument.chars().next().filter(|c| matches!(c, '\'' | '"'))
+                else {
+                    continue;
+                };
+                let Some(end) = argument[1..].find(quote) else { continue };
+                let name = &argument[1..1 + end];
+                if own.iter().any(|known| known == name) {
+                    continue;
+                }
+                let start = argument.as_ptr() as usize - text.as_ptr() as usize + 1;
+                let span = value.place(start..start + end);
+                let call = value.place(at..at + function.len());
+                out.push(if others.iter().any(|known| known == name) {
+                    let what = if function == "coord:dataIn" { "output" } else { "input" };
+                    finding(&k::DATA_IN_FUNCTION_ON_OUTPUT, call, format!("`{name}` is an {what}"))
+                        .fix(Fix::safe(format!("Write {other_function}"), call, other_function))
+                } else if let [event] = &dataset(name)[..] {
+                    let message = format!("`{name}` is a dataset; `{event}` is the event of it");
+                    finding(&k::DATASET_NAME_FOR_EVENT_NAME, span, message).fix(Fix::safe(
+                        format!("Write {event}"),
+                        span,
+                        event,
+                    ))
+                } else {
+                    let message = format!("nothing is called `{name}` here");
+                    let found = finding(&k::UNKNOWN_DATA_EVENT, span, message);
+                    match nearest(name, own.iter().map(String::as_str)) {
+                        Some(near) => found
+                            .help(format!("did you mean `{near}`?"))
+                            .fix(Fix::guess(format!("Write {near}"), span, near)),
+                        None => found,
+                    }
+                });
+            }
+        }
+    }
+}
