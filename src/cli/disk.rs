@@ -116,44 +116,6 @@ pub(crate) fn definitions(paths: &[PathBuf]) -> miette::Result<Search> {
     Ok(search)
 }
 
-/// The definition that an application is: a file, or the one of its folder that the properties name, or the outermost of
-/// those in it.
-pub(crate) fn application(path: &Path, arguments: &PropertyArguments) -> miette::Result<Found> {
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
-    if !metadata.is_dir() {
-        let head = head(path).map_err(|error| unreadable(path, error))?;
-        let kind = kind_of(path, &head).unwrap_or(FileKind::Workflow);
-        return Ok(Found { path: path.to_path_buf(), shown: shown(path), kind });
-    }
-    let mut candidates = Vec::new();
-    for (name, property, kind) in [
-        ("bundle.xml", "oozie.bundle.application.path", FileKind::Bundle),
-        ("coordinator.xml", "oozie.coord.application.path", FileKind::Coordinator),
-        ("workflow.xml", "oozie.wf.application.path", FileKind::Workflow),
-    ] {
-        let file = path.join(name);
-        let properties = submission(arguments, &file, kind)?;
-        // The server's path ends in the name of the file, or in that of the folder.
-        let named = properties.get(property).map(|value| {
-            let end = value.trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            path.join(if end.ends_with(".xml") { end } else { name })
-        });
-        let is_named = named.is_some();
-        let file = named.filter(|file| file.is_file()).unwrap_or(file);
-        if file.is_file() {
-            candidates.push((!is_named, Found { shown: shown(&file), path: file, kind }));
-        }
-    }
-    // What the properties name comes first, else the outermost.
-    candidates.sort_by_key(|(unnamed, _)| *unnamed);
-    let first = candidates.into_iter().next().map(|(_, found)| found);
-    first.ok_or_else(|| {
-        Failure::new(format!("`{}` holds no application", path.display()))
-            .help("name a folder with a workflow.xml, coordinator.xml or bundle.xml, or the file itself")
-            .into()
-    })
-}
-
 fn walk(folder: &Path, search: &mut Search) {
     let collected = Mutex::new((Vec::new(), Vec::new()));
     ignore::WalkBuilder::new(folder).require_git(false).build_parallel().run(|| {

@@ -1,12 +1,15 @@
 //! `ankus graph`.
 
 use super::disk::{self, Found, PropertyArguments, SettingsCache};
-use super::{Exit, Failure, Shell};
+use super::store::{self, StoreArguments};
+use super::{Exit, Failure, Shell, application};
 use crate::check::{self, FileKind};
-use crate::emit::graph::{self, Definition, Definitions, Options};
+use crate::emit::graph::{self, Definition, Definitions, Options, State};
 use crate::lint::reads::expressions;
 use crate::source::Source;
 use crate::syntax::properties::Submission;
+use ankus_runtime::driver::{self, view};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -33,6 +36,11 @@ pub(crate) struct Arguments {
     /// Leave out kill nodes, and what leads to them.
     #[arg(long)]
     no_kill: bool,
+    /// A run to paint on it: which way it went, and what became of each node.
+    #[arg(long, value_name = "ID")]
+    run: Option<String>,
+    #[command(flatten)]
+    store: StoreArguments,
     /// The name that the standard input goes by.
     #[arg(long, value_name = "FILE")]
     stdin_filename: Option<PathBuf>,
@@ -73,7 +81,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let name = arguments.stdin_filename.as_deref();
         disk::load_stdin(name, &cache, &arguments.properties)?
     } else {
-        let found = disk::application(&arguments.application, &arguments.properties)?;
+        let found = application::find(&arguments.application, &arguments.properties)?;
         disk::load(&found, &cache, &arguments.properties)?
     };
     let definition = definition(&loaded)?;
@@ -88,7 +96,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             Direction::TopBottom => graph::Direction::TopBottom,
         },
     };
-    let drawing = graph::build(&definition, &beside, &options);
+    let mut drawing = graph::build(&definition, &beside, &options);
+    if let Some(id) = &arguments.run {
+        graph::paint(&mut drawing, &states(id, &arguments.store)?);
+    }
     let format = match arguments.format {
         Format::Dot => graph::Format::Dot,
         Format::Mermaid => graph::Format::Mermaid,
@@ -104,6 +115,24 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         None => shell.out(text)?,
     }
     Ok(Exit::Success)
+}
+
+/// What became of the nodes of a job.
+fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, State>> {
+    let reader = store::reader(store)?;
+    let read = || {
+        let record = view::record(&*reader, id)?;
+        let record = record.ok_or_else(|| driver::Error::Unknown(id.to_owned()))?;
+        let plan = view::plan(&*reader, &record)?;
+        let run = view::run(&*reader, &record)?;
+        let states = run.in_order().into_iter().map(|(node, row)| {
+            let state =
+                State { status: row.status.name().to_owned(), transition: row.transition.clone() };
+            (plan.node(node).name.to_string(), state)
+        });
+        Ok(states.collect())
+    };
+    read().map_err(store::failure)
 }
 
 fn definition(loaded: &disk::Loaded) -> miette::Result<Definition> {

@@ -232,6 +232,35 @@ fn a_workflow_in_itself_is_not_unfolded_for_ever() {
 }
 
 #[test]
+fn a_run_is_painted_on_it() {
+    let mut drawing = broken(true, false);
+    let state = |status: &str, next: &str| {
+        let next = Some(next.to_owned()).filter(|next| !next.is_empty());
+        graph::State { status: status.to_owned(), transition: next }
+    };
+    let states = BTreeMap::from([
+        (":start:".to_owned(), state("OK", "split")),
+        ("split".to_owned(), state("OK", "*")),
+        ("load".to_owned(), state("RUNNING", "")),
+        ("mail".to_owned(), state("ERROR", "failed")),
+        ("failed".to_owned(), state("OK", "")),
+    ]);
+    graph::paint(&mut drawing, &states);
+    let taken: Vec<(&str, &str)> = drawing
+        .edges
+        .iter()
+        .filter(|edge| edge.taken)
+        .map(|edge| (drawing.nodes[edge.from].id.as_str(), drawing.nodes[edge.to].id.as_str()))
+        .collect();
+    assert_eq!(
+        taken,
+        [(":start:", "split"), ("split", "load"), ("split", "mail"), ("mail", "failed")]
+    );
+    sound(&drawing, "painted");
+    assert!(graph::render(&drawing, Format::Dot).contains("style=filled"));
+}
+
+#[test]
 fn each_format_in_full() {
     let drawing = broken(true, false);
     for (name, format) in [

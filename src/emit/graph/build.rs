@@ -29,6 +29,26 @@ struct Task {
     around: Vec<String>,
 }
 
+/// A node before any run.
+struct Bare {
+    id: String,
+    name: String,
+    kind: Kind,
+    detail: Option<String>,
+    notes: Vec<String>,
+    place: Option<Place>,
+    group: usize,
+    reachable: bool,
+    faults: Vec<Fault>,
+}
+
+impl Bare {
+    fn whole(self) -> Node {
+        let Bare { id, name, kind, detail, notes, place, group, reachable, faults } = self;
+        Node { id, name, kind, detail, notes, place, group, reachable, faults, status: None }
+    }
+}
+
 struct Builder<'o> {
     drawing: Drawing,
     options: &'o Options,
@@ -142,7 +162,8 @@ impl Builder<'_> {
     }
 
     /// Adds a node under a name of its own.
-    fn node(&mut self, mut node: Node) -> usize {
+    fn node(&mut self, node: Bare) -> usize {
+        let mut node = node.whole();
         let prefix = match self.drawing.groups[node.group].parent {
             Some((_, parent)) => format!("{}/", self.drawing.nodes[parent].id),
             None => String::new(),
@@ -163,7 +184,15 @@ impl Builder<'_> {
 
     fn edge(&mut self, from: usize, to: usize, relation: Relation, label: Option<String>) {
         let exit = relation.name();
-        self.drawing.edges.push(Edge { from, to, relation, exit, label, faults: Vec::new() });
+        self.drawing.edges.push(Edge {
+            from,
+            to,
+            relation,
+            exit,
+            label,
+            faults: Vec::new(),
+            taken: false,
+        });
     }
 
     fn workflow(
@@ -221,7 +250,7 @@ impl Builder<'_> {
             let body = action.and_then(|action| action.body.as_ref());
             let mut notes = action.map(notes).unwrap_or_default();
             notes.extend(node.message.iter().map(|text| clipped(text.as_str(), NOTE)));
-            let index = self.node(Node {
+            let index = self.node(Bare {
                 id: node.name.text.to_string(),
                 name: if node.shape == Shape::Start { "start" } else { &*node.name.text }
                     .to_owned(),
@@ -258,7 +287,7 @@ impl Builder<'_> {
                         Some(index) => *index,
                         None => {
                             let named = transition.target.given && !name.is_empty();
-                            let index = self.node(Node {
+                            let index = self.node(Bare {
                                 id: if named { name.clone() } else { String::new() },
                                 name: if named { name.clone() } else { "(no name)".to_owned() },
                                 kind: Kind::Missing,
@@ -291,6 +320,7 @@ impl Builder<'_> {
                 exit: transition.way.name(),
                 label,
                 faults: std::mem::take(&mut exits[transition.id.index()]),
+                taken: false,
             });
         }
     }
@@ -307,7 +337,7 @@ impl Builder<'_> {
             let node = match paths.get(&path) {
                 Some(node) => *node,
                 None => {
-                    let node = self.node(Node {
+                    let node = self.node(Bare {
                         id: path.clone(),
                         name: clipped_path(&path, WIDTH),
                         kind: Kind::Data,
@@ -375,7 +405,7 @@ impl Builder<'_> {
             .map(Scalar::span)
             .chain([written.span])
             .collect();
-        self.node(Node {
+        self.node(Bare {
             id: name.clone(),
             name,
             kind: Kind::Coordinator,
@@ -418,7 +448,7 @@ impl Builder<'_> {
     ) -> Option<usize> {
         let path = written.app_path.as_ref()?;
         let text = without_password(path.as_str());
-        let workflow = self.node(Node {
+        let workflow = self.node(Bare {
             id: clipped_path(&text, WIDTH),
             name: clipped_path(&text, WIDTH),
             kind: Kind::Workflow,
@@ -476,7 +506,7 @@ impl Builder<'_> {
                 None => {
                     let span = event.dataset.as_ref().map_or(event.tag, Scalar::span);
                     let elsewhere = !written.includes.is_empty();
-                    let index = self.node(Node {
+                    let index = self.node(Bare {
                         id: name.clone(),
                         name: if name.is_empty() { "(no name)".to_owned() } else { name.clone() },
                         kind: if elsewhere { Kind::Dataset } else { Kind::Missing },
@@ -530,7 +560,7 @@ impl Builder<'_> {
         for (word, value) in [("every", &dataset.frequency), ("from", &dataset.initial_instance)] {
             notes.extend(text(value).map(|value| format!("{word} {}", clipped(&value, NOTE))));
         }
-        let node = self.node(Node {
+        let node = self.node(Bare {
             id: name.clone(),
             name,
             kind: Kind::Dataset,
@@ -549,7 +579,7 @@ impl Builder<'_> {
         let source = &task.definition.source;
         let written = coordinator::bundle(tree);
         let name = written.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
-        let bundle = self.node(Node {
+        let bundle = self.node(Bare {
             id: name.clone(),
             name,
             kind: Kind::Bundle,
@@ -587,7 +617,7 @@ impl Builder<'_> {
                 member.name.as_ref().map(Scalar::span),
                 member.app_path.as_ref().map(Scalar::span),
             ];
-            let node = self.node(Node {
+            let node = self.node(Bare {
                 id: name.clone(),
                 name,
                 kind: Kind::Coordinator,

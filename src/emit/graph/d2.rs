@@ -1,6 +1,6 @@
 //! A drawing for D2.
 
-use super::{Direction, Drawing, Kind, Relation, color, worst};
+use super::{Direction, Drawing, Kind, Relation, TAKEN, color, status_color, worst};
 use crate::diag::Level;
 use std::fmt::Write;
 
@@ -50,6 +50,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
             let _ = writeln!(out, "  link: {}", quoted(&link));
         }
         let _ = writeln!(out, "  tooltip: {}", quoted(&node.tooltip()));
+        if let Some(status) = &node.status {
+            let _ = writeln!(out, "  style.fill: \"{}\"", status_color(status));
+        }
         let missing = (node.kind == Kind::Missing).then_some(Level::Error);
         if missing.is_some() {
             out.push_str("  style.stroke-dash: 4\n");
@@ -83,6 +86,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
         if let Some(level) = worst(&edge.faults) {
             let color = color(level);
             style.push(format!("style.stroke: \"{color}\"; style.font-color: \"{color}\""));
+        }
+        if edge.taken && edge.faults.is_empty() {
+            style.push(format!("style.stroke: \"{TAKEN}\""));
         }
         let _ = writeln!(
             out,

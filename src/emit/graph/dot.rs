@@ -1,6 +1,6 @@
 //! A drawing for Graphviz: plain DOT, with links and tooltips.
 
-use super::{Direction, Drawing, Kind, Node, Relation, color, worst};
+use super::{Direction, Drawing, Kind, Node, Relation, TAKEN, color, status_color, worst};
 use std::fmt::Write;
 
 /// Characters of a tooltip; Graphviz reads no attribute without end.
@@ -100,6 +100,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
                 let color = color(level);
                 attributes.push(format!("color=\"{color}\", fontcolor=\"{color}\", penwidth=2"));
             }
+            None if edge.taken => {
+                attributes.push(format!("color=\"{TAKEN}\", penwidth=3"));
+            }
             None if edge.relation == Relation::Failure => {
                 attributes.push("color=\"#888888\", fontcolor=\"#888888\"".to_owned());
             }
@@ -145,6 +148,10 @@ fn node(out: &mut String, node: &Node, depth: usize) {
         attributes.push(format!("URL={}", quoted(&link)));
     }
     attributes.push(format!("tooltip={}", quoted(&super::clip(&node.tooltip(), TOOLTIP))));
+    if let Some(status) = &node.status {
+        let color = status_color(status);
+        attributes.push(format!("style=filled, fillcolor=\"{color}\""));
+    }
     let missing = (node.kind == Kind::Missing).then_some(crate::diag::Level::Error);
     match worst(&node.faults).max(missing) {
         Some(level) => {

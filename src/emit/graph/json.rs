@@ -41,6 +41,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
                 object.insert("start".to_owned(), start);
             }
             object.insert("reachable".to_owned(), json!(node.reachable));
+            if let Some(status) = &node.status {
+                object.insert("status".to_owned(), json!(status));
+            }
             object.insert("notes".to_owned(), json!(node.notes));
             object.insert("faults".to_owned(), faults(&node.faults));
             Value::Object(object)
@@ -57,6 +60,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
             object.insert("exit".to_owned(), json!(edge.exit));
             if let Some(label) = &edge.label {
                 object.insert("label".to_owned(), json!(label));
+            }
+            if edge.taken {
+                object.insert("taken".to_owned(), json!(true));
             }
             object.insert("faults".to_owned(), faults(&edge.faults));
             Value::Object(object)

@@ -1,6 +1,6 @@
 //! A drawing for Mermaid, which draws it in Markdown of many hosts.
 
-use super::{Direction, Drawing, Kind, Relation, worst};
+use super::{Direction, Drawing, Kind, Relation, TAKEN, status_color, worst};
 use crate::diag::Level;
 use std::fmt::Write;
 
@@ -46,6 +46,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     let mut lines = 0;
     let mut red = Vec::new();
     let mut amber = Vec::new();
+    let mut taken = Vec::new();
     for (index, group) in drawing.groups.iter().enumerate() {
         if let Some((_, owner)) = group.parent {
             let _ = writeln!(out, "  n{owner} -.-> g{index}");
@@ -66,6 +67,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         match worst(&edge.faults) {
             Some(Level::Error) => red.push(lines),
             Some(_) => amber.push(lines),
+            None if edge.taken => taken.push(lines),
             None => {}
         }
         lines += 1;
@@ -75,6 +77,9 @@ pub(super) fn render(drawing: &Drawing) -> String {
     out.push_str("  classDef warning stroke:#c77700,color:#c77700,stroke-width:2px\n");
     out.push_str("  classDef unreachable stroke:#aaaaaa,color:#888888\n");
     for (index, node) in drawing.nodes.iter().enumerate() {
+        if let Some(status) = &node.status {
+            let _ = writeln!(out, "  style n{index} fill:{}", status_color(status));
+        }
         let missing = (node.kind == Kind::Missing).then_some(Level::Error);
         let class = match worst(&node.faults).max(missing) {
             Some(Level::Error) => "error",
@@ -84,7 +89,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         };
         let _ = writeln!(out, "  class n{index} {class}");
     }
-    for (lines, color) in [(red, "#d00000"), (amber, "#c77700")] {
+    for (lines, color) in [(red, "#d00000"), (amber, "#c77700"), (taken, TAKEN)] {
         if !lines.is_empty() {
             let lines: Vec<String> = lines.iter().map(usize::to_string).collect();
             let _ =

@@ -19,6 +19,7 @@ mod svg;
 use crate::check::{FileKind, Finding};
 use crate::diag::Level;
 use crate::source::Source;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use build::build;
@@ -173,6 +174,8 @@ pub struct Node {
     pub reachable: bool,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
+    /// Its status in the run that is painted on it.
+    pub status: Option<String>,
 }
 
 /// What a line of a drawing means.
@@ -221,6 +224,8 @@ pub struct Edge {
     pub label: Option<String>,
     /// What is wrong with it.
     pub faults: Vec<Fault>,
+    /// Whether the run that is painted on it went this way.
+    pub taken: bool,
 }
 
 /// A definition within a drawing.
@@ -250,6 +255,42 @@ pub struct Drawing {
     /// In the order of the text, a group after the other.
     pub edges: Vec<Edge>,
 }
+
+/// What became of a node in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// `OK`, `RUNNING`, …
+    pub status: String,
+    /// The node that was entered next; `*` for all.
+    pub transition: Option<String>,
+}
+
+/// Paints a run of the outermost definition on its drawing. States are by the names of nodes.
+pub fn paint(drawing: &mut Drawing, states: &BTreeMap<String, State>) {
+    for node in drawing.nodes.iter_mut().filter(|node| node.group == 0) {
+        node.status = states.get(&node.id).map(|state| state.status.clone());
+    }
+    for edge in &mut drawing.edges {
+        let (from, to) = (&drawing.nodes[edge.from], &drawing.nodes[edge.to]);
+        let next = states.get(&from.id).and_then(|state| state.transition.as_deref());
+        edge.taken = from.group == 0
+            && to.status.is_some()
+            && next.is_some_and(|next| next == "*" || next == to.id);
+    }
+}
+
+/// The color of a status.
+fn status_color(status: &str) -> &'static str {
+    match status {
+        "OK" | "DONE" => "#cfe8cf",
+        "RUNNING" => "#cfe0f5",
+        "ERROR" | "FAILED" | "KILLED" => "#f5cfcf",
+        _ => "#f7ecc4",
+    }
+}
+
+/// The color of a way that was taken.
+const TAKEN: &str = "#2b7a2b";
 
 /// What a drawing can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,6 +340,7 @@ impl Node {
             None if self.kind == Kind::Start => self.name.clone(),
             None => format!("{} {}", self.kind.name(), self.name),
         }];
+        lines.extend(self.status.iter().cloned());
         lines.extend(self.notes.iter().cloned());
         if let Some(place) = &self.place {
             lines.push(format!("{}:{}", place.path, place.line));

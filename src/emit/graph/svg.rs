@@ -1,7 +1,9 @@
 //! A drawing as a picture, laid out here.
 
 use super::layout::{Layout, Size, lay_out};
-use super::{Direction, Drawing, Fault, Kind, Node, Relation, clipped, color, worst};
+use super::{
+    Direction, Drawing, Fault, Kind, Node, Relation, TAKEN, clipped, color, status_color, worst,
+};
 use crate::diag::Level;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -29,6 +31,7 @@ const STYLE: &str = "
   .failure { stroke: #aab; stroke-dasharray: 5 3 } .runs { stroke-width: 2.4 }
   .reads, .writes, .deletes { stroke-dasharray: 2 3 }
   .label { font-size: 10px } .words { fill: #fff; opacity: .8 }
+  .taken { stroke: #2b7a2b; stroke-width: 2.4 }
   .error path, .error rect, .error polygon, .edge.error { stroke: #d00000; stroke-width: 2.4 }
   .error text, text.error { fill: #d00000 }
   .warning path, .warning rect, .warning polygon, .edge.warning { stroke: #c77700; stroke-width: 2 }
@@ -104,6 +107,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
     for (name, fill) in [
         ("", "#667"),
         ("-failure", "#aab"),
+        ("-taken", TAKEN),
         ("-error", color(Level::Error)),
         ("-warning", color(Level::Warning)),
     ] {
@@ -276,6 +280,7 @@ fn line(
     let tip = match level {
         Some(Level::Error) => "-error",
         Some(_) => "-warning",
+        None if all.iter().any(|edge| edge.taken) => "-taken",
         None if relation == Relation::Failure => "-failure",
         None => "",
     };
@@ -307,7 +312,7 @@ fn line(
     let words = label(drawing, edges);
     if let (false, Some(second)) = (words.is_empty(), points.get(1)) {
         let (x, y) = ((first.0 + second.0) / 2.0, (first.1 + second.1) / 2.0 + 3.0);
-        let class = tip.trim_start_matches('-');
+        let class = if matches!(tip, "-error" | "-warning") { &tip[1..] } else { "" };
         let width = text_width(&words, 10.0) + 4.0;
         let _ = write!(
             out,
@@ -404,6 +409,13 @@ fn node(
             r - 9.0,
             t + 9.0
         ),
+    };
+    let shape = match &node.status {
+        // A style of its own wins over the sheet.
+        Some(status) => {
+            shape.replace("/>", &format!(" style=\"fill: {}\"/>", status_color(status)))
+        }
+        None => shape,
     };
     out.push_str(&shape);
     let base = match node.kind {
