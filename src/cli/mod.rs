@@ -99,6 +99,29 @@ commands! {
     Run(run),
 }
 
+/// What tests of the runtime need of the command line.
+#[doc(hidden)]
+pub mod testing {
+    use super::application::Frontend;
+    use ankus_runtime::driver::Surroundings;
+    use std::path::{Path, PathBuf};
+
+    /// Surroundings as a run has them, with this launcher and file root.
+    pub fn surroundings(launcher: PathBuf, root: &Path) -> Surroundings {
+        Surroundings {
+            root: Some(root.to_path_buf()),
+            hosts: Default::default(),
+            tools: Default::default(),
+            server: Default::default(),
+            schemes: vec!["*".to_owned()],
+            site_types: Default::default(),
+            launcher,
+            compiler: Box::new(Frontend { settings: Default::default() }),
+            grace_ms: 1_000,
+        }
+    }
+}
+
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);

@@ -339,8 +339,7 @@ fn tell(
             let work = &plan.node(*node).work;
             // What control nodes go through is no news; where they lead is.
             let quiet = matches!(status, Status::Prep | Status::Done)
-                || (*status == Status::Ok && *pending)
-                || (*status == Status::Error && *pending);
+                || (*pending && matches!(status, Status::Ok | Status::Error | Status::Killed));
             if quiet {
                 return Ok(());
             }
@@ -362,6 +361,34 @@ fn tell(
     }
 }
 
+/// Why a job ended as it did: the errors of its actions, and of jobs below them.
+fn say_faults(
+    reader: &dyn Reader,
+    shown: &Shown,
+    settings: &Settings,
+    depth: usize,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let mask = Masked::new(settings, &shown.run);
+    let indent = "  ".repeat(depth);
+    for (node, row) in shown.run.in_order() {
+        let name = &shown.plan.node(node).name;
+        if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
+            shell.say(format!("{indent}{name}: {code}: {}", mask.text(message)));
+        }
+        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
+        if let (Some(folder), true) = (folder, row.error_code.is_some()) {
+            shell.say(format!("{indent}  its output: {folder}/stdout and stderr"));
+        }
+        let child = row.external_id.as_deref().filter(|id| id.ends_with("-W"));
+        if let (Some(child), true) = (child, row.status == Status::Error && depth < 50) {
+            shell.say(format!("{indent}{name}: the sub-workflow {child} failed"));
+            say_faults(reader, &job(reader, child)?, settings, depth + 1, shell)?;
+        }
+    }
+    Ok(())
+}
+
 /// The last word: how it ended, why, where its output is, and what to type next.
 fn conclude(
     reader: &dyn Reader,
@@ -370,7 +397,7 @@ fn conclude(
     following: &Following<'_>,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let Shown { run, plan, .. } = job(reader, id)?;
+    let Shown { record, run, plan } = job(reader, id)?;
     let mask = Masked::new(following.settings, &run);
     let status = run.job.status;
     let exit = match status {
@@ -392,18 +419,7 @@ fn conclude(
                 took.as_secs_f64()
             ))?;
             shell.flush()?;
-            for (node, row) in run.in_order() {
-                let (Some(code), Some(message)) = (&row.error_code, &row.error_message) else {
-                    continue;
-                };
-                let node = plan.node(node);
-                shell.say(format!("  {}: {code}: {}", node.name, mask.text(message)));
-                if let Some(folder) =
-                    row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"))
-                {
-                    shell.say(format!("    its output: {folder}/stdout and stderr"));
-                }
-            }
+            say_faults(reader, &Shown { record, run, plan }, following.settings, 1, shell)?;
             match exit {
                 Exit::Fault => shell
                     .say(format!("next: ankus job show {id}, or ankus job rerun {id} --failed")),

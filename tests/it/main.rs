@@ -14,6 +14,7 @@ mod format;
 mod graph;
 mod lint;
 mod mending;
+mod run;
 mod schema;
 mod timeline;
 mod verdicts;

@@ -51,6 +51,7 @@ pub struct Workplace<'a, 'input> {
 }
 
 /// A program that is ready to be started.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Worked {
     /// The program.
     pub program: Program,
@@ -69,8 +70,25 @@ fn own(error: &io::Error, what: &Path) -> Refusal {
 }
 
 impl Workplace<'_, '_> {
-    /// Carries out `<prepare>`, brings the files, and says what is to be started.
+    /// Carries out `<prepare>`, brings the files, and says what is to be started. Where that was done before we were
+    /// killed, nothing is done again: the program may be running already.
     pub fn prepare(&self) -> Result<Worked, Refusal> {
+        let written = self.folder.join("worked.json");
+        if let Some(worked) =
+            fs::read(&written).ok().and_then(|text| serde_json::from_slice(&text).ok())
+        {
+            return Ok(worked);
+        }
+        let worked = self.prepare_anew()?;
+        let text = serde_json::to_vec(&worked).expect("it has a serialized form");
+        let new = written.with_extension("new");
+        fs::write(&new, text)
+            .and_then(|()| fs::rename(&new, &written))
+            .map_err(|error| own(&error, &written))?;
+        Ok(worked)
+    }
+
+    fn prepare_anew(&self) -> Result<Worked, Refusal> {
         let work = self.folder.join("work");
         fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
         self.prepare_element()?;

@@ -244,6 +244,15 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
     Driver::new(store, guard, folder, surroundings).map(|driver| Opened::Mine(Box::new(driver)))
 }
 
+/// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
+pub fn open_store(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings)
+}
+
 impl Driver {
     fn new(
         store: Box<dyn Store>,
@@ -263,6 +272,7 @@ impl Driver {
         let known = known.map(|path| PathBuf::from(String::from_utf8_lossy(&path).into_owned()));
         let root = surroundings.root.clone().or(known).unwrap_or_else(|| folder.join("root"));
         let root = std::path::absolute(&root).unwrap_or(root);
+        std::fs::create_dir_all(&root).map_err(|error| Error::Folder(root.clone(), error))?;
         let root = LocalFiles::new(root, surroundings.hosts.clone());
         let shared = Arc::new(Shared {
             files: Applications::new(root),

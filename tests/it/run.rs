@@ -1,0 +1,342 @@
+//! Runs: applications from the outside, and what is left when we are killed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use ankus::cli::testing;
+use ankus_runtime::driver::{self, Driver, Submit, view};
+use ankus_runtime::machine::JobStatus;
+use ankus_runtime::store::{Error, Loaded, Options, Reader, Sqlite, Store, Synchronous, Write};
+
+const BINARY: &str = env!("CARGO_BIN_EXE_ankus");
+
+fn ankus(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(BINARY);
+    command.args(arguments).current_dir(folder).env_remove("ANKUS_STORE").env("USER", "ann");
+    command
+}
+
+fn text(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// Writes an application of files into a folder.
+fn application(folder: &Path, files: &[(&str, &str)]) {
+    for (name, content) in files {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, content).expect("a file");
+    }
+}
+
+fn shell(name: &str, ok: &str) -> String {
+    format!(
+        "<action name='{name}'><shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec><file>step.sh</file>\
+         <capture-output/></shell><ok to='{ok}'/><error to='bad'/></action>"
+    )
+}
+
+/// A fork of programs, a folder made, a sub-workflow with a program; every program leaves a line in `log`.
+fn steps() -> Vec<(&'static str, String)> {
+    let head = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='steps'><global>\
+                <resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global><start to='one'/>";
+    let tail = "<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let top = [
+        head.to_owned(),
+        shell("one", "split"),
+        "<fork name='split'><path start='left'/><path start='right'/></fork>".to_owned(),
+        shell("left", "both"),
+        shell("right", "both"),
+        "<join name='both' to='make'/>".to_owned(),
+        "<action name='make'><fs><mkdir path='hdfs://nn/made'/></fs><ok to='below'/><error to='bad'/></action>".to_owned(),
+        "<action name='below'><sub-workflow><app-path>${wf:appPath()}/sub</app-path><propagate-configuration/>\
+         </sub-workflow><ok to='end'/><error to='bad'/></action>"
+            .to_owned(),
+        tail.to_owned(),
+    ];
+    let sub = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='sub'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='inner'/>{}{tail}",
+        shell("inner", "end")
+    );
+    let step =
+        "#!/bin/sh\nsleep 0.03\necho \"$ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\necho ran=yes\n";
+    vec![
+        ("workflow.xml", top.concat()),
+        ("sub/workflow.xml", sub),
+        ("step.sh", step.to_owned()),
+        ("sub/step.sh", step.to_owned()),
+    ]
+}
+
+fn write_steps(folder: &Path) {
+    for (name, content) in steps() {
+        application(folder, &[(name, &content)]);
+    }
+}
+
+fn lines(root: &Path) -> Vec<String> {
+    let text = fs::read_to_string(root.join("log")).unwrap_or_default();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn the_application_of_the_first_page_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let application = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects/flood-watch");
+    let application = application.to_str().expect("a path");
+    let output = ankus(folder.path(), &["run", application]).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output));
+    let report = folder.path().join(".ankus/root/reports/2024-06-03/report.txt");
+    let report = fs::read_to_string(report).expect("the report");
+    assert!(report.contains("north  427 cm"), "{report}");
+
+    let list = ankus(folder.path(), &["job", "list", "--format", "json"]).output().expect("a list");
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("an object");
+    assert_eq!(list["total"], 2, "the job and its sub-workflow");
+    let id = list["workflows"][1]["id"].as_str().expect("an id").to_owned();
+    let show =
+        ankus(folder.path(), &["job", "show", &id, "--format", "json"]).output().expect("a job");
+    let show: serde_json::Value = serde_json::from_slice(&show.stdout).expect("an object");
+    assert_eq!(show["status"], "SUCCEEDED");
+    let names: Vec<_> =
+        show["actions"].as_array().expect("actions").iter().map(|a| a["name"].as_str()).collect();
+    assert!(names.contains(&Some("is-high")), "{names:?}");
+}
+
+#[test]
+fn a_plan_runs_as_its_definition_does() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let compile = |name: &str| {
+        let output =
+            ankus(folder.path(), &["compile", "app", "-o", name]).output().expect("it runs");
+        assert!(output.status.success(), "{}", text(&output));
+        fs::read(folder.path().join(name)).expect("a plan")
+    };
+    let plan = compile("a.plan");
+    assert_eq!(plan, compile("b.plan"), "the same bytes");
+    let output = ankus(folder.path(), &["run", "a.plan"]).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(lines(&folder.path().join(".ankus/root")), ["inner", "left", "one", "right"]);
+
+    // Every byte counts.
+    for at in (0..plan.len()).step_by(7) {
+        let mut flipped = plan.clone();
+        flipped[at] ^= 1;
+        fs::write(folder.path().join("c.plan"), flipped).expect("a file");
+        let output = ankus(folder.path(), &["plan", "verify", "c.plan"]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "byte {at}: {}", text(&output));
+    }
+}
+
+/// A store that is cut off after so many commits, as if the process had died there: the last one may have happened.
+struct Cut {
+    below: Sqlite,
+    left: Arc<AtomicI64>,
+    last_happens: bool,
+}
+
+impl Store for Cut {
+    fn load(&mut self) -> Result<Loaded, Error> {
+        self.below.load()
+    }
+
+    fn commit(&mut self, batch: &[Write]) -> Result<(), Error> {
+        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+        if left > 0 {
+            return self.below.commit(batch);
+        }
+        if left == 0 && self.last_happens {
+            self.below.commit(batch)?;
+        }
+        Err(Error::Failed("the process is dead".to_owned()))
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        self.below.reader()
+    }
+}
+
+fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc<AtomicI64>) {
+    let left = Arc::new(AtomicI64::new(left));
+    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let below = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
+    let store = Cut { below, left: left.clone(), last_happens };
+    let surroundings = testing::surroundings(PathBuf::from(BINARY), &folder.join("root"));
+    let driver = driver::open_store(Box::new(store), folder.to_owned(), surroundings);
+    (driver.expect("a driver"), left)
+}
+
+/// Runs `steps` cut off after so many commits, then to its end. Answers whether it was cut off at all.
+fn run_cut(application: &Path, plan: &[u8], commits: i64, last_happens: bool) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let id = "cut-W".to_owned();
+    let properties = BTreeMap::from([
+        ("user.name".to_owned(), "ann".to_owned()),
+        ("oozie.wf.application.path".to_owned(), "hdfs://nn/apps/steps".to_owned()),
+    ]);
+    let submit = Submit {
+        plan: plan.to_vec(),
+        properties,
+        id: Some(id.clone()),
+        mounts: vec![("hdfs://nn/apps/steps".to_owned(), application.to_owned())],
+    };
+    let (driver, left) = open(folder.path(), commits, last_happens);
+    // A submission that the store does not take is not answered; nobody waits for it.
+    let submitted = std::thread::scope(|scope| {
+        let driver = &driver;
+        let done = scope.spawn(move || driver.submit(submit));
+        let since = Instant::now();
+        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
+            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !done.is_finished() {
+            driver.executor().stop();
+        }
+        done.join().expect("no panic").is_ok()
+    });
+    let since = Instant::now();
+    let cut = loop {
+        if left.load(Ordering::SeqCst) < 0 {
+            break true;
+        }
+        if submitted && driver.wait(&id, Duration::from_millis(5)).expect("a job") {
+            break false;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "stuck before commit {commits}");
+    };
+    drop(driver);
+
+    let (driver, _) = open(folder.path(), i64::MAX, false);
+    let Some(_) = view::record(&*driver.reader(), &id).expect("a readable store") else {
+        assert!(!submitted, "an accepted job is lost");
+        return cut;
+    };
+    driver.activate(&id).expect("a job");
+    let since = Instant::now();
+    while !driver.wait(&id, Duration::from_millis(50)).expect("a job") {
+        assert!(since.elapsed() < Duration::from_secs(60), "stuck after commit {commits}");
+    }
+    let record = view::record(&*driver.reader(), &id).expect("readable").expect("a job");
+    assert_eq!(record.job.status, JobStatus::Succeeded, "commit {commits}");
+    let log = lines(&folder.path().join("root"));
+    assert_eq!(log, ["inner", "left", "one", "right"], "commit {commits}, {last_happens}");
+    cut
+}
+
+#[test]
+fn killed_at_every_commit_it_ends_as_it_would_have() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(folder.path());
+    let output = ankus(folder.path(), &["compile", ".", "-o", "a.plan"]).output().expect("it runs");
+    assert!(output.status.success(), "{}", text(&output));
+    let plan = fs::read(folder.path().join("a.plan")).expect("a plan");
+    // They mostly wait for programs, so many go at once.
+    let mut cut = 0;
+    for first in (0..200).step_by(8) {
+        let run = |at: i64| run_cut(folder.path(), &plan, at / 2, at % 2 == 1);
+        let cuts = std::thread::scope(|scope| {
+            let runs: Vec<_> = (first..first + 8).map(|at| scope.spawn(move || run(at))).collect();
+            runs.into_iter()
+                .map(|run| run.join().expect("it ends as it would have"))
+                .filter(|cut| *cut)
+                .count()
+        });
+        cut += cuts;
+        if cuts < 8 {
+            break;
+        }
+    }
+    assert!((10..200).contains(&cut), "cut off {cut} times");
+}
+
+#[test]
+fn killed_with_a_signal_it_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    std::thread::scope(|scope| {
+        for round in 0..8_u64 {
+            let folder = folder.path();
+            scope.spawn(move || kill_and_resume(folder, round));
+        }
+    });
+}
+
+/// Kills a run over and over until it comes to its end.
+fn kill_and_resume(folder: &Path, round: u64) {
+    let id = format!("round-{round}");
+    let store = format!("store-{round}");
+    let mut arguments = vec!["run", "app", "--store", &store, "--id", &id];
+    let mut patience = 10 + 17 * round;
+    let mut kills = 0;
+    loop {
+        let mut child = ankus(folder, &arguments)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        std::thread::sleep(Duration::from_millis(patience));
+        if let Some(status) = child.try_wait().expect("a status") {
+            assert!(status.success(), "round {round} after {kills} kills");
+            break;
+        }
+        child.kill().expect("it is killed");
+        child.wait().expect("it is gone");
+        kills += 1;
+        assert!(kills < 200, "round {round} does not end");
+        patience = patience * 3 / 2;
+        let path = folder.join(&store).join("store.sqlite");
+        let kept = Sqlite::reading(&path).ok().flatten();
+        let known =
+            kept.is_some_and(|kept| view::record(&*kept, &id).is_ok_and(|record| record.is_some()));
+        if known {
+            arguments = vec!["run", "--resume", &id, "--store", &store];
+        }
+    }
+    let log = lines(&folder.join(&store).join("root"));
+    assert_eq!(log, ["inner", "left", "one", "right"], "round {round} after {kills} kills");
+}
+
+#[test]
+fn another_process_reaches_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let wait = "#!/bin/sh\necho here > \"$ANKUS_FILE_ROOT/here\"\ntrap '' TERM\nsleep 60 &\nwait\n";
+    let body = shell("one", "end");
+    let definition = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='wait'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{body}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/></workflow-app>"
+    );
+    application(&folder.path().join("app"), &[("workflow.xml", &definition), ("step.sh", wait)]);
+    let child = ankus(folder.path(), &["run", "app", "--id", "long"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let here = folder.path().join(".ankus/root/here");
+    let since = Instant::now();
+    while !here.exists() {
+        assert!(since.elapsed() < Duration::from_secs(60), "its program does not start");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let suspend = ankus(folder.path(), &["job", "suspend", "long"]).output().expect("it runs");
+    assert!(suspend.status.success(), "{}", text(&suspend));
+    let kill = ankus(folder.path(), &["job", "kill", "long"]).output().expect("it runs");
+    assert!(kill.status.success(), "{}", text(&kill));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("KILLED"), "{}", text(&output));
+}
