@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
-use super::{DataEvent, DatasetText, Definition, Instances};
+use super::{DataEvent, DatasetText, Definition, Instances, logic};
 use crate::el::{
     self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, FileScope, FileStatus, Phase,
     Scope, Template, Value,
@@ -312,6 +312,46 @@ impl<'a> Actions<'a> {
         })
     }
 
+    /// As [`Actions::check`] for an action that waits, by the input logic where there is one. An action that has waited so
+    /// many minutes may do with less.
+    pub fn check_all(
+        &self,
+        action: &Action,
+        existing: &dyn Existing,
+        waited_minutes: i64,
+    ) -> Result<Inputs, Failure> {
+        let Some(parts) = &self.definition.logic else {
+            return self.check(action, existing, false);
+        };
+        let mut inputs = action.inputs.clone();
+        let mut found = Vec::with_capacity(inputs.len());
+        for (prepared, data) in self.inputs.iter().zip(&mut inputs) {
+            let mut instances = Vec::with_capacity(data.uris.len());
+            for uri in &data.uris {
+                let there = is_there(&prepared.event.dataset, uri, existing)?;
+                instances.push(there.then(|| uri.clone()));
+            }
+            if !data.unresolved.is_empty() {
+                let known = data.uris.len();
+                match self.resolve_one(prepared, action, data, existing)? {
+                    Some(_) => instances.push(None),
+                    None => {
+                        let more = data.uris.len() - known;
+                        instances.splice(0..0, data.uris[..more].iter().cloned().map(Some));
+                    }
+                }
+            }
+            found.push(logic::Found { name: data.name.clone(), instances });
+        }
+        Ok(match logic::satisfied(parts, &found, waited_minutes)? {
+            Some(names) => {
+                inputs.extend(names);
+                Inputs::Ready(inputs)
+            }
+            None => Inputs::Missing("what the input logic wants".to_owned()),
+        })
+    }
+
     /// Looks for the instances that were left open; gives the first expression that found too few.
     fn resolve(
         &self,
@@ -320,38 +360,51 @@ impl<'a> Actions<'a> {
         existing: &dyn Existing,
     ) -> Result<Option<String>, Failure> {
         for (prepared, data) in self.inputs.iter().zip(inputs) {
-            let mut found = Vec::new();
-            for text in std::mem::take(&mut data.unresolved) {
-                let context = Context {
-                    definition: self.definition,
-                    phase: Phase::CoordinatorActionStart,
-                    action_id: "",
-                    nominal: action.nominal,
-                    actual: action.actual,
-                    dataset: Some(&prepared.event.dataset),
-                    data: None,
-                    existing: Some(existing),
-                    failed: RefCell::default(),
-                };
-                let mut effects = Effects::default();
-                let template = compile(&text, Phase::CoordinatorActionStart);
-                let value = template
-                    .text_with(&context, &mut effects)
-                    .map_err(|failure| context.blame(&failure))?;
-                if effects.unresolved {
-                    return Ok(Some(text));
-                }
-                for part in value.split('#').filter(|part| !part.is_empty()) {
-                    let instance = self.processing.parse(part).map_err(|reason| {
-                        Failure::plain(format!("the instance `{part}` is no date: {reason}"))
-                    })?;
-                    found.push(prepared.template.fill(instance, self.processing));
-                }
+            if let Some(text) = self.resolve_one(prepared, action, data, existing)? {
+                return Ok(Some(text));
             }
-            // What was found last stands before what was known.
-            found.append(&mut data.uris);
-            data.uris = found;
         }
+        Ok(None)
+    }
+
+    fn resolve_one(
+        &self,
+        prepared: &Prepared<'_>,
+        action: &Action,
+        data: &mut EventData,
+        existing: &dyn Existing,
+    ) -> Result<Option<String>, Failure> {
+        let mut found = Vec::new();
+        for text in std::mem::take(&mut data.unresolved) {
+            let context = Context {
+                definition: self.definition,
+                phase: Phase::CoordinatorActionStart,
+                action_id: "",
+                nominal: action.nominal,
+                actual: action.actual,
+                dataset: Some(&prepared.event.dataset),
+                data: None,
+                existing: Some(existing),
+                failed: RefCell::default(),
+            };
+            let mut effects = Effects::default();
+            let template = compile(&text, Phase::CoordinatorActionStart);
+            let value = template
+                .text_with(&context, &mut effects)
+                .map_err(|failure| context.blame(&failure))?;
+            if effects.unresolved {
+                return Ok(Some(text));
+            }
+            for part in value.split('#').filter(|part| !part.is_empty()) {
+                let instance = self.processing.parse(part).map_err(|reason| {
+                    Failure::plain(format!("the instance `{part}` is no date: {reason}"))
+                })?;
+                found.push(prepared.template.fill(instance, self.processing));
+            }
+        }
+        // What was found last stands before what was known.
+        found.append(&mut data.uris);
+        data.uris = found;
         Ok(None)
     }
 
@@ -665,7 +718,11 @@ impl CoordinatorScope for Context<'_> {
     }
 
     fn data_name(&self, name: &str) -> Option<DataKind> {
-        if self.definition.inputs.iter().any(|event| event.name == name) {
+        let logic = self.definition.logic.iter().flatten();
+        let mut names = logic.filter_map(|part| part.name.as_deref());
+        if self.definition.inputs.iter().any(|event| event.name == name)
+            || names.any(|known| known == name)
+        {
             return Some(DataKind::In);
         }
         let outputs = &self.definition.outputs;

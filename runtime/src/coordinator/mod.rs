@@ -6,9 +6,12 @@
 
 mod action;
 mod definition;
+mod logic;
+mod sla;
 
 pub use action::{Action, Actions, EventData, Existing, Failure, Inputs};
 pub use definition::{
     Bundle, BundleMember, Controls, DataEvent, DatasetText, Definition, Execution, Instances,
     Logic, LogicKind, Properties,
 };
+pub use sla::{Progress, Sla, SlaEvent, SlaStatus};
