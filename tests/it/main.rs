@@ -6,6 +6,7 @@
 )]
 
 mod coordinator_rules;
+mod coordinator_traces;
 mod coordinators;
 mod eval;
 mod expressions;

@@ -8,6 +8,7 @@
 //! It must not know XML workflows, clocks, files or processes.
 
 mod apply;
+pub mod coordinator;
 mod rerun;
 mod scope;
 mod submit;

@@ -1,0 +1,469 @@
+//! The whole semantics of a bundle job: `apply(definition, job, event, now) -> effects`.
+//!
+//! In: what the server keeps of the bundle, the state of the job, one [`Event`]. Out: the changed [`Job`] and [`Effect`]s:
+//! commands to the coordinators of the bundle, which tell it of their own states. A bundle whose start is refused (a path
+//! that is not there, a name that is empty) stays in PREP on the server; so it does here, and says why.
+
+use serde::{Deserialize, Serialize};
+
+use super::Status;
+use super::commands::Refusal;
+use crate::coordinator::Bundle;
+use crate::time::{Instant, ProcessingZone};
+
+/// A coordinator of the bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// A copy of the coordinator's state.
+    pub status: Status,
+    /// Whether it has a command to answer.
+    pub pending: bool,
+    /// Whether there is a coordinator.
+    pub has_job: bool,
+}
+
+/// The state of a bundle.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Job {
+    /// Where it is.
+    pub status: Status,
+    /// Whether something was commanded that the next pass has to confirm.
+    pub pending: bool,
+    /// When it pauses.
+    pub pause: Option<Instant>,
+    /// When it begins.
+    pub kick_off: Option<Instant>,
+    /// Its enabled coordinators, once it has started.
+    pub members: Vec<Member>,
+    /// Whether it was suspended as a whole.
+    is_suspended: bool,
+    /// Whether a member changed since the last pass over states.
+    is_touched: bool,
+}
+
+impl Job {
+    /// A bundle that was just submitted.
+    pub fn new(definition: &Bundle, zone: ProcessingZone) -> Job {
+        let kick_off = definition.kick_off.as_deref().and_then(|text| zone.parse(text).ok());
+        Job {
+            status: Status::Prep,
+            pending: false,
+            pause: None,
+            kick_off,
+            members: Vec::new(),
+            is_suspended: false,
+            is_touched: false,
+        }
+    }
+}
+
+/// What happens to a bundle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// It was submitted, with the wish to start at once or without.
+    Submitted {
+        /// The wish.
+        start: bool,
+        /// Indexes of coordinators whose paths lead nowhere.
+        absent: Vec<usize>,
+    },
+    /// A pass over pauses and beginnings; the indexes are as before.
+    Pause {
+        /// Indexes of coordinators whose paths lead nowhere.
+        absent: Vec<usize>,
+    },
+    /// A pass over states.
+    Status,
+    /// A coordinator was submitted, or refused.
+    Accepted(usize, bool),
+    /// A coordinator has come to a state.
+    Coordinator(usize, Status),
+    /// The client's `suspend`.
+    Suspend,
+    /// The client's `resume`.
+    Resume,
+    /// The client's `kill`.
+    Kill,
+    /// The client's `change`.
+    Change(String),
+    /// The client's `rerun`: names of coordinators and dates, either of them possibly empty.
+    Rerun(String, String),
+}
+
+/// What others have to do, or to know, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The bundle changed: state and pending.
+    Bundle(Status, bool),
+    /// A member did.
+    Member(usize, Status, bool),
+    /// A coordinator is to be submitted and started.
+    Submit(usize),
+    /// A coordinator is to be suspended.
+    Suspend(usize),
+    /// A coordinator is to go on.
+    Resume(usize),
+    /// A coordinator is to be killed.
+    Kill(usize),
+    /// A coordinator is to be changed.
+    Change(usize, String),
+    /// Actions of a coordinator are to run again: those of some dates, or all where there are none.
+    Rerun(usize, Option<String>),
+}
+
+/// Changes the bundle as an event wants it. A refusal reaches the client.
+pub fn apply(
+    definition: &Bundle,
+    job: &mut Job,
+    event: &Event,
+    now: Instant,
+    zone: ProcessingZone,
+) -> Result<Vec<Effect>, Refusal> {
+    let mut turn = Turn { definition, job, effects: Vec::new() };
+    match event {
+        Event::Submitted { start, absent } => {
+            turn.effects.push(Effect::Bundle(Status::Prep, false));
+            if *start || turn.job.kick_off.is_none() {
+                let refused = turn.start(absent).err().filter(|_| *start);
+                if let Some(refused) = refused {
+                    return Err(refused);
+                }
+            }
+        }
+        Event::Pause { absent } => turn.pause(now, absent),
+        Event::Status => turn.status(),
+        Event::Accepted(member, is_accepted) => turn.accepted(*member, *is_accepted),
+        Event::Coordinator(member, status) => turn.coordinator(*member, *status),
+        Event::Suspend => turn.suspend(),
+        Event::Resume => turn.resume(),
+        Event::Kill => turn.kill(),
+        Event::Change(text) => turn.change(text, now, zone)?,
+        Event::Rerun(names, dates) => turn.rerun(names, dates),
+    }
+    Ok(turn.effects)
+}
+
+struct Turn<'t> {
+    definition: &'t Bundle,
+    job: &'t mut Job,
+    effects: Vec<Effect>,
+}
+
+/// A state that members lose or keep as shipped: without an error in its name.
+fn plain(status: Status) -> Status {
+    match status {
+        Status::RunningWithError => Status::Running,
+        Status::SuspendedWithError => Status::Suspended,
+        Status::PausedWithError => Status::Paused,
+        status => status,
+    }
+}
+
+impl Turn<'_> {
+    fn set(&mut self, status: Status, pending: bool) {
+        let status = plain(status);
+        if (self.job.status, self.job.pending) != (status, pending) {
+            (self.job.status, self.job.pending) = (status, pending);
+            self.effects.push(Effect::Bundle(status, pending));
+        }
+    }
+
+    fn set_member(&mut self, at: usize, status: Status, pending: bool) {
+        let Some(member) = self.job.members.get_mut(at) else { return };
+        self.job.is_touched = true;
+        if (member.status, member.pending) != (status, pending) {
+            (member.status, member.pending) = (status, pending);
+            self.effects.push(Effect::Member(at, status, pending));
+        }
+    }
+
+    fn start(&mut self, absent: &[usize]) -> Result<(), Refusal> {
+        if self.job.status != Status::Prep {
+            return Ok(());
+        }
+        let members = &self.definition.members;
+        for (at, member) in members.iter().enumerate().filter(|(_, member)| member.is_enabled) {
+            if member.name.is_empty() {
+                return Err(Refusal::of("E0607"));
+            }
+            let user = self.definition.properties.get("user.name");
+            let other = |(name, value): &(String, String)| {
+                name == "user.name" && user.is_none_or(|user| user != value)
+            };
+            if member.configuration.iter().any(other) {
+                return Err(Refusal::of("E1303"));
+            }
+            if absent.contains(&at) {
+                return Err(Refusal::of("E1001"));
+            }
+        }
+        if !members.iter().any(|member| member.is_enabled) {
+            self.set(Status::Failed, false);
+            return Ok(());
+        }
+        self.set(Status::Running, true);
+        let enabled = members.iter().filter(|member| member.is_enabled);
+        self.job.members = enabled
+            .map(|member| Member {
+                name: member.name.clone(),
+                status: Status::Prep,
+                pending: true,
+                has_job: false,
+            })
+            .collect();
+        for at in 0..self.job.members.len() {
+            self.effects.push(Effect::Member(at, Status::Prep, true));
+        }
+        self.effects.extend((0..self.job.members.len()).map(Effect::Submit));
+        Ok(())
+    }
+
+    fn accepted(&mut self, at: usize, is_accepted: bool) {
+        if let Some(member) = self.job.members.get_mut(at) {
+            member.has_job = is_accepted;
+            let status = if is_accepted { Status::Prep } else { Status::Failed };
+            self.set_member(at, status, false);
+        }
+    }
+
+    fn coordinator(&mut self, at: usize, status: Status) {
+        if self.job.members.get(at).is_some_and(|member| member.has_job) {
+            self.set_member(at, status, false);
+        }
+    }
+
+    fn pause(&mut self, now: Instant, absent: &[usize]) {
+        let is_past = self.job.pause.is_some_and(|at| at <= now);
+        match (self.job.status, is_past) {
+            (Status::Running, true) => self.set(Status::Paused, true),
+            (Status::RunningWithError, true) => self.set(Status::PausedWithError, true),
+            (Status::Prep, true) => self.set(Status::PrepPaused, true),
+            (Status::Paused | Status::PausedWithError, false) => self.set(Status::Running, false),
+            (Status::PrepPaused, false) => self.set(Status::Prep, false),
+            (Status::Prep, false) if self.job.kick_off.is_some_and(|at| at <= now) => {
+                // Nobody asked for it just now, so nobody is told why it cannot start.
+                let _ = self.start(absent);
+            }
+            _ => {}
+        }
+    }
+
+    fn each_with_job(&self, wanted: impl Fn(&Member) -> bool) -> Vec<usize> {
+        let members = self.job.members.iter().enumerate();
+        members.filter(|(_, member)| member.has_job && wanted(member)).map(|(at, _)| at).collect()
+    }
+
+    fn suspend(&mut self) {
+        use Status as S;
+        if matches!(self.job.status, S::Succeeded | S::Failed | S::Killed | S::DoneWithError) {
+            return;
+        }
+        let active = self.each_with_job(|member| !member.status.is_end());
+        for at in 0..self.job.members.len() {
+            if !self.job.members[at].status.is_end() {
+                let suspended = match self.job.members[at].status {
+                    S::Prep | S::PrepPaused => S::PrepSuspended,
+                    _ => S::Suspended,
+                };
+                self.set_member(at, suspended, active.contains(&at));
+            }
+        }
+        let status = match self.job.status {
+            S::Prep | S::PrepPaused => S::PrepSuspended,
+            _ => S::Suspended,
+        };
+        self.job.is_suspended = true;
+        self.set(status, true);
+        self.effects.extend(active.into_iter().map(Effect::Suspend));
+    }
+
+    fn resume(&mut self) {
+        use Status as S;
+        let status = match self.job.status {
+            S::Suspended | S::SuspendedWithError => S::Running,
+            S::PrepSuspended => S::Prep,
+            _ => return,
+        };
+        let suspended = self.each_with_job(|member| {
+            matches!(member.status, S::Suspended | S::SuspendedWithError | S::PrepSuspended)
+        });
+        for at in &suspended {
+            let resumed = match self.job.members[*at].status {
+                S::PrepSuspended => S::Prep,
+                _ => S::Running,
+            };
+            self.set_member(*at, resumed, true);
+        }
+        self.job.is_suspended = false;
+        self.set(status, true);
+        self.effects.extend(suspended.into_iter().map(Effect::Resume));
+    }
+
+    fn kill(&mut self) {
+        if self.job.status.is_end() {
+            return;
+        }
+        let killed = self.kill_members();
+        self.set(Status::Killed, true);
+        self.effects.extend(killed.into_iter().map(Effect::Kill));
+    }
+
+    fn kill_members(&mut self) -> Vec<usize> {
+        let active = self.each_with_job(|member| !member.status.is_end());
+        for at in &active {
+            self.set_member(*at, Status::Killed, true);
+        }
+        active
+    }
+
+    /// The pass over states: what the bundle has come to by what its members have.
+    fn status(&mut self) {
+        use Status as S;
+        let watched = matches!(
+            self.job.status,
+            S::Running
+                | S::RunningWithError
+                | S::Paused
+                | S::PausedWithError
+                | S::Suspended
+                | S::SuspendedWithError
+        );
+        let touched = std::mem::take(&mut self.job.is_touched);
+        if !(watched || self.job.pending && touched) {
+            return;
+        }
+        let lost = self
+            .job
+            .members
+            .iter()
+            .any(|member| !member.has_job && member.status == S::Failed && !member.pending);
+        if lost && watched {
+            // A coordinator that could not be submitted takes the whole bundle down, in a pass or two.
+            let killed = self.kill_members();
+            self.set(S::Killed, true);
+            self.set(S::Failed, true);
+            self.effects.extend(killed.into_iter().map(Effect::Kill));
+        }
+        let members = || self.job.members.iter().filter(|member| member.status != S::Ignored);
+        let all = |wanted: &[S]| members().all(|member| wanted.contains(&member.status));
+        let any = |wanted: &[S]| members().any(|member| wanted.contains(&member.status));
+        let pending = members().any(|member| member.pending);
+        let ended = [S::Succeeded, S::Failed, S::Killed, S::DoneWithError];
+        let faulty = any(&[S::Failed, S::Killed, S::DoneWithError, S::RunningWithError]);
+        let suspended = [S::Suspended, S::Succeeded];
+        let suspended_or_ended = [
+            S::Suspended,
+            S::SuspendedWithError,
+            S::Succeeded,
+            S::Killed,
+            S::Failed,
+            S::DoneWithError,
+        ];
+        let begins = !pending && any(&[S::Suspended]) || any(&[S::SuspendedWithError]);
+        let status = if !pending && all(&ended) {
+            match self.job.status {
+                S::Killed => S::Killed,
+                _ if all(&[S::Succeeded]) => S::Succeeded,
+                _ if all(&[S::Killed]) => S::Killed,
+                _ if all(&[S::Failed]) => S::Failed,
+                _ => S::DoneWithError,
+            }
+        } else {
+            match self.job.status {
+                S::Paused => S::Paused,
+                S::PausedWithError if self.job.pause.is_some() => S::PausedWithError,
+                _ if all(&[S::Paused]) => S::Paused,
+                S::Suspended | S::SuspendedWithError if self.job.is_suspended => S::Suspended,
+                _ if begins && all(&suspended) => S::Suspended,
+                _ if begins && all(&suspended_or_ended) => S::SuspendedWithError,
+                S::Prep if !pending && any(&[S::Prep]) && !all(&[S::Prep]) => S::Running,
+                status @ (S::Prep | S::PrepSuspended | S::PrepPaused) => status,
+                _ if faulty => S::RunningWithError,
+                _ => S::Running,
+            }
+        };
+        self.set(status, false);
+        // While members still end, the pass comes again.
+        self.job.is_touched = pending;
+    }
+
+    fn change(&mut self, text: &str, now: Instant, zone: ProcessingZone) -> Result<(), Refusal> {
+        use Status as S;
+        let wrong = || Refusal::of("E1317");
+        let pairs: Vec<&str> = text.split(';').filter(|pair| !pair.is_empty()).collect();
+        let (mut pause, mut end) = (None, None);
+        for pair in &pairs {
+            let (key, value) = pair.split_once('=').ok_or_else(|| Refusal::of("E1015"))?;
+            match key {
+                "pausetime" if value.is_empty() => pause = Some(None),
+                "pausetime" => {
+                    let at = zone.parse(value).map_err(|_| wrong())?;
+                    if at < now {
+                        return Err(wrong());
+                    }
+                    pause = Some(Some(at));
+                }
+                "endtime" => {
+                    let at = zone.parse(value).map_err(|_| wrong())?;
+                    if self.job.kick_off.is_some_and(|kick_off| at < kick_off) {
+                        return Err(wrong());
+                    }
+                    end = Some(at);
+                }
+                _ => {}
+            }
+        }
+        if pairs.len() > 2 || pause.is_none() && end.is_none() {
+            return Err(wrong());
+        }
+        match pause {
+            Some(at) => {
+                let ended = matches!(
+                    self.job.status,
+                    S::Succeeded | S::Failed | S::Killed | S::DoneWithError
+                );
+                if ended {
+                    return Ok(());
+                }
+                self.job.pause = at;
+            }
+            None => match self.job.status {
+                S::Killed => return Ok(()),
+                S::Succeeded => self.set(S::Running, true),
+                S::DoneWithError | S::Failed => self.set(S::RunningWithError, true),
+                _ => {}
+            },
+        }
+        let members = self.each_with_job(|member| member.status != S::Killed);
+        self.effects.extend(members.iter().map(|at| Effect::Change(*at, text.to_owned())));
+        Ok(())
+    }
+
+    fn rerun(&mut self, names: &str, dates: &str) {
+        use Status as S;
+        let refused = [S::Killed, S::Failed, S::Prep, S::PrepPaused, S::PrepSuspended];
+        if refused.contains(&self.job.status) || names.is_empty() && dates.is_empty() {
+            return;
+        }
+        let wanted: Vec<&str> = names.split(',').map(str::trim).filter(|n| !n.is_empty()).collect();
+        let chosen = self
+            .each_with_job(|member| wanted.is_empty() || wanted.contains(&member.name.as_str()));
+        if chosen.is_empty() {
+            return;
+        }
+        for at in &chosen {
+            let status = self.job.members[*at].status;
+            self.set_member(*at, status, true);
+        }
+        let status = match self.job.status {
+            S::Paused | S::PausedWithError => self.job.status,
+            S::Succeeded | S::Suspended | S::Running => S::Running,
+            _ => S::RunningWithError,
+        };
+        self.set(status, true);
+        let dates = (!dates.is_empty()).then(|| dates.to_owned());
+        self.effects.extend(chosen.into_iter().map(|at| Effect::Rerun(at, dates.clone())));
+    }
+}

@@ -1,0 +1,403 @@
+//! What clients command a coordinator job.
+
+use super::scope::{self, ScopeKind};
+use super::{ActionStatus, Effect, Status, Turn};
+use crate::time::Instant;
+
+/// A command that reached nothing; where the server only logs a refusal, there is none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The server's code; none for an exception that is not its own.
+    pub code: Option<&'static str>,
+}
+
+impl Refusal {
+    pub(super) fn of(code: &'static str) -> Refusal {
+        Refusal { code: Some(code) }
+    }
+
+    pub(super) fn without_code() -> Refusal {
+        Refusal { code: None }
+    }
+}
+
+/// How actions run again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RerunOptions {
+    /// Their instances are resolved anew.
+    pub refresh: bool,
+    /// Their outputs stay.
+    pub no_cleanup: bool,
+    /// Their workflows go on from what failed.
+    pub failed: bool,
+    /// Laid over the configuration of their workflows.
+    pub configuration: Vec<(String, String)>,
+}
+
+impl Turn<'_, '_> {
+    pub(super) fn suspend(&mut self) {
+        use Status as S;
+        if matches!(self.job.status, S::Succeeded | S::Failed | S::Killed | S::Ignored) {
+            return;
+        }
+        let running: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Running);
+        for number in &running {
+            if let Some(run) = self.job.actions.get_mut(number) {
+                run.pending += 1;
+            }
+            self.set_action(*number, ActionStatus::Suspended);
+        }
+        let status = match self.job.status {
+            S::Running | S::Paused => S::Suspended,
+            S::RunningWithError | S::PausedWithError => S::SuspendedWithError,
+            S::Prep | S::PrepPaused => S::PrepSuspended,
+            status => status,
+        };
+        self.set_status(status);
+        self.job.pending = true;
+        self.tell_job();
+        self.effects.extend(running.into_iter().map(Effect::SuspendWorkflow));
+    }
+
+    pub(super) fn resume(&mut self) {
+        use Status as S;
+        let status = match self.job.status {
+            S::Suspended => S::Running,
+            S::SuspendedWithError => S::RunningWithError,
+            S::PrepSuspended => S::Prep,
+            _ => return,
+        };
+        let suspended: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Suspended);
+        for number in &suspended {
+            if let Some(run) = self.job.actions.get_mut(number) {
+                run.pending += 1;
+            }
+            self.set_action(*number, ActionStatus::Running);
+        }
+        self.set_status(status);
+        self.job.pending = true;
+        self.tell_job();
+        self.effects.extend(suspended.into_iter().map(Effect::ResumeWorkflow));
+    }
+
+    pub(super) fn kill(&mut self) {
+        if self.job.status.is_end() {
+            return;
+        }
+        let spared = |status: ActionStatus| {
+            use ActionStatus::{Failed, Ignored, Killed, Succeeded, TimedOut};
+            !matches!(status, Failed | TimedOut | Succeeded | Killed | Ignored)
+        };
+        let mut with_workflow = Vec::new();
+        for number in self.numbers_of(spared) {
+            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            if matches!(run.status, ActionStatus::Running | ActionStatus::Suspended) {
+                run.pending += 1;
+                with_workflow.push(number);
+            }
+            self.set_action(number, ActionStatus::Killed);
+        }
+        self.set_status(Status::Killed);
+        (self.job.pending, self.job.is_done) = (true, true);
+        self.tell_job();
+        self.effects.extend(with_workflow.into_iter().map(Effect::KillWorkflow));
+    }
+
+    pub(super) fn kill_actions(&mut self, kind: ScopeKind, text: &str) -> Result<(), Refusal> {
+        if self.job.status.is_end() && self.job.status != Status::Ignored {
+            return Ok(());
+        }
+        let zone = self.plan.definition.schedule.processing;
+        let numbers = scope::numbers(self.job, kind, text, zone, ActionStatus::is_active)?;
+        let mut with_workflow = Vec::new();
+        for number in numbers {
+            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            if run.has_workflow {
+                run.pending += 1;
+                if run.status.is_active() {
+                    with_workflow.push(number);
+                }
+            }
+            self.set_action(number, ActionStatus::Killed);
+        }
+        self.job.pending = true;
+        self.tell_job();
+        self.effects.extend(with_workflow.into_iter().map(Effect::KillWorkflow));
+        Ok(())
+    }
+
+    pub(super) fn ignore_actions(&mut self, kind: ScopeKind, text: &str) -> Result<(), Refusal> {
+        if kind != ScopeKind::Action {
+            return Err(Refusal::of("E1024"));
+        }
+        let zone = self.plan.definition.schedule.processing;
+        let numbers = scope::numbers(self.job, kind, text, zone, |_| true)?;
+        let may =
+            |number: &i64| self.job.actions.get(number).is_some_and(|run| run.status.is_fault());
+        if !numbers.iter().all(may) {
+            return Err(Refusal::of("E1024"));
+        }
+        for number in numbers {
+            self.set_action(number, ActionStatus::Ignored);
+        }
+        Ok(())
+    }
+
+    fn numbers_of(&self, wanted: impl Fn(ActionStatus) -> bool) -> Vec<i64> {
+        let wanted = self.job.actions.iter().filter(|(_, run)| wanted(run.status));
+        wanted.map(|(number, _)| *number).collect()
+    }
+
+    pub(super) fn rerun(
+        &mut self,
+        kind: ScopeKind,
+        text: &str,
+        options: &RerunOptions,
+    ) -> Result<(), Refusal> {
+        use Status as S;
+        if matches!(self.job.status, S::Prep | S::Ignored) {
+            return Err(Refusal::of("E1018"));
+        }
+        let ended = |status| {
+            use ActionStatus::{Failed, Ignored, Killed, Succeeded, TimedOut};
+            matches!(status, Succeeded | Killed | Failed | TimedOut | Ignored)
+        };
+        let zone = self.plan.definition.schedule.processing;
+        let numbers = scope::numbers(self.job, kind, text, zone, ended)?;
+        let is_active = |number: &i64| self.job.actions[number].status.is_active();
+        if numbers.is_empty() || numbers.iter().any(is_active) {
+            return Err(Refusal::of("E1018"));
+        }
+
+        let now = self.world.now;
+        for number in &numbers {
+            let number = *number;
+            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            if !options.no_cleanup && !options.failed {
+                let outputs = self.plan.definition.outputs.iter().zip(&run.data.outputs);
+                let deleted = outputs.filter(|(event, _)| !event.keeps_output);
+                let uris: Vec<String> = deleted.flat_map(|(_, data)| data.uris.clone()).collect();
+                if !uris.is_empty() {
+                    self.effects.push(Effect::CleanUp(number, uris));
+                }
+            }
+            if options.refresh {
+                let nominal = run.data.nominal;
+                let made = self.plan.actions.create(&self.plan.id, number, nominal, now);
+                if let Ok(data) = made {
+                    run.data = data;
+                }
+                (run.is_met, run.missing, run.created) = (false, None, now);
+            } else if run.status == ActionStatus::TimedOut {
+                run.created = now;
+            }
+            run.reruns = options.failed && run.has_workflow;
+            run.has_workflow = run.reruns;
+            run.error = None;
+            if !options.configuration.is_empty() {
+                run.rerun_configuration = options.configuration.clone();
+            }
+            if run.sla.is_some() {
+                let zone = self.plan.definition.schedule.processing;
+                run.sla = crate::coordinator::Sla::register(&run.data.sla, zone).ok();
+            }
+            self.set_action(number, ActionStatus::Waiting);
+        }
+        let status = match self.job.status {
+            S::Succeeded | S::Suspended | S::Running => S::Running,
+            S::Paused | S::PausedWithError => self.job.status,
+            _ => S::RunningWithError,
+        };
+        self.set_status(status);
+        self.tell_job();
+        for number in numbers {
+            let nominal = self.job.actions[&number].data.nominal;
+            self.effects.push(Effect::Check(number, nominal.max(now)));
+        }
+        Ok(())
+    }
+
+    /// `key=value;key=value`, all or nothing.
+    pub(super) fn change(&mut self, text: &str) -> Result<(), Refusal> {
+        if text.is_empty() {
+            return Err(Refusal::without_code());
+        }
+        let wrong = || Refusal::of("E1015");
+        let mut pairs: Vec<(&str, &str)> = Vec::new();
+        for pair in text.split(';').filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').ok_or_else(wrong)?;
+            let known = ["endtime", "concurrency", "pausetime", "status"].contains(&key);
+            let empty = value.is_empty() && key != "pausetime";
+            if !known
+                || empty
+                || value.contains('=')
+                || pairs.iter().any(|(other, _)| *other == key)
+            {
+                return Err(wrong());
+            }
+            pairs.push((key, value));
+        }
+        let value = |key: &str| pairs.iter().find(|(known, _)| *known == key).map(|(_, v)| *v);
+        let zone = self.plan.definition.schedule.processing;
+        let date = |text: &str| zone.parse(text.trim()).map_err(|_| wrong());
+        let end = value("endtime").map(date).transpose()?;
+        let concurrency = value("concurrency")
+            .map(|text| text.trim().parse::<i32>().map(i64::from).map_err(|_| wrong()))
+            .transpose()?;
+        let pause = match value("pausetime") {
+            Some("") => Some(None),
+            Some(text) => Some(Some(date(text)?)),
+            None => None,
+        };
+        let status = match value("status") {
+            Some("RUNNING") => Some(Status::Running),
+            Some("IGNORED") => Some(Status::Ignored),
+            Some(word) if is_status(word) => return Err(wrong()),
+            Some(_) => return Err(Refusal::without_code()),
+            None => None,
+        };
+        if matches!(self.job.status, Status::Killed | Status::Ignored)
+            && (status.is_none() || pairs.len() > 1)
+        {
+            return Err(Refusal::of("E1016"));
+        }
+        match status {
+            Some(Status::Running)
+                if !matches!(
+                    self.job.status,
+                    Status::Failed | Status::Killed | Status::Ignored
+                ) =>
+            {
+                return Err(wrong());
+            }
+            Some(Status::Ignored)
+                if !matches!(self.job.status, Status::Failed | Status::Killed)
+                    || self.job.pending =>
+            {
+                return Err(wrong());
+            }
+            _ => {}
+        }
+
+        // Everything that can be refused is found before anything changes.
+        let start = self.plan.definition.schedule.start;
+        let ignored = end
+            .is_some_and(|end| end > self.job.end && self.job.next.is_some_and(|next| end < next));
+        let end = end.filter(|_| !ignored);
+        let mut deleted = Vec::new();
+        let looks_at_end = end.filter(|end| *end > start || self.job.status != Status::Prep);
+        for cut in [looks_at_end, pause.flatten()].into_iter().flatten() {
+            deleted.extend(self.beyond(cut)?);
+        }
+        deleted.sort_unstable_by(|a, b| b.cmp(a));
+        deleted.dedup();
+
+        if let Some(end) = end {
+            self.set_end(end, start);
+        }
+        if let Some(pause) = pause {
+            let is_later = match (self.job.pause, pause) {
+                (_, None) => true,
+                (Some(before), Some(after)) => after > before,
+                (None, Some(_)) => false,
+            };
+            match self.job.status {
+                Status::Paused if is_later => self.set_status(Status::Running),
+                Status::PausedWithError if is_later => self.set_status(Status::RunningWithError),
+                _ => {}
+            }
+            self.job.pause = pause;
+        }
+        if let Some(first) = deleted.last().and_then(|number| self.job.actions.get(number)) {
+            self.job.next = Some(first.data.nominal);
+            self.job.is_done = end.is_some_and(|end| end <= start) && self.job.is_done;
+            self.job.last_number = deleted.last().map_or(0, |number| number - 1);
+        }
+        match status {
+            Some(Status::Running) => {
+                self.set_status(Status::Running);
+                self.job.pending = true;
+                if self.job.next.is_none_or(|next| self.job.end > next) {
+                    self.job.is_done = false;
+                }
+            }
+            Some(status) => {
+                self.set_status(status);
+                (self.job.pending, self.job.is_done) = (false, true);
+            }
+            None => {}
+        }
+        if self.job.next.is_some_and(|next| self.job.end <= next) {
+            self.job.is_done = true;
+        }
+        self.tell_job();
+        for number in deleted {
+            self.job.actions.remove(&number);
+            self.job.is_touched = true;
+            self.effects.push(Effect::Deleted(number));
+        }
+        if let Some(concurrency) = concurrency {
+            let is_larger = concurrency > self.job.controls.concurrency;
+            self.job.controls.concurrency = concurrency;
+            if is_larger {
+                self.start_ready();
+            }
+        }
+        Ok(())
+    }
+
+    fn set_end(&mut self, end: Instant, start: Instant) {
+        self.job.end = end;
+        if end <= start {
+            if matches!(self.job.status, Status::Prep | Status::Running) {
+                self.set_status(Status::Succeeded);
+                self.job.pending = false;
+            }
+            self.job.is_done = true;
+            return;
+        }
+        match self.job.status {
+            Status::Succeeded => self.set_status(Status::Running),
+            Status::DoneWithError | Status::Failed => self.set_status(Status::RunningWithError),
+            _ => {}
+        }
+        (self.job.pending, self.job.is_done) = (true, false);
+    }
+
+    /// The actions at or after an instant, the last first; E1022 where one of them is past waiting.
+    fn beyond(&self, cut: Instant) -> Result<Vec<i64>, Refusal> {
+        let mut numbers = Vec::new();
+        for (number, run) in self.job.actions.iter().rev() {
+            if run.data.nominal < cut {
+                break;
+            }
+            if !matches!(run.status, ActionStatus::Waiting | ActionStatus::Ready) {
+                return Err(Refusal::of("E1022"));
+            }
+            numbers.push(*number);
+        }
+        Ok(numbers)
+    }
+}
+
+/// Whether a word is a state, in upper case as it must be.
+fn is_status(word: &str) -> bool {
+    use Status as S;
+    let all = [
+        S::Prep,
+        S::Running,
+        S::RunningWithError,
+        S::Suspended,
+        S::SuspendedWithError,
+        S::PrepSuspended,
+        S::Paused,
+        S::PausedWithError,
+        S::PrepPaused,
+        S::Succeeded,
+        S::DoneWithError,
+        S::Killed,
+        S::Failed,
+        S::Ignored,
+    ];
+    word == "PREMATER" || all.iter().any(|status| status.name() == word)
+}

@@ -1,0 +1,743 @@
+//! The whole semantics of a coordinator job as a function: `apply(plan, job, event, world) -> effects`.
+//!
+//! In: what the server keeps of the definition ([`Plan`]), the state of the job, one [`Event`] and a [`World`] that knows
+//! the time and which data exist. Out: the changed [`Job`] and [`Effect`]s for others to carry out: inputs to look at,
+//! workflows to start, suspend and kill. The order of changes is that of the server (`coordinator-lifecycle.md`).
+//!
+//! It must not know XML, clocks, files or processes. A bundle is in [`bundle`].
+
+pub mod bundle;
+mod commands;
+mod scope;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use commands::{Refusal, RerunOptions};
+pub use scope::ScopeKind;
+
+use crate::coordinator::{
+    Action, Actions, Controls, Definition, EventData, Execution, Existing, Inputs, Sla,
+};
+use crate::time::{Instant, Schedule, is_skipped_by_last_only, is_skipped_by_none, is_timed_out};
+
+/// Where a coordinator or a bundle is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
+pub enum Status {
+    #[default]
+    Prep,
+    Running,
+    RunningWithError,
+    Suspended,
+    SuspendedWithError,
+    PrepSuspended,
+    Paused,
+    PausedWithError,
+    PrepPaused,
+    Succeeded,
+    DoneWithError,
+    Killed,
+    Failed,
+    Ignored,
+}
+
+impl Status {
+    /// The word of the web services.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Prep => "PREP",
+            Status::Running => "RUNNING",
+            Status::RunningWithError => "RUNNINGWITHERROR",
+            Status::Suspended => "SUSPENDED",
+            Status::SuspendedWithError => "SUSPENDEDWITHERROR",
+            Status::PrepSuspended => "PREPSUSPENDED",
+            Status::Paused => "PAUSED",
+            Status::PausedWithError => "PAUSEDWITHERROR",
+            Status::PrepPaused => "PREPPAUSED",
+            Status::Succeeded => "SUCCEEDED",
+            Status::DoneWithError => "DONEWITHERROR",
+            Status::Killed => "KILLED",
+            Status::Failed => "FAILED",
+            Status::Ignored => "IGNORED",
+        }
+    }
+
+    /// Whether it has ended; one that is ignored has, too.
+    pub fn is_end(self) -> bool {
+        use Status::{DoneWithError, Failed, Ignored, Killed, Succeeded};
+        matches!(self, Succeeded | DoneWithError | Killed | Failed | Ignored)
+    }
+}
+
+/// Where an action is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
+pub enum ActionStatus {
+    #[default]
+    Waiting,
+    Ready,
+    Submitted,
+    Running,
+    Suspended,
+    TimedOut,
+    Succeeded,
+    Killed,
+    Failed,
+    Skipped,
+    Ignored,
+}
+
+impl ActionStatus {
+    /// The word of the web services.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActionStatus::Waiting => "WAITING",
+            ActionStatus::Ready => "READY",
+            ActionStatus::Submitted => "SUBMITTED",
+            ActionStatus::Running => "RUNNING",
+            ActionStatus::Suspended => "SUSPENDED",
+            ActionStatus::TimedOut => "TIMEDOUT",
+            ActionStatus::Succeeded => "SUCCEEDED",
+            ActionStatus::Killed => "KILLED",
+            ActionStatus::Failed => "FAILED",
+            ActionStatus::Skipped => "SKIPPED",
+            ActionStatus::Ignored => "IGNORED",
+        }
+    }
+
+    /// Whether something is still to come.
+    pub fn is_active(self) -> bool {
+        use ActionStatus::{Ready, Running, Submitted, Suspended, Waiting};
+        matches!(self, Waiting | Ready | Submitted | Running | Suspended)
+    }
+
+    fn is_fault(self) -> bool {
+        matches!(self, ActionStatus::Killed | ActionStatus::Failed | ActionStatus::TimedOut)
+    }
+}
+
+/// What a workflow of an action reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
+pub enum WorkflowStatus {
+    Running,
+    Suspended,
+    Succeeded,
+    Failed,
+    Killed,
+}
+
+/// One action of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Where it is.
+    pub status: ActionStatus,
+    /// Its data as they were created, and as they were found.
+    pub data: Action,
+    /// When it was created, from where its waiting is counted.
+    pub created: Instant,
+    /// Whether all of its inputs were found; a rerun does not look again.
+    pub is_met: bool,
+    /// The first thing that is missing.
+    pub missing: Option<String>,
+    /// What its workflow is given.
+    pub configuration: Vec<(String, String)>,
+    /// Whether it has a workflow.
+    pub has_workflow: bool,
+    /// Whether that workflow is to be rerun instead of a new one.
+    pub reruns: bool,
+    /// Configuration that came with a rerun.
+    pub rerun_configuration: Vec<(String, String)>,
+    /// Commands that its workflow has not answered.
+    pub pending: u32,
+    /// Code and message of what failed it.
+    pub error: Option<(String, String)>,
+    /// What is expected of it.
+    pub sla: Option<Sla>,
+}
+
+/// What holds for all coordinators of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    /// How far ahead one pass of materialization goes, in seconds.
+    pub window_seconds: i64,
+    /// How long before its time an action may be created, in seconds.
+    pub ahead_seconds: i64,
+    /// How many actions one pass creates where actions are skipped.
+    pub batch: usize,
+    /// Minutes after which NONE skips.
+    pub tolerance_minutes: i64,
+    /// Whether states with an error in their name are shown; as shipped they are not.
+    pub shows_errors: bool,
+    /// Whether the service for SLA is on, which refuses an SLA that expects something before its nominal time.
+    pub has_sla_service: bool,
+}
+
+impl Default for Rules {
+    fn default() -> Rules {
+        Rules {
+            window_seconds: 3600,
+            ahead_seconds: 300,
+            batch: 10_000,
+            tolerance_minutes: 1,
+            shows_errors: false,
+            has_sla_service: false,
+        }
+    }
+}
+
+/// A definition, prepared.
+pub struct Plan<'a> {
+    /// As the server keeps it.
+    pub definition: &'a Definition,
+    /// Makes its actions.
+    pub actions: Actions<'a>,
+    /// The id of the job.
+    pub id: String,
+    /// What holds on the server.
+    pub rules: Rules,
+}
+
+impl<'a> Plan<'a> {
+    /// Prepares a definition for the job of an id.
+    pub fn new(definition: &'a Definition, id: impl Into<String>, rules: Rules) -> Plan<'a> {
+        Plan { definition, actions: Actions::new(definition), id: id.into(), rules }
+    }
+}
+
+/// What the machine asks for.
+pub struct World<'a> {
+    /// The time.
+    pub now: Instant,
+    /// Which data exist.
+    pub existing: &'a dyn Existing,
+}
+
+/// The state of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Where it is.
+    pub status: Status,
+    /// Whether something was commanded that the next pass has to confirm.
+    pub pending: bool,
+    /// Whether no further action is created.
+    pub is_done: bool,
+    /// The first nominal time without an action.
+    pub next: Option<Instant>,
+    /// The number of the last action.
+    pub last_number: i64,
+    /// Its end, which can be changed.
+    pub end: Instant,
+    /// No action is created from here on.
+    pub pause: Option<Instant>,
+    /// Its controls, which can be changed.
+    pub controls: Controls,
+    /// Its actions, by number.
+    pub actions: BTreeMap<i64, Run>,
+    /// Whether it changed since the last pass over states.
+    is_modified: bool,
+    /// Whether an action did.
+    is_touched: bool,
+    /// What of the job was told last.
+    told: (Status, bool, bool, Option<Instant>),
+}
+
+impl Job {
+    /// A job that was just submitted.
+    pub fn new(definition: &Definition) -> Job {
+        Job {
+            status: Status::Prep,
+            pending: false,
+            is_done: false,
+            next: None,
+            last_number: 0,
+            end: definition.schedule.end,
+            pause: None,
+            controls: definition.controls,
+            actions: BTreeMap::new(),
+            is_modified: false,
+            is_touched: false,
+            told: (Status::Prep, false, false, None),
+        }
+    }
+
+    fn count(&self, status: ActionStatus) -> i64 {
+        self.actions.values().filter(|run| run.status == status).count() as i64
+    }
+}
+
+/// What happens to a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A pass of materialization.
+    Materialize,
+    /// A pass over states.
+    Status,
+    /// A pass over pauses.
+    Pause,
+    /// A look at the inputs of an action.
+    Check(i64),
+    /// The workflow of an action was created.
+    Started(i64),
+    /// It was not.
+    NotStarted {
+        /// The action.
+        number: i64,
+        /// The code of the error; E1005 where it has none.
+        code: String,
+        /// For people.
+        message: String,
+    },
+    /// The workflow of an action has come to a state.
+    Workflow(i64, WorkflowStatus),
+    /// The client's `suspend`.
+    Suspend,
+    /// The client's `resume`.
+    Resume,
+    /// The client's `kill`.
+    Kill,
+    /// The client's `kill` of some actions.
+    KillActions(ScopeKind, String),
+    /// The client's `ignore` of some actions.
+    IgnoreActions(ScopeKind, String),
+    /// The client's `change`.
+    Change(String),
+    /// The client's `rerun`.
+    Rerun(ScopeKind, String, RerunOptions),
+}
+
+/// What others have to do, or to know, in this order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The job changed.
+    Job {
+        /// Its state before, if that changed.
+        from: Option<Status>,
+        /// Its state.
+        status: Status,
+        /// Its flag of pending commands.
+        pending: bool,
+        /// Whether all actions are created.
+        is_done: bool,
+        /// The first nominal time without an action.
+        next: Option<Instant>,
+    },
+    /// An action came to a state.
+    Action(i64, ActionStatus),
+    /// An action is no more.
+    Deleted(i64),
+    /// The inputs of an action are to be looked at, then.
+    Check(i64, Instant),
+    /// A workflow is to be created, or to be rerun, with the configuration of the action.
+    Start(i64),
+    /// Its workflow is to be suspended.
+    SuspendWorkflow(i64),
+    /// Its workflow is to go on.
+    ResumeWorkflow(i64),
+    /// Its workflow is to be killed.
+    KillWorkflow(i64),
+    /// Outputs of an action are to be deleted before it runs again.
+    CleanUp(i64, Vec<String>),
+}
+
+/// Changes the job as an event wants it. A refusal changes nothing and reaches the client.
+pub fn apply(
+    plan: &Plan<'_>,
+    job: &mut Job,
+    event: &Event,
+    world: &World<'_>,
+) -> Result<Vec<Effect>, Refusal> {
+    let mut turn = Turn { plan, job, world, effects: Vec::new() };
+    match event {
+        Event::Materialize => turn.materialize(),
+        Event::Status => turn.status(),
+        Event::Pause => turn.pause(),
+        Event::Check(number) => turn.check(*number)?,
+        Event::Started(number) => turn.started(*number),
+        Event::NotStarted { number, code, message } => turn.not_started(*number, code, message),
+        Event::Workflow(number, status) => turn.workflow(*number, *status),
+        Event::Suspend => turn.suspend(),
+        Event::Resume => turn.resume(),
+        Event::Kill => turn.kill(),
+        Event::KillActions(kind, scope) => turn.kill_actions(*kind, scope)?,
+        Event::IgnoreActions(kind, scope) => turn.ignore_actions(*kind, scope)?,
+        Event::Change(text) => turn.change(text)?,
+        Event::Rerun(kind, scope, options) => turn.rerun(*kind, scope, options)?,
+    }
+    Ok(turn.effects)
+}
+
+/// One application of one event.
+struct Turn<'t, 'a> {
+    plan: &'t Plan<'a>,
+    job: &'t mut Job,
+    world: &'t World<'t>,
+    effects: Vec<Effect>,
+}
+
+impl Turn<'_, '_> {
+    /// Tells what of the job has changed since it was told last.
+    fn tell_job(&mut self) {
+        let job = &mut *self.job;
+        let now = (job.status, job.pending, job.is_done, job.next);
+        if now != job.told {
+            let from = (job.told.0 != job.status).then_some(job.told.0);
+            job.told = now;
+            job.is_modified = true;
+            let (status, pending, is_done, next) = now;
+            self.effects.push(Effect::Job { from, status, pending, is_done, next });
+        }
+    }
+
+    /// Writes a state; as shipped, those with an error in their name are those without.
+    fn set_status(&mut self, status: Status) {
+        let shows = self.plan.rules.shows_errors;
+        self.job.status = match status {
+            Status::RunningWithError if !shows => Status::Running,
+            Status::SuspendedWithError if !shows => Status::Suspended,
+            Status::PausedWithError if !shows => Status::Paused,
+            status => status,
+        };
+    }
+
+    fn set_action(&mut self, number: i64, status: ActionStatus) {
+        let Some(run) = self.job.actions.get_mut(&number) else { return };
+        self.job.is_touched = true;
+        if run.status != status {
+            run.status = status;
+            self.effects.push(Effect::Action(number, status));
+        }
+    }
+
+    fn schedule(&self) -> Schedule {
+        Schedule { end: self.job.end, ..self.plan.definition.schedule.clone() }
+    }
+
+    fn skips(&self) -> bool {
+        matches!(self.job.controls.execution, Execution::LastOnly | Execution::None)
+    }
+
+    fn materialize(&mut self) {
+        let (now, rules) = (self.world.now, self.plan.rules);
+        let runs =
+            matches!(self.job.status, Status::Prep | Status::Running | Status::RunningWithError);
+        let schedule = self.schedule();
+        let from = self.job.next.unwrap_or(schedule.start);
+        let waiting = self.job.count(ActionStatus::Waiting);
+        let throttle = self.job.controls.throttle;
+        let ahead = now.plus_seconds(rules.ahead_seconds);
+        let is_due = schedule.start <= ahead
+            && self.job.next.is_none_or(|next| {
+                next < ahead && next < self.job.end && self.job.pause.is_none_or(|at| at > next)
+            });
+        if !runs || self.job.is_done || !is_due || waiting >= throttle {
+            return;
+        }
+
+        let window = rules.window_seconds;
+        let until = schedule.window_end(from, now, window, throttle, self.skips());
+        let most = match self.skips() && until < now {
+            true => rules.batch,
+            false => usize::try_from(throttle - waiting).unwrap_or(0),
+        };
+        let mut times = schedule.run(self.job.next, self.job.last_number, until, self.job.pause);
+        let mut made = Vec::new();
+        for (number, nominal) in times.by_ref().take(most) {
+            match self.create(number, nominal) {
+                Ok(run) => made.push((number, run)),
+                Err(_) => {
+                    self.job.pending = false;
+                    self.set_status(Status::Failed);
+                    self.tell_job();
+                    return;
+                }
+            }
+        }
+
+        self.job.next = Some(times.upcoming().unwrap_or(self.job.end));
+        self.job.last_number += made.len() as i64;
+        self.job.pending = true;
+        self.job.is_done = self.job.next.is_some_and(|next| next >= self.job.end);
+        if self.job.status == Status::Prep {
+            self.set_status(Status::Running);
+        }
+        self.tell_job();
+        for (number, run) in made {
+            let nominal = run.data.nominal;
+            self.job.actions.insert(number, run);
+            self.job.is_touched = true;
+            self.effects.push(Effect::Action(number, ActionStatus::Waiting));
+            self.effects.push(Effect::Check(number, nominal.max(now)));
+        }
+    }
+
+    fn create(&self, number: i64, nominal: Instant) -> Result<Run, crate::coordinator::Failure> {
+        let now = self.world.now;
+        let data = self.plan.actions.create(&self.plan.id, number, nominal, now)?;
+        self.plan.actions.admit(&data, self.world.existing)?;
+        let zone = self.plan.definition.schedule.processing;
+        let has_sla = !data.sla.is_empty();
+        let sla = if has_sla { Some(Sla::register(&data.sla, zone)?) } else { None };
+        let is_early = |sla: &Sla| {
+            sla.expected_end < sla.nominal || sla.expected_start.is_some_and(|at| at < sla.nominal)
+        };
+        if self.plan.rules.has_sla_service && sla.as_ref().is_some_and(is_early) {
+            let message = "an SLA expects something before its nominal time";
+            return Err(crate::coordinator::Failure::new("E0302", message));
+        }
+        Ok(Run {
+            status: ActionStatus::Waiting,
+            data,
+            created: now,
+            is_met: false,
+            missing: None,
+            configuration: Vec::new(),
+            has_workflow: false,
+            reruns: false,
+            rerun_configuration: Vec::new(),
+            pending: 0,
+            error: None,
+            sla,
+        })
+    }
+
+    /// Whether the order of execution passes an action over.
+    fn is_skipped(&self, number: i64, nominal: Instant) -> bool {
+        let now = self.world.now;
+        match self.job.controls.execution {
+            Execution::LastOnly => {
+                is_skipped_by_last_only(now, self.schedule().next_nominal(number, nominal))
+            }
+            Execution::None => is_skipped_by_none(now, nominal, self.plan.rules.tolerance_minutes),
+            Execution::Fifo | Execution::Lifo => false,
+        }
+    }
+
+    fn check(&mut self, number: i64) -> Result<(), Refusal> {
+        let active = matches!(
+            self.job.status,
+            Status::Running | Status::RunningWithError | Status::Paused | Status::PausedWithError
+        );
+        let Some(run) = self.job.actions.get(&number) else { return Ok(()) };
+        if !active || run.status != ActionStatus::Waiting {
+            return Ok(());
+        }
+        let (now, nominal, created) = (self.world.now, run.data.nominal, run.created);
+        if now < nominal {
+            self.effects.push(Effect::Check(number, nominal));
+            return Ok(());
+        }
+        if self.is_skipped(number, nominal) {
+            self.set_action(number, ActionStatus::Skipped);
+            return Ok(());
+        }
+
+        let found = match run.is_met {
+            true => Inputs::Ready(run.data.inputs.clone()),
+            false => {
+                let waited = (now.0 - nominal.max(created).0) / 60;
+                let actions = &self.plan.actions;
+                let found = actions.check_all(&run.data, self.world.existing, waited);
+                // The server logs it and looks again when it recovers.
+                found.map_err(|_| Refusal::of("E1021"))?
+            }
+        };
+        match found {
+            Inputs::Ready(inputs) => self.ready(number, inputs),
+            Inputs::Missing(missing) => {
+                let timeout = self.job.controls.timeout;
+                if let Some(run) = self.job.actions.get_mut(&number) {
+                    run.missing = Some(missing);
+                }
+                if is_timed_out(now, nominal, created, timeout) {
+                    self.set_action(number, ActionStatus::TimedOut);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ready(&mut self, number: i64, inputs: Vec<EventData>) {
+        let Some(run) = self.job.actions.get_mut(&number) else { return };
+        let plan = self.plan;
+        let configuration = plan.actions.configuration(&plan.id, &run.data, &inputs);
+        run.data.inputs = inputs;
+        (run.is_met, run.missing) = (true, None);
+        match configuration {
+            Ok(configuration) => {
+                run.configuration = configuration;
+                self.set_action(number, ActionStatus::Ready);
+                self.start_ready();
+            }
+            Err(_) => self.set_action(number, ActionStatus::Failed),
+        }
+    }
+
+    /// Starts ready actions as far as there is room.
+    fn start_ready(&mut self) {
+        let may_start = matches!(
+            self.job.status,
+            Status::Running
+                | Status::RunningWithError
+                | Status::Succeeded
+                | Status::Paused
+                | Status::PausedWithError
+        );
+        if !may_start {
+            return;
+        }
+        let taken = self.job.count(ActionStatus::Running) + self.job.count(ActionStatus::Submitted);
+        let concurrency = self.job.controls.concurrency;
+        let mut room = if concurrency < 0 { i64::MAX } else { concurrency - taken };
+        let ready = |(number, run): (&i64, &Run)| {
+            (run.status == ActionStatus::Ready).then_some((*number, run.data.nominal))
+        };
+        let mut waiting: Vec<(i64, Instant)> = self.job.actions.iter().filter_map(ready).collect();
+        if self.job.controls.execution == Execution::Fifo {
+            waiting.sort_by_key(|(number, nominal)| (*nominal, *number));
+        } else {
+            waiting.sort_by_key(|(number, nominal)| std::cmp::Reverse((*nominal, *number)));
+        }
+        for (number, nominal) in waiting {
+            if room <= 0 {
+                break;
+            }
+            if self.is_skipped(number, nominal) {
+                self.set_action(number, ActionStatus::Skipped);
+                continue;
+            }
+            room -= 1;
+            self.set_action(number, ActionStatus::Submitted);
+            let user = self.plan.definition.properties.get("user.name");
+            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            run.pending = 1;
+            let other = |(name, value): &&(String, String)| {
+                name == "user.name" && user.is_some_and(|user| user != value)
+            };
+            if run.configuration.iter().find(other).is_some() {
+                self.not_started(number, "E1003", "the workflow belongs to another user");
+                room += 1;
+                continue;
+            }
+            self.effects.push(Effect::Start(number));
+        }
+    }
+
+    fn started(&mut self, number: i64) {
+        let Some(run) = self.job.actions.get_mut(&number) else { return };
+        run.has_workflow = true;
+        if run.status == ActionStatus::Submitted {
+            self.set_action(number, ActionStatus::Running);
+        }
+    }
+
+    fn not_started(&mut self, number: i64, code: &str, message: &str) {
+        let Some(run) = self.job.actions.get_mut(&number) else { return };
+        run.error = Some((code.to_owned(), message.chars().take(255).collect()));
+        run.pending = 0;
+        self.set_action(number, ActionStatus::Failed);
+        if code != "E1003" {
+            self.start_ready();
+        }
+    }
+
+    fn workflow(&mut self, number: i64, status: WorkflowStatus) {
+        let Some(run) = self.job.actions.get_mut(&number).filter(|run| run.has_workflow) else {
+            return;
+        };
+        self.job.is_touched = true;
+        let (now, has_ended) = match (status, run.status) {
+            (WorkflowStatus::Succeeded, _) => (ActionStatus::Succeeded, true),
+            (WorkflowStatus::Failed, _) => (ActionStatus::Failed, true),
+            (WorkflowStatus::Killed, _) => (ActionStatus::Killed, true),
+            (WorkflowStatus::Suspended, ActionStatus::Running) => (ActionStatus::Suspended, false),
+            (WorkflowStatus::Running, ActionStatus::Suspended) => (ActionStatus::Running, false),
+            (_, same) => (same, false),
+        };
+        run.pending = match status {
+            WorkflowStatus::Running => run.pending.saturating_sub(1),
+            _ => 0,
+        };
+        if run.status.is_active() {
+            self.set_action(number, now);
+        }
+        if has_ended {
+            self.start_ready();
+        }
+    }
+
+    /// The pass over states: what the job has come to by what its actions have.
+    fn status(&mut self) {
+        use ActionStatus as A;
+
+        let is_active = matches!(
+            self.job.status,
+            Status::Paused | Status::Running | Status::RunningWithError | Status::PausedWithError
+        );
+        let touched = self.job.is_touched && (is_active || self.job.pending);
+        let finished = self.job.is_modified && self.job.pending && self.job.is_done;
+        (self.job.is_touched, self.job.is_modified) = (false, false);
+        if self.job.status == Status::Ignored || !(touched || finished) {
+            return;
+        }
+
+        let pending = self.job.actions.values().any(|run| run.pending > 0);
+        let runs = || self.job.actions.values().map(|run| run.status).filter(|s| *s != A::Ignored);
+        let all = |wanted: &[A]| runs().all(|status| wanted.contains(&status));
+        let faulty = runs().any(A::is_fault);
+        let with = |fine: Status, error: Status| if faulty { error } else { fine };
+        let is_done = self.job.is_done;
+        let is_over = is_done || matches!(self.job.status, Status::Failed | Status::Killed);
+        let suspended = is_done && !pending && runs().any(|status| status == A::Suspended);
+        let status = if is_over
+            && all(&[A::Succeeded, A::Failed, A::Killed, A::TimedOut, A::Skipped])
+        {
+            match self.job.status {
+                Status::Killed => Status::Killed,
+                _ if is_done && all(&[A::Succeeded, A::Skipped]) => Status::Succeeded,
+                _ if all(&[A::Killed]) => Status::Killed,
+                _ if all(&[A::Failed]) => Status::Failed,
+                _ => Status::DoneWithError,
+            }
+        } else {
+            match self.job.status {
+                Status::Paused | Status::PausedWithError => {
+                    with(Status::Paused, Status::PausedWithError)
+                }
+                Status::Suspended | Status::SuspendedWithError => {
+                    with(Status::Suspended, Status::SuspendedWithError)
+                }
+                Status::PrepSuspended => Status::PrepSuspended,
+                _ if suspended && all(&[A::Suspended, A::Succeeded]) => Status::Suspended,
+                _ if suspended
+                    && all(&[A::Suspended, A::Succeeded, A::Killed, A::Failed, A::TimedOut]) =>
+                {
+                    Status::SuspendedWithError
+                }
+                Status::Prep => Status::Prep,
+                _ => with(Status::Running, Status::RunningWithError),
+            }
+        };
+        self.set_status(status);
+        self.job.pending = pending;
+        self.tell_job();
+        self.job.is_modified = false;
+    }
+
+    fn pause(&mut self) {
+        let is_past = self.job.pause.is_some_and(|at| at <= self.world.now);
+        let status = match (self.job.status, is_past) {
+            (Status::Running, true) => Status::Paused,
+            (Status::RunningWithError, true) => Status::PausedWithError,
+            (Status::Prep, true) => Status::PrepPaused,
+            (Status::Paused, false) => Status::Running,
+            (Status::PausedWithError, false) => Status::RunningWithError,
+            (Status::PrepPaused, false) => Status::Prep,
+            _ => return,
+        };
+        self.set_status(status);
+        self.tell_job();
+    }
+}
