@@ -11,6 +11,7 @@ pub use facts::{Action, Facts, Language, Property};
 pub mod coordinator;
 pub mod example;
 mod facts;
+mod graph;
 mod known;
 mod paths;
 pub mod reads;

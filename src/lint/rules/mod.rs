@@ -6,6 +6,7 @@ mod absolute_local_path;
 mod application_path_is_file;
 mod application_path_missing;
 mod application_path_other_cluster;
+mod capture_output_not_properties;
 mod capture_output_unread;
 mod cleartext_password;
 mod cluster_only_library;
@@ -15,6 +16,9 @@ mod configuration_value_empty;
 mod configuration_value_whitespace;
 mod custom_action_type;
 mod custom_function;
+mod decision_case_shadowed;
+mod decision_constant;
+mod decision_single_target;
 mod default_looking_name;
 mod delete_outside_application_data;
 mod delete_too_broad;
@@ -24,6 +28,7 @@ mod deprecated_queue_property;
 mod disallowed_property;
 mod distcp_missing_endpoints;
 mod duplicate_configuration_property;
+mod duplicate_file_link;
 mod duplicate_parameter;
 mod duplicate_property_key;
 mod el_in_config_default;
@@ -31,8 +36,13 @@ mod element_text_whitespace;
 mod email_address_malformed;
 mod email_attachment_unsupported;
 mod email_recipient_missing;
+mod empty_workflow;
+mod error_skips_join;
+mod error_swallowed;
 mod external_recipient;
+mod failure_reported_as_success;
 mod fetched_code;
+mod fork_join_check_disabled;
 mod formatting;
 mod fs_empty;
 mod fs_move_onto_existing;
@@ -42,6 +52,7 @@ mod fs_path_relative;
 mod fs_path_without_scheme;
 mod fs_permissions_malformed;
 mod git_destination_not_empty;
+mod global_without_effect;
 mod hardcoded_cluster_address;
 mod hardcoded_name_node;
 mod hdfs_only;
@@ -51,19 +62,24 @@ mod hue_generated;
 mod inconsistent_variable_style;
 mod job_tracker_element;
 mod job_xml_unreadable;
+mod join_single_path;
 mod kerberos_credential;
+mod kill_after_success;
 mod kill_message_uninformative;
 mod large_workflow;
 mod legacy_action;
 mod many_kill_nodes;
 mod mapreduce_api_mixed;
 mod mapreduce_output_missing;
+mod missing_application_file;
 mod misspelt_oozie_property;
+mod mixed_line_endings_in_value;
 mod name_collision_after_mapping;
 mod name_node_missing;
 mod name_not_valid_in_target;
 mod naming_convention;
 mod no_equivalent;
+mod no_kill_node;
 mod no_parameters_section;
 mod old_schema;
 mod output_not_prepared;
@@ -73,6 +89,7 @@ mod password_in_application_log;
 mod password_on_command_line;
 mod plain_http_notification;
 mod prepare_deletes_input;
+mod prepare_deletes_sibling_output;
 mod property_trailing_space;
 mod property_unresolved_reference;
 mod property_without_effect_here;
@@ -105,8 +122,11 @@ mod sqoop_query_without_conditions;
 mod ssh_action;
 mod ssh_host_malformed;
 mod ssh_quoting;
+mod streaming_and_pipes;
 mod subworkflow_configuration_not_propagated;
+mod subworkflow_cycle;
 mod subworkflow_disallowed_property;
+mod subworkflow_not_found;
 mod subworkflow_parameters_missing;
 mod suppression_without_reason;
 mod system_libpath_off;
@@ -118,10 +138,32 @@ mod unused_parameter;
 mod unused_property;
 mod user_name_in_defaults;
 mod user_override;
+mod wide_fork;
 mod world_writable;
 
 /// Every rule, by group and name.
 pub(super) static ALL: &[&Rule] = &[
+    // Syntax
+    &mixed_line_endings_in_value::RULE,
+    // Names
+    &duplicate_file_link::RULE,
+    &global_without_effect::RULE,
+    &missing_application_file::RULE,
+    &subworkflow_not_found::RULE,
+    // Graph
+    &decision_case_shadowed::RULE,
+    &decision_constant::RULE,
+    &decision_single_target::RULE,
+    &empty_workflow::RULE,
+    &error_skips_join::RULE,
+    &error_swallowed::RULE,
+    &failure_reported_as_success::RULE,
+    &fork_join_check_disabled::RULE,
+    &join_single_path::RULE,
+    &kill_after_success::RULE,
+    &no_kill_node::RULE,
+    &subworkflow_cycle::RULE,
+    &wide_fork::RULE,
     // Parameters
     &application_path_is_file::RULE,
     &application_path_missing::RULE,
@@ -156,6 +198,7 @@ pub(super) static ALL: &[&Rule] = &[
     &user_name_in_defaults::RULE,
     // Actions
     &absolute_local_path::RULE,
+    &capture_output_not_properties::RULE,
     &capture_output_unread::RULE,
     &delete_too_broad::RULE,
     &distcp_missing_endpoints::RULE,
@@ -178,6 +221,7 @@ pub(super) static ALL: &[&Rule] = &[
     &name_node_missing::RULE,
     &output_not_prepared::RULE,
     &prepare_deletes_input::RULE,
+    &prepare_deletes_sibling_output::RULE,
     &resource_manager_missing::RULE,
     &retry_of_non_idempotent::RULE,
     &retry_out_of_range::RULE,
@@ -197,6 +241,7 @@ pub(super) static ALL: &[&Rule] = &[
     &sqoop_query_without_conditions::RULE,
     &ssh_host_malformed::RULE,
     &ssh_quoting::RULE,
+    &streaming_and_pipes::RULE,
     &subworkflow_configuration_not_propagated::RULE,
     &subworkflow_disallowed_property::RULE,
     &subworkflow_parameters_missing::RULE,

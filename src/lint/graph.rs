@@ -1,0 +1,175 @@
+//! The nodes of a workflow and where each of them leads, for rules that look at more than one transition.
+
+use super::Facts;
+use crate::syntax::xml::{AttributeRef, Element};
+use std::collections::HashMap;
+
+/// A way out of a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way<'a> {
+    /// How it is taken: `start`, `ok`, `error`, `path`, `case`, `default` or `join`.
+    pub(super) how: &'static str,
+    /// The attribute that names the target.
+    pub(super) to: AttributeRef<'a, 'a>,
+    /// The target, where a node has that name.
+    pub(super) target: Option<usize>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub(super) struct Node<'a> {
+    pub(super) element: Element<'a, 'a>,
+    /// The name of its element.
+    pub(super) kind: &'a str,
+    /// Its own name; empty for `start`.
+    pub(super) name: String,
+    pub(super) ways: Vec<Way<'a>>,
+    /// Whether some run can come here.
+    pub(super) reachable: bool,
+}
+
+impl<'a> Node<'a> {
+    /// The first way of this kind.
+    pub(super) fn way(&self, how: &str) -> Option<&Way<'a>> {
+        self.ways.iter().find(|way| way.how == how)
+    }
+}
+
+/// A workflow as nodes and ways, in source order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Graph<'a> {
+    pub(super) nodes: Vec<Node<'a>>,
+}
+
+const KINDS: [&str; 7] = ["start", "end", "kill", "action", "decision", "fork", "join"];
+
+impl<'a> Graph<'a> {
+    /// The graph of a workflow; empty for everything else.
+    pub(super) fn of(facts: &Facts<'a>) -> Graph<'a> {
+        let elements = facts.workflow().into_iter().flat_map(Element::elements);
+        let mut nodes: Vec<Node<'a>> = elements
+            .filter(|element| KINDS.contains(&element.name()))
+            .map(|element| {
+                let name = element.attribute("name").filter(|_| element.name() != "start");
+                Node {
+                    element,
+                    kind: element.name(),
+                    name: name.map(|name| name.value().text.into_owned()).unwrap_or_default(),
+                    ways: ways(element),
+                    reachable: false,
+                }
+            })
+            .collect();
+        let mut by_name: HashMap<&str, usize> = HashMap::new();
+        for (index, node) in nodes.iter().enumerate() {
+            if node.kind != "start" {
+                by_name.entry(&node.name).or_insert(index);
+            }
+        }
+        let targets: Vec<Vec<Option<usize>>> = nodes
+            .iter()
+            .map(|node| {
+                let target = |way: &Way<'_>| by_name.get(way.to.value().text.as_ref()).copied();
+                node.ways.iter().map(target).collect()
+            })
+            .collect();
+        for (node, targets) in nodes.iter_mut().zip(targets) {
+            for (way, target) in node.ways.iter_mut().zip(targets) {
+                way.target = target;
+            }
+        }
+        let mut graph = Graph { nodes };
+        let start = graph.nodes.iter().position(|node| node.kind == "start");
+        let reached = graph.reach(start, |_, _| true);
+        for (node, reached) in graph.nodes.iter_mut().zip(reached) {
+            node.reachable = reached;
+        }
+        graph
+    }
+
+    /// What can be reached, the places of departure with it, along the ways that `along` lets pass.
+    pub(super) fn reach(
+        &self,
+        from: impl IntoIterator<Item = usize>,
+        along: impl Fn(&Node<'a>, &Way<'a>) -> bool,
+    ) -> Vec<bool> {
+        let mut seen = vec![false; self.nodes.len()];
+        let mut todo: Vec<usize> = from.into_iter().collect();
+        while let Some(index) = todo.pop() {
+            if std::mem::replace(&mut seen[index], true) {
+                continue;
+            }
+            let node = &self.nodes[index];
+            todo.extend(
+                node.ways.iter().filter(|way| along(node, way)).filter_map(|way| way.target),
+            );
+        }
+        seen
+    }
+
+    /// The actions that some run can come to.
+    pub(super) fn actions(&self) -> impl Iterator<Item = &Node<'a>> {
+        self.nodes.iter().filter(|node| node.kind == "action" && node.reachable)
+    }
+
+    /// The nodes of each path of a fork, up to the join where it ends, as long as nothing fails.
+    pub(super) fn branches(&self, fork: &Node<'a>) -> Vec<Vec<usize>> {
+        fork.ways
+            .iter()
+            .filter_map(|way| way.target)
+            .map(|first| {
+                let mut depths: Vec<Option<u32>> = vec![None; self.nodes.len()];
+                let mut todo = vec![(first, 0_u32)];
+                while let Some((index, depth)) = todo.pop() {
+                    let node = &self.nodes[index];
+                    if depths[index].is_some() || (node.kind == "join" && depth == 0) {
+                        continue;
+                    }
+                    depths[index] = Some(depth);
+                    let below = match node.kind {
+                        "fork" => depth + 1,
+                        "join" => depth - 1,
+                        _ => depth,
+                    };
+                    let ways = node.ways.iter().filter(|way| way.how != "error");
+                    todo.extend(ways.filter_map(|way| way.target).map(|target| (target, below)));
+                }
+                (0..self.nodes.len()).filter(|index| depths[*index].is_some()).collect()
+            })
+            .collect()
+    }
+}
+
+fn ways<'a>(element: Element<'a, 'a>) -> Vec<Way<'a>> {
+    let way = |how, owner: Element<'a, 'a>, name| {
+        let to = owner.attribute(name)?;
+        Some(Way { how, to, target: None })
+    };
+    match element.name() {
+        "start" => way("start", element, "to").into_iter().collect(),
+        "join" => way("join", element, "to").into_iter().collect(),
+        "fork" => {
+            let paths = element.elements().filter(|child| child.name() == "path");
+            paths.filter_map(|path| way("path", path, "start")).collect()
+        }
+        "action" => element
+            .elements()
+            .filter_map(|child| match child.name() {
+                "ok" => way("ok", child, "to"),
+                "error" => way("error", child, "to"),
+                _ => None,
+            })
+            .collect(),
+        "decision" => element
+            .elements()
+            .filter(|child| child.name() == "switch")
+            .flat_map(Element::elements)
+            .filter_map(|child| match child.name() {
+                "case" => way("case", child, "to"),
+                "default" => way("default", child, "to"),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}

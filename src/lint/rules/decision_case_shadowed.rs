@@ -1,0 +1,51 @@
+//! Cases that are never looked at.
+
+use super::decision_constant::{cases, constant};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "decision-case-shadowed",
+        group: Group::Graph,
+        summary: "a case behind another one that is taken in its stead",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Safe),
+        page: include_str!("../../../docs/rules/decision-case-shadowed.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for decision in facts.nodes(&["decision"]) {
+        let mut before: Vec<(String, Element<'_, '_>)> = Vec::new();
+        let mut always: Option<Element<'_, '_>> = None;
+        for case in cases(decision) {
+            let text = case.text().trimmed();
+            let span = if text.text.is_empty() { case.name_span() } else { text.span() };
+            let same = before.iter().find(|(known, _)| *known == text.text);
+            let (message, other, words) = match (always, same) {
+                (Some(always), _) => {
+                    ("this case is never looked at", always, "this one is always taken")
+                }
+                (None, Some((_, same))) => (
+                    "this case is never taken: an earlier one asks the same",
+                    *same,
+                    "this is the earlier one",
+                ),
+                (None, None) => {
+                    if constant(facts, case) == Some(true) {
+                        always = Some(case);
+                    }
+                    before.push((text.text.into_owned(), case));
+                    continue;
+                }
+            };
+            let finding = Diagnostic::new(&RULE.kind, span, message).note(other.name_span(), words);
+            out.push(finding.fix(Fix::safe("Remove the case", facts.removal(case.span()), "")));
+        }
+    }
+}

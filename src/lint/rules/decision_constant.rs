@@ -1,0 +1,62 @@
+//! Cases that decide nothing.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+use ankus_runtime::el::{Dialect, Phase, Scope, Template, Value};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "decision-constant",
+        group: Group::Graph,
+        summary: "a case of a decision that is always or never taken",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/decision-constant.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for decision in facts.nodes(&["decision"]) {
+        for case in cases(decision) {
+            let Some(value) = constant(facts, case) else { continue };
+            let message =
+                if value { "this case is always taken" } else { "this case is never taken" };
+            let text = case.text().trimmed();
+            let span = if text.text.is_empty() { case.name_span() } else { text.span() };
+            out.push(Diagnostic::new(&RULE.kind, span, message).help(
+                "compare with something that differs from run to run, or take the decision out",
+            ));
+        }
+    }
+}
+
+/// The cases of a decision.
+pub(super) fn cases<'a>(decision: Element<'a, 'a>) -> impl Iterator<Item = Element<'a, 'a>> {
+    let switches = decision.elements().filter(|child| child.name() == "switch");
+    switches.flat_map(Element::elements).filter(|child| child.name() == "case")
+}
+
+/// What a predicate comes to whatever the job is given.
+pub(super) fn constant(facts: &Facts<'_>, case: Element<'_, '_>) -> Option<bool> {
+    let text = case.text();
+    let dialect = Dialect::of_target(facts.settings.target.name());
+    let template = Template::compile(text.text.trim(), Phase::Workflow, dialect);
+    if !template.errors().is_empty() {
+        return None;
+    }
+    let value = template.text(&Nothing).ok()?;
+    Some(value == "true")
+}
+
+/// A job of which nothing is known.
+struct Nothing;
+
+impl Scope for Nothing {
+    fn variable(&self, _: &str) -> Option<Value<'_>> {
+        None
+    }
+}

@@ -1,0 +1,41 @@
+//! Failures that change nothing.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::graph::Graph;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "error-swallowed",
+        group: Group::Graph,
+        summary: "an action goes on to the same node whether it succeeds or fails",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/error-swallowed.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let graph = Graph::of(facts);
+    for action in graph.actions() {
+        let (Some(ok), Some(error)) = (action.way("ok"), action.way("error")) else { continue };
+        let Some(target) = ok.target.filter(|target| Some(*target) == error.target) else {
+            continue;
+        };
+        // Where nothing but a `kill` comes, the run has failed already, and this cleans up or tells of it.
+        let after = graph.reach([target], |_, way| way.how != "error");
+        let ends = graph.nodes.iter().zip(&after).any(|(node, after)| *after && node.kind == "end");
+        let target = &graph.nodes[target];
+        if !ends {
+            continue;
+        }
+        let message =
+            format!("`{}` goes on to `{}` whether it succeeds or fails", action.name, target.name);
+        let finding = Diagnostic::new(&RULE.kind, error.to.value_span(), message)
+            .note(ok.to.value_span(), "this is where it goes when it succeeds");
+        out.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
+    }
+}

@@ -1,0 +1,52 @@
+//! Failures that end in success.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::graph::Graph;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "failure-reported-as-success",
+        group: Group::Graph,
+        summary: "an action fails, and the job ends SUCCEEDED all the same",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/failure-reported-as-success.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let graph = Graph::of(facts);
+    let mut kills = graph.nodes.iter().filter(|node| node.kind == "kill");
+    let only_kill = kills.next().filter(|_| kills.next().is_none());
+    for action in graph.actions() {
+        let Some(error) = action.way("error") else { continue };
+        let Some(target) = error.target else { continue };
+        // That is a finding of its own.
+        if action.way("ok").is_some_and(|ok| ok.target == Some(target)) {
+            continue;
+        }
+        // Whoever handles the failure may fail as well; what counts is where it ends if they do not.
+        let after = graph.reach([target], |_, way| way.how != "error");
+        let ends =
+            |kind| graph.nodes.iter().zip(&after).any(|(node, after)| *after && node.kind == kind);
+        if ends("kill") || !ends("end") {
+            continue;
+        }
+        let message = format!("after a failure of `{}` the job ends SUCCEEDED", action.name);
+        let span = error.to.value_span();
+        let finding = Diagnostic::new(&RULE.kind, span, message)
+            .help("end the way from here in a `kill` node");
+        out.push(match only_kill {
+            // Which node was meant is a guess.
+            Some(kill) if graph.nodes[target].kind == "end" => {
+                let name = crate::lint::facts::escaped(&kill.name);
+                finding.fix(Fix::guess(format!("Go to `{}`", kill.name), span, name))
+            }
+            _ => finding,
+        });
+    }
+}

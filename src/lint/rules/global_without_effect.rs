@@ -1,0 +1,57 @@
+//! Settings that nobody takes.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::block;
+use crate::lint::{Action, Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "global-without-effect",
+        group: Group::Names,
+        summary: "a setting of `global` that every action overrides",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/global-without-effect.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(global) = facts.global() else { return };
+    // These take nothing of `global`.
+    let actions: Vec<_> =
+        facts.actions.iter().filter(|action| !action.is(&["email", "ssh"])).collect();
+    if actions.is_empty() {
+        return;
+    }
+    let managers = ["job-tracker", "resource-manager"];
+    for element in global.elements() {
+        let names: &[&str] = match element.name() {
+            "name-node" => &["name-node"],
+            "job-tracker" | "resource-manager" => &managers,
+            _ => continue,
+        };
+        if actions.iter().all(|action| names.iter().any(|name| action.body.child(name).is_some())) {
+            let message = format!("every action has its own `{}`", element.name());
+            out.push(
+                Diagnostic::new(&RULE.kind, element.name_span(), message)
+                    .help("take it out here, or there"),
+            );
+        }
+    }
+    let Some(configuration) = global.child("configuration") else { return };
+    for property in block(configuration) {
+        let overridden = |action: &&Action<'_>| {
+            action.configuration().iter().any(|own| own.name.text == property.name.text)
+        };
+        if actions.iter().all(overridden) {
+            let message = format!("every action sets `{}` itself", property.name.text);
+            out.push(
+                Diagnostic::new(&RULE.kind, property.name.span(), message)
+                    .help("take it out here, or there"),
+            );
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Files that are not there.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::files::{self, Presence};
+use crate::lint::facts::escaped;
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::{Decoded, Element};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "missing-application-file",
+        group: Group::Names,
+        summary: "a file that the application does not have",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/missing-application-file.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let names = ["job-xml", "script", "file", "archive"];
+    let root = facts.workflow().into_iter();
+    let named: Vec<(Decoded<'_>, String, Presence)> = root
+        .flat_map(Element::descendants)
+        .filter(|element| names.contains(&element.name()))
+        .filter_map(|element| {
+            let text = element.text().trimmed();
+            let path = text.text.split('#').next().unwrap_or_default();
+            let inside =
+                !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
+            let found = facts.beside(path).filter(|_| inside)?;
+            let presence = facts.files.presence(&found);
+            Some((text, found, presence))
+        })
+        .collect();
+    // Where nothing that the definition names lies in a folder, a build puts it together elsewhere.
+    let together: Vec<String> = named
+        .iter()
+        .filter(|(_, _, presence)| *presence == Presence::Present)
+        .map(|(_, found, _)| files::folder_of(found).to_owned())
+        .collect();
+    for (text, found, presence) in named {
+        if presence != Presence::Absent {
+            continue;
+        }
+        let folder = files::folder_of(&found);
+        let wanted = files::name_of(&found);
+        let known: Vec<&str> = facts
+            .files
+            .below(folder)
+            .map(|(path, _)| path)
+            .filter(|path| files::folder_of(path) == folder)
+            .map(files::name_of)
+            .collect();
+        let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
+        let near = same.or_else(|| {
+            // Of two numbered files the one is not a slip of the other.
+            let letters =
+                |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+            nearest(wanted, known.iter().copied()).filter(|near| {
+                let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
+                letters(near) != letters(wanted) && ending(near) == ending(wanted)
+            })
+        });
+        // Libraries come from a build, settings of the cluster from its administrators.
+        let built = wanted.ends_with("-site.xml") || wanted.ends_with("-default.xml");
+        let built = built
+            || wanted.ends_with(".jar")
+            || wanted.ends_with(".zip")
+            || wanted.ends_with(".egg");
+        if near.is_none() && (built || !together.iter().any(|known| known == folder)) {
+            continue;
+        }
+        let shown = text.text.split('#').next().unwrap_or_default();
+        let span = text.source(0..shown.len());
+        let finding =
+            Diagnostic::new(&RULE.kind, span, format!("the application has no file `{shown}`"));
+        out.push(match near {
+            Some(near) => {
+                let path = format!("{}{near}", &shown[..shown.len() - wanted.len()]);
+                finding
+                    .help(format!("did you mean `{path}`?"))
+                    .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path)))
+            }
+            None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
+        });
+    }
+}

@@ -1,0 +1,36 @@
+//! Workflows without a `kill`.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::graph::Graph;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "no-kill-node",
+        group: Group::Graph,
+        summary: "a workflow that cannot report a failure",
+        level: Level::Info,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/no-kill-node.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let graph = Graph::of(facts);
+    let none = graph.nodes.iter().all(|node| node.kind != "kill");
+    if !none || graph.actions().next().is_none() {
+        return;
+    }
+    let Some(root) = facts.workflow() else { return };
+    out.push(
+        Diagnostic::new(
+            &RULE.kind,
+            root.name_span(),
+            "no node of this workflow is a `kill`: it cannot report a failure",
+        )
+        .help("add a `kill` node, and send errors to it"),
+    );
+}

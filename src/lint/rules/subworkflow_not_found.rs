@@ -1,0 +1,54 @@
+//! Sub-workflows that are not there.
+
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
+use crate::files::{self, Presence};
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "subworkflow-not-found",
+        group: Group::Names,
+        summary: "a sub-workflow that the application does not have",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/subworkflow-not-found.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut missing = Vec::new();
+    let mut together = false;
+    for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
+        let Some(path) = action.text("app-path") else { continue };
+        let Some(below) = path.text.strip_prefix("${wf:appPath()}/") else { continue };
+        let below = below.trim_matches('/');
+        if below.is_empty() || below.contains('$') {
+            continue;
+        }
+        let Some(found) = facts.beside(below) else { continue };
+        match facts.files.presence(&found) {
+            Presence::Present => together = true,
+            Presence::Absent => missing.push((path.span(), found)),
+            Presence::Unknown => {}
+        }
+    }
+    for (span, found) in missing {
+        let folder = files::folder_of(&found);
+        let skipped = if folder.is_empty() { 0 } else { folder.len() + 1 };
+        let known = facts.files.below(folder).map(|(path, _)| path);
+        let known = known.filter_map(|path| path.get(skipped..)?.split('/').next());
+        let near = nearest(files::name_of(&found), known);
+        if near.is_none() && !together {
+            continue;
+        }
+        let message = format!("there is no `{found}`");
+        let finding = Diagnostic::new(&RULE.kind, span, message);
+        out.push(match near {
+            Some(near) => finding.help(format!("did you mean `{near}`?")),
+            None => finding.help("the other sub-workflows lie beside this definition"),
+        });
+    }
+}
