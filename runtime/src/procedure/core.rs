@@ -24,6 +24,9 @@ pub(super) const INBOX: &str = "inbox";
 /// The space of rows that say of a procedure which was busy at the time that it is to be bypassed.
 pub(super) const BYPASS: &str = "bypass";
 
+/// A batch that had more writes than this is not kept for its room.
+const KEPT_ROOM: usize = 1 << 16;
+
 /// A live procedure.
 pub(super) struct Entry {
     pub(super) kind: Arc<str>,
@@ -115,9 +118,9 @@ impl Root {
 pub(super) struct Ended {
     pub(super) state: State,
     pub(super) bypass: bool,
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<Box<Failure>>,
     pub(super) result: Option<Box<[u8]>>,
-    pub(super) nonce: Option<Nonce>,
+    pub(super) nonce: Option<Box<Nonce>>,
     pub(super) submitted_ms: i64,
     pub(super) updated_ms: i64,
     /// By elapsed time; may lie before the process began.
@@ -262,6 +265,8 @@ pub(super) struct Core {
     assigned: u64,
     committed: u64,
     inbox: Arc<str>,
+    /// Room for the writes of one step, used over and over.
+    room: Vec<Write>,
 }
 
 impl Core {
@@ -286,6 +291,7 @@ impl Core {
             assigned: 0,
             committed: 0,
             inbox: INBOX.into(),
+            room: Vec::new(),
         }
     }
 
@@ -792,7 +798,13 @@ impl Core {
     /// Takes in what a call of user code came to.
     pub(super) fn settle(&mut self, settled: Settled, registry: &Registry) {
         self.metrics.running -= 1;
-        let Settled { id, body, outcome, effects, mut messages, taken, data } = settled;
+        let Settled { id, body, mut outcome, mut effects, mut messages, taken, data } = settled;
+        if matches!(outcome, Outcome::Executed(Ok(_)))
+            && let Some(failure) =
+                stranger(effects.spawned.iter_mut().map(|(_, new)| new), registry)
+        {
+            outcome = Outcome::Executed(Err(failure));
+        }
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         entry.body = Some(body);
         entry.updated_ms = self.now.wall_ms;
@@ -803,13 +815,12 @@ impl Core {
                 | Outcome::Undone(Err(_))
                 | Outcome::Aborted(false)
         );
-        let (effects, taken) = if drops { (Effects::default(), 0) } else { (effects, taken) };
+        let (mut effects, taken) = if drops { (Effects::default(), 0) } else { (effects, taken) };
         let rest = messages.split_off(taken);
         // Those that came meanwhile are younger.
         let younger = std::mem::replace(&mut entry.inbox, rest);
         entry.inbox.extend(younger);
         let taken: Vec<u64> = messages.iter().map(|message| message.number).collect();
-        let mut effects = effects;
         effects
             .writes
             .extend(taken.iter().map(|number| Write::Delete(self.inbox_key(id, *number))));
@@ -827,15 +838,15 @@ impl Core {
             Outcome::Executed(Ok(Step::Children(children))) if children.is_empty() => {
                 self.step_ended(id, Some(&data), effects);
             }
-            Outcome::Executed(Ok(Step::Children(children))) => {
-                match stranger(&children, registry) {
+            Outcome::Executed(Ok(Step::Children(mut children))) => {
+                match stranger(children.iter_mut(), registry) {
                     Some(failure) => self.step_failed(id, failure, Effects::default(), &data),
                     None => self.step_waits(id, children, effects, &data),
                 }
             }
             Outcome::Executed(Ok(Step::More)) => self.step_more(id, effects, &data),
-            Outcome::Executed(Ok(Step::Suspend(wait))) => {
-                match stranger(&wait.children, registry) {
+            Outcome::Executed(Ok(Step::Suspend(mut wait))) => {
+                match stranger(wait.children.iter_mut(), registry) {
                     Some(failure) => self.step_failed(id, failure, Effects::default(), &data),
                     None => self.step_suspends(id, wait, effects, &data),
                 }
@@ -1012,13 +1023,20 @@ impl Core {
     }
 
     fn step_ended(&mut self, id: ProcedureId, data: Option<&[u8]>, effects: Effects) {
-        let result = effects.result.clone();
+        let mut effects = effects;
+        let result = effects.result.take();
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         if entry.children_left > 0 {
             // It ended while children of a timed wait still run: it is called again when they have ended.
             return self.step_waits(id, Vec::new(), effects, data.unwrap_or_default());
         }
-        if !entry.flags.bypass {
+        let is_root = entry.root == id;
+        let failed = self.roots[&entry.root].course != Course::Running;
+        if is_root && !failed {
+            // Nobody will ask for the stack of a tree that succeeds.
+            entry.flags.executed |= !entry.flags.bypass;
+            self.metrics.steps += u64::from(!entry.flags.bypass);
+        } else if !entry.flags.bypass {
             self.push_step(id);
         }
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
@@ -1027,8 +1045,6 @@ impl Core {
         entry.flags.locked = false;
         entry.result = result.map(Into::into);
         entry.updated_ms = self.now.wall_ms;
-        let is_root = entry.root == id;
-        let failed = self.roots[&self.procedures[&id].root].course != Course::Running;
         let (mut writes, born) = self.collect(id, effects);
         if is_root && !failed {
             self.end_writes(id, data, &mut writes);
@@ -1041,7 +1057,8 @@ impl Core {
     /// Turns effects into writes and things to do after them.
     fn collect(&mut self, id: ProcedureId, effects: Effects) -> (Vec<Write>, Born) {
         let mut born = Born::default();
-        let mut writes = effects.writes;
+        let mut writes = std::mem::take(&mut self.room);
+        writes.extend(effects.writes);
         for (spawned_id, new) in effects.spawned {
             let undoable = new.body.undoable();
             let tag = new.tag;
@@ -1067,13 +1084,12 @@ impl Core {
 
     // --- Commits -------------------------------------------------------------------------------------------------------
 
-    fn unit(&mut self, writes: Vec<Write>, after: After) -> u64 {
+    fn unit(&mut self, mut writes: Vec<Write>, after: After) -> u64 {
         self.assigned += 1;
         self.pending.units.push(Unit { writes: writes.len(), after, number: self.assigned });
-        if self.pending.writes.is_empty() {
-            self.pending.writes = writes;
-        } else {
-            self.pending.writes.extend(writes);
+        self.pending.writes.append(&mut writes);
+        if (1..=64).contains(&writes.capacity()) {
+            self.room = writes;
         }
         self.assigned
     }
@@ -1138,9 +1154,15 @@ impl Core {
         self.metrics.commits += 1;
         self.metrics.writes += batch.writes.len() as u64;
         self.metrics.largest_commit = self.metrics.largest_commit.max(batch.writes.len() as u64);
-        for unit in batch.units {
+        let Batch { mut writes, mut units } = batch;
+        for unit in units.drain(..) {
             self.committed = unit.number;
             self.after(unit.after);
+        }
+        // The next batch is made in the same room, unless it has begun in its own.
+        writes.clear();
+        if self.pending.is_empty() && writes.capacity() <= KEPT_ROOM {
+            self.pending = Batch { writes, units };
         }
     }
 
@@ -1390,9 +1412,9 @@ impl Core {
             Ended {
                 state: entry.state,
                 bypass: entry.flags.bypass,
-                failure: entry.failure.map(|failure| *failure),
+                failure: entry.failure,
                 result: entry.result,
-                nonce: entry.nonce.map(|nonce| *nonce),
+                nonce: entry.nonce,
                 submitted_ms: entry.submitted_ms,
                 updated_ms: entry.updated_ms,
                 ended_ms,
@@ -1504,7 +1526,7 @@ impl Core {
         for id in &old {
             let ended = self.ended.remove(id).expect("it was found a moment ago");
             if let Some(nonce) = ended.nonce {
-                self.nonces.remove(&nonce);
+                self.nonces.remove(&*nonce);
             }
             if !ended.placeholder {
                 writes.push(Write::Remove(*id));
@@ -1552,11 +1574,19 @@ fn skips(effects: &Effects) -> bool {
 }
 
 /// A failure if one of the children is of a kind that could not be loaded again.
-fn stranger(children: &[New], registry: &Registry) -> Option<Failure> {
-    let (at, child) =
-        children.iter().enumerate().find(|(_, child)| registry.name(&child.kind).is_none())?;
-    let message = format!("child {at} is of kind `{}`, which nobody registered", child.kind);
-    Some(Failure::new("executor", Failure::CHILD, message))
+fn stranger<'a>(
+    children: impl Iterator<Item = &'a mut New>,
+    registry: &Registry,
+) -> Option<Failure> {
+    for (at, child) in children.enumerate() {
+        let Some(kind) = registry.name(&child.kind) else {
+            let message =
+                format!("child {at} is of kind `{}`, which nobody registered", child.kind);
+            return Some(Failure::new("executor", Failure::CHILD, message));
+        };
+        child.kind = kind;
+    }
+    None
 }
 
 fn is_above(

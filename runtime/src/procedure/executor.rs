@@ -202,6 +202,9 @@ impl Rows {
     }
 }
 
+/// A worker looks up from its calls after so long, so that a commit does not wait for many slow ones.
+const LONG_TURN_MS: u64 = 2;
+
 /// Runs procedures durably over a store. A clone is another handle; with the last one, the threads stop.
 #[derive(Clone)]
 pub struct Executor {
@@ -222,15 +225,37 @@ struct Shared {
     stopping: AtomicBool,
     threads: AtomicUsize,
     /// Something may be runnable.
-    work: Condvar,
+    work: Signal,
     /// Something waits for a commit.
-    dirty: Condvar,
+    dirty: Signal,
     /// Something was committed, given back, or is no longer busy.
-    moved: Condvar,
+    moved: Signal,
     /// A timer was armed, or the threads are to end.
-    timer: Condvar,
+    timer: Signal,
     ended: Notify,
     workers: Mutex<Vec<Arc<AtomicU64>>>,
+}
+
+/// A condition to wait for under the lock of the core. Telling it costs a system call only when somebody waits: who waits
+/// is counted under that lock, and whoever tells has held it since the condition came true.
+#[derive(Default)]
+struct Signal {
+    condvar: Condvar,
+    waiting: AtomicUsize,
+}
+
+impl Signal {
+    fn notify_one(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.condvar.notify_one();
+        }
+    }
+
+    fn notify_all(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            self.condvar.notify_all();
+        }
+    }
 }
 
 struct StopOnDrop(Arc<Shared>);
@@ -274,10 +299,10 @@ impl Executor {
             started: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             threads: AtomicUsize::new(0),
-            work: Condvar::new(),
-            dirty: Condvar::new(),
-            moved: Condvar::new(),
-            timer: Condvar::new(),
+            work: Signal::default(),
+            dirty: Signal::default(),
+            moved: Signal::default(),
+            timer: Signal::default(),
             ended: Notify::new(),
             workers: Mutex::new(Vec::new()),
         });
@@ -295,10 +320,10 @@ impl Executor {
     /// Submits a root together with rows, which the function gets the id for.
     pub fn submit_with(
         &self,
-        new: New,
+        mut new: New,
         rows: impl FnOnce(ProcedureId, &mut Rows),
     ) -> Result<ProcedureId, Error> {
-        self.fit(&new)?;
+        self.fit(&mut new)?;
         let mut core = self.shared.lock();
         let id = core.fresh_id();
         let mut with = Rows::default();
@@ -310,8 +335,8 @@ impl Executor {
     }
 
     /// Submits many roots, all of them or none.
-    pub fn submit_all(&self, new: Vec<New>) -> Result<Vec<ProcedureId>, Error> {
-        for new in &new {
+    pub fn submit_all(&self, mut new: Vec<New>) -> Result<Vec<ProcedureId>, Error> {
+        for new in &mut new {
             self.fit(new)?;
         }
         let mut core = self.shared.lock();
@@ -331,11 +356,11 @@ impl Executor {
     /// The same, together with rows.
     pub fn submit_once_with(
         &self,
-        new: New,
+        mut new: New,
         nonce: Nonce,
         rows: impl FnOnce(ProcedureId, &mut Rows),
     ) -> Result<Submitted, Error> {
-        self.fit(&new)?;
+        self.fit(&mut new)?;
         match self.register(nonce) {
             Some(id) => Ok(Submitted::Known(id)),
             None => self.submit_registered(new, nonce, rows).map(Submitted::New),
@@ -363,11 +388,11 @@ impl Executor {
     /// Submits a root under a nonce that was registered, together with rows.
     pub fn submit_registered(
         &self,
-        new: New,
+        mut new: New,
         nonce: Nonce,
         rows: impl FnOnce(ProcedureId, &mut Rows),
     ) -> Result<ProcedureId, Error> {
-        self.fit(&new)?;
+        self.fit(&mut new)?;
         let mut core = self.shared.lock();
         let Some((id, false)) = core.nonces.get(&nonce).copied() else {
             return Err(Error::NotRegistered);
@@ -405,9 +430,9 @@ impl Executor {
             Ended {
                 state: State::RolledBack,
                 bypass: false,
-                failure: Some(failure),
+                failure: Some(Box::new(failure)),
                 result: None,
-                nonce: Some(nonce),
+                nonce: Some(Box::new(nonce)),
                 submitted_ms: now.wall_ms,
                 updated_ms: now.wall_ms,
                 ended_ms: i64::try_from(now.elapsed_ms).unwrap_or(i64::MAX),
@@ -638,7 +663,7 @@ impl Executor {
 
     /// Makes at most one call of user code. `false` when nothing is runnable.
     pub fn turn(&self) -> bool {
-        self.shared.turn(None)
+        self.shared.turns(None, 1)
     }
 
     /// Makes everything durable that waits for it, and does what follows. `false` when nothing waited.
@@ -662,7 +687,7 @@ impl Executor {
     /// Turns and commits until nothing moves any more.
     pub fn run_until_idle(&self) -> Result<(), Error> {
         loop {
-            let turned = self.turn();
+            let turned = self.shared.turns(None, 256);
             if !self.commit()? && !turned {
                 return Ok(());
             }
@@ -694,13 +719,14 @@ impl Executor {
 }
 
 impl Executor {
-    fn fit(&self, new: &New) -> Result<(), Error> {
+    fn fit(&self, new: &mut New) -> Result<(), Error> {
         if self.shared.stopping() {
             return Err(Error::Stopped);
         }
-        if self.shared.registry.name(&new.kind).is_none() {
+        let Some(kind) = self.shared.registry.name(&new.kind) else {
             return Err(Error::UnknownKind(new.kind.to_string()));
-        }
+        };
+        new.kind = kind;
         if self.shared.config.owner_required && new.owner.is_none() {
             return Err(Error::NoOwner);
         }
@@ -729,7 +755,7 @@ impl Shared {
 
     fn wait<'a>(
         &self,
-        on: &Condvar,
+        on: &Signal,
         core: MutexGuard<'a, Core>,
         at_most: Option<Duration>,
     ) -> MutexGuard<'a, Core> {
@@ -738,18 +764,21 @@ impl Shared {
 
     fn wait_for<'a>(
         &self,
-        on: &Condvar,
+        on: &Signal,
         core: MutexGuard<'a, Core>,
         at_most: Option<Duration>,
     ) -> (MutexGuard<'a, Core>, bool) {
-        match at_most {
-            None => (on.wait(core).unwrap_or_else(PoisonError::into_inner), false),
+        on.waiting.fetch_add(1, Ordering::SeqCst);
+        let woken = match at_most {
+            None => (on.condvar.wait(core).unwrap_or_else(PoisonError::into_inner), false),
             Some(at_most) => {
                 let (core, timeout) =
-                    on.wait_timeout(core, at_most).unwrap_or_else(PoisonError::into_inner);
+                    on.condvar.wait_timeout(core, at_most).unwrap_or_else(PoisonError::into_inner);
                 (core, timeout.timed_out())
             }
-        }
+        };
+        on.waiting.fetch_sub(1, Ordering::SeqCst);
+        woken
     }
 
     /// Returns when the unit of this number is durable, or given back.
@@ -782,31 +811,49 @@ impl Shared {
         }
     }
 
-    fn turn(&self, busy_since: Option<&AtomicU64>) -> bool {
-        let task = match self.lock().poll() {
-            Polled::Task(task) => task,
-            Polled::Moved => {
-                self.dirty.notify_one();
-                return true;
-            }
-            Polled::Idle => return false,
-        };
-        if let Some(busy) = busy_since {
-            busy.store(self.host.elapsed_ms().max(1), Ordering::Relaxed);
-        }
-        let settled = self.call(*task);
-        if let Some(busy) = busy_since {
-            busy.store(0, Ordering::Relaxed);
-        }
+    /// Makes at most so many calls of user code. `false` when nothing was runnable.
+    fn turns(&self, busy_since: Option<&AtomicU64>, at_most: usize) -> bool {
         let mut core = self.lock();
-        core.settle(settled, &self.registry);
+        let mut turned = false;
+        let began = core.now.elapsed_ms;
+        for _ in 0..at_most {
+            let task = match core.poll() {
+                Polled::Task(task) => task,
+                Polled::Moved => {
+                    turned = true;
+                    continue;
+                }
+                Polled::Idle => break,
+            };
+            let more = core.queued() > 0;
+            drop(core);
+            turned = true;
+            if more {
+                self.work.notify_one();
+            }
+            if let Some(busy) = busy_since {
+                busy.store(self.host.elapsed_ms().max(1), Ordering::Relaxed);
+            }
+            let settled = self.call(*task);
+            if let Some(busy) = busy_since {
+                busy.store(0, Ordering::Relaxed);
+            }
+            core = self.lock();
+            core.settle(settled, &self.registry);
+            self.dirty.notify_one();
+            if core.now.elapsed_ms.saturating_sub(began) > LONG_TURN_MS {
+                break;
+            }
+        }
         let more = core.queued() > 0;
         drop(core);
-        self.dirty.notify_one();
-        if more {
-            self.work.notify_one();
+        if turned {
+            self.dirty.notify_one();
+            if more {
+                self.work.notify_one();
+            }
         }
-        true
+        turned
     }
 
     /// Calls user code, and shields the executor from its panics.
@@ -932,14 +979,8 @@ impl Shared {
 
     fn works(&self, busy: &AtomicU64, keep_alive: Option<Duration>) {
         while !self.stopping() {
-            let mut turned = false;
             // A store without a committer is committed to here, many steps at a time.
-            for _ in 0..if self.instant { 64 } else { 1 } {
-                if !self.turn(Some(busy)) {
-                    break;
-                }
-                turned = true;
-            }
+            let turned = self.turns(Some(busy), if self.instant { 256 } else { 8 });
             let moved = self.instant && self.commit().unwrap_or(true);
             if turned || moved {
                 if self.lock().pending() < self.config.most_pending {
@@ -1080,7 +1121,7 @@ fn finished(ended: &Ended) -> Finished {
     Finished {
         state: ended.state,
         bypass: ended.bypass,
-        failure: ended.failure.clone(),
+        failure: ended.failure.as_deref().cloned(),
         result: ended.result.as_deref().map(<[u8]>::to_vec),
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::core::{BYPASS, Core, Course, Ended, Entry, Flags, INBOX, Root};
 use super::executor::Unfit;
-use super::{Message, ProcedureId, Record, Registry, State};
+use super::{IdHasher, Message, ProcedureId, Record, Registry, State};
 use crate::store::{Error, Key, Loaded, Reader, Write};
 
 /// Fills an empty core. Returns what was set aside, and the roots that go on.
@@ -21,7 +21,7 @@ pub(super) fn load(
 ) -> Result<(Vec<Unfit>, Vec<ProcedureId>), Error> {
     core.next_id.store(loaded.largest + 1, Ordering::Relaxed);
 
-    let mut records = BTreeMap::new();
+    let mut records = Vec::with_capacity(loaded.records.len());
     let mut reasons: BTreeMap<ProcedureId, String> = BTreeMap::new();
     for id in loaded.damaged {
         reasons.insert(id, "its checksum does not agree with its bytes".to_owned());
@@ -29,7 +29,7 @@ pub(super) fn load(
     for (id, bytes) in loaded.records {
         match Record::decode(&bytes) {
             Ok(record) => {
-                records.insert(id, record);
+                records.push((id, record));
             }
             Err(error) => {
                 reasons.insert(id, error.to_string());
@@ -37,6 +37,9 @@ pub(super) fn load(
         }
     }
 
+    // They come in the order of ids, so the map is made of them at once.
+    let records: BTreeMap<ProcedureId, Record> = records.into_iter().collect();
+    core.procedures.reserve(records.len());
     let roots = roots(&records);
     let bad_trees = judge(&records, &roots, &mut reasons);
     let mut fit = BTreeMap::new();
@@ -53,7 +56,7 @@ pub(super) fn load(
     }
 
     // Kinds may turn out to be unknown or unwilling only here, and then the whole tree goes.
-    let mut bodies = HashMap::new();
+    let mut bodies: HashMap<_, _, IdHasher> = HashMap::default();
     let mut unwilling: HashMap<ProcedureId, String> = HashMap::new();
     for (id, record) in &fit {
         if record.state.is_end() {
@@ -93,8 +96,8 @@ pub(super) fn load(
 }
 
 /// The root of each record whose chain of parents is whole.
-fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, ProcedureId> {
-    let mut roots: HashMap<ProcedureId, ProcedureId> = HashMap::new();
+fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, ProcedureId, IdHasher> {
+    let mut roots: HashMap<ProcedureId, ProcedureId, IdHasher> = HashMap::default();
     for id in records.keys() {
         let mut path = vec![*id];
         let mut at = *id;
@@ -123,7 +126,7 @@ fn roots(records: &BTreeMap<ProcedureId, Record>) -> HashMap<ProcedureId, Proced
 /// The trees that do not add up, and why.
 fn judge(
     records: &BTreeMap<ProcedureId, Record>,
-    roots: &HashMap<ProcedureId, ProcedureId>,
+    roots: &HashMap<ProcedureId, ProcedureId, IdHasher>,
     reasons: &mut BTreeMap<ProcedureId, String>,
 ) -> HashMap<ProcedureId, String> {
     let mut bad: HashMap<ProcedureId, String> = HashMap::new();
@@ -176,7 +179,7 @@ fn judge(
 
 fn tree_fails(
     records: &BTreeMap<ProcedureId, Record>,
-    roots: &HashMap<ProcedureId, ProcedureId>,
+    roots: &HashMap<ProcedureId, ProcedureId, IdHasher>,
     root: ProcedureId,
 ) -> bool {
     records.iter().any(|(id, record)| record.state == State::Failed && roots.get(id) == Some(&root))
@@ -200,9 +203,9 @@ fn take_up(
             Ended {
                 state: record.state,
                 bypass: record.bypass,
-                failure: record.failure,
+                failure: record.failure.map(Box::new),
                 result: record.result.map(Into::into),
-                nonce: record.nonce,
+                nonce: record.nonce.map(Box::new),
                 submitted_ms: record.submitted_ms,
                 updated_ms: record.updated_ms,
                 // A clock that was set back makes nothing younger than now.

@@ -197,9 +197,14 @@ pub(super) struct Wire<'a> {
 
 impl Wire<'_> {
     pub(super) fn encode(&self) -> Box<[u8]> {
-        postcard::to_stdvec(self)
-            .expect("plain data of known length always encodes")
-            .into_boxed_slice()
+        // Most fit a corner of the stack, and then the bytes are allocated once, at their size.
+        let mut room = [0; 256];
+        match postcard::to_slice(self, &mut room) {
+            Ok(bytes) => (&*bytes).into(),
+            Err(_) => postcard::to_stdvec(self)
+                .expect("plain data of known length always encodes")
+                .into_boxed_slice(),
+        }
     }
 }
 

@@ -76,7 +76,11 @@ impl Store for Memory {
             match write {
                 Write::Record(id, bytes) => {
                     contents.largest = contents.largest.max(id.0);
-                    contents.records.insert(*id, bytes.clone());
+                    match contents.records.get_mut(id) {
+                        Some(old) if old.len() == bytes.len() => old.copy_from_slice(bytes),
+                        Some(old) => old.clone_from(bytes),
+                        None => drop(contents.records.insert(*id, bytes.clone())),
+                    }
                 }
                 Write::Remove(id) => {
                     contents.records.remove(id);
