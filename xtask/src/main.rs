@@ -1,7 +1,8 @@
 //! Chores with logic in them.
 //!
-//! `cargo xtask gen` makes the files anew that are generated and committed. `cargo xtask storm SEEDS [FIRST]` puts the executor
-//! of procedures through so many simulated storms, and `cargo xtask kill KILLS` kills so many processes that run one.
+//! `cargo xtask gen` makes the files anew that are generated and committed. `cargo xtask simulate --seeds N [--first N]` puts
+//! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
+//! that run one.
 
 #![expect(
     clippy::disallowed_macros,
@@ -25,8 +26,10 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
-        Some("storm") => storms(number(2).unwrap_or(100_000), number(3).unwrap_or(0)),
-        Some("kill") => kills(number(2).unwrap_or(200)),
+        Some("simulate") => {
+            storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
+        }
+        Some("kill") => kills(option("--times").unwrap_or(200)),
         Some("killed") => {
             // What `kill` starts and kills.
             let store = std::env::args_os().nth(2).expect("`kill` says where the store is");
@@ -36,10 +39,18 @@ fn main() -> ExitCode {
             }
         }
         _ => {
-            eprintln!("usage: cargo xtask gen | storm SEEDS [FIRST] | kill KILLS");
+            eprintln!(
+                "usage: cargo xtask gen | simulate [--seeds N] [--first N] | kill [--times N]"
+            );
             ExitCode::from(2)
         }
     }
+}
+
+/// The number after this word.
+fn option(name: &str) -> Option<u64> {
+    let at = std::env::args().position(|argument| argument == name)?;
+    number(at + 1)
 }
 
 fn number(at: usize) -> Option<u64> {

@@ -355,6 +355,9 @@ impl Driver {
     pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
         let procedure = self.shared.record(id)?.procedure;
         let finished = self.executor.wait(procedure, Some(at_most)).is_some();
+        if let (false, Some(error)) = (finished, self.executor.stopped_by()) {
+            return Err(error.into());
+        }
         Ok(finished || self.executor.state(procedure).is_none())
     }
 

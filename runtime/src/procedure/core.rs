@@ -48,6 +48,9 @@ pub(super) struct Entry {
     pub(super) updated_ms: i64,
     /// When it was queued, by elapsed time.
     pub(super) queued_ms: u64,
+    /// Since when its time is not counted yet, by elapsed time, and for which state it will be.
+    pub(super) since_ms: u64,
+    pub(super) counted: State,
     pub(super) children_left: u32,
     /// Counts waits, so that the timer of an earlier one is known to be stale.
     pub(super) waits: u32,
@@ -257,6 +260,10 @@ pub(super) struct Core {
     pub(super) news: Vec<ProcedureId>,
     /// What the store said when it last refused.
     pub(super) last_error: Option<crate::store::Error>,
+    /// Since when it refuses, by elapsed time.
+    pub(super) refuses_since: Option<u64>,
+    /// What it said when it was given up.
+    pub(super) given_up: Option<crate::store::Error>,
     queue: Queue,
     events: HashMap<Arc<str>, Event>,
     timers: BinaryHeap<Reverse<(u64, ProcedureId, u32)>>,
@@ -283,6 +290,8 @@ impl Core {
             now,
             news: Vec::new(),
             last_error: None,
+            refuses_since: None,
+            given_up: None,
             queue: Queue::default(),
             events: HashMap::new(),
             timers: BinaryHeap::new(),
@@ -322,6 +331,8 @@ impl Core {
             submitted_ms: self.now.wall_ms,
             updated_ms: self.now.wall_ms,
             queued_ms: 0,
+            since_ms: self.now.elapsed_ms,
+            counted: State::Runnable,
             children_left: 0,
             waits: 0,
             state: State::Runnable,
@@ -577,8 +588,18 @@ impl Core {
         self.roots.get_mut(&entry.root).expect("a live procedure has a living root").running += 1;
     }
 
+    /// Adds the time since the last change of state to the state that it was.
+    fn count_time(&mut self, id: ProcedureId) {
+        let Some(entry) = self.procedures.get_mut(&id) else { return };
+        let now = self.now.elapsed_ms;
+        self.metrics.state_ms[entry.counted.place()] += now.saturating_sub(entry.since_ms);
+        entry.since_ms = now;
+        entry.counted = entry.state;
+    }
+
     fn task(&mut self, id: ProcedureId, call: Call) -> Box<Task> {
         self.start(id);
+        self.count_time(id);
         self.metrics.running += 1;
         let entry = self.procedures.get_mut(&id).expect("only the living are started");
         Box::new(Task {
@@ -1151,6 +1172,7 @@ impl Core {
 
     /// The batch is durable: what it was for happens now.
     pub(super) fn committed(&mut self, batch: Batch) {
+        self.refuses_since = None;
         self.metrics.commits += 1;
         self.metrics.writes += batch.writes.len() as u64;
         self.metrics.largest_commit = self.metrics.largest_commit.max(batch.writes.len() as u64);
@@ -1233,6 +1255,7 @@ impl Core {
     }
 
     fn after_step(&mut self, id: ProcedureId, next: Next, born: Born) {
+        self.count_time(id);
         let entry = self.procedures.get_mut(&id).expect("whoever is busy stays");
         let root_id = entry.root;
         entry.flags.busy = false;
@@ -1360,6 +1383,7 @@ impl Core {
 
     /// Removes one that will never be called again.
     fn bury(&mut self, id: ProcedureId) {
+        self.count_time(id);
         self.leave_event(id);
         self.release(id, true);
         let Some(entry) = self.procedures.remove(&id) else { return };
@@ -1385,6 +1409,7 @@ impl Core {
         }
         self.leave_event(id);
         self.release(id, true);
+        self.count_time(id);
         let entry = self.procedures.remove(&id).expect("a living root is alive");
         let taken = u64::try_from(entry.updated_ms.saturating_sub(entry.submitted_ms)).unwrap_or(0);
         if entry.state == State::Success {
@@ -1543,11 +1568,9 @@ impl Core {
         let mut metrics = self.metrics.clone();
         let mut oldest = None;
         for entry in self.procedures.values() {
-            let at = State::ALL
-                .iter()
-                .position(|state| *state == entry.shown)
-                .expect("every state is in the list");
-            metrics.live[at] += 1;
+            metrics.live[entry.shown.place()] += 1;
+            metrics.state_ms[entry.counted.place()] +=
+                self.now.elapsed_ms.saturating_sub(entry.since_ms);
             if entry.flags.queued {
                 oldest = oldest.max(Some(self.now.elapsed_ms.saturating_sub(entry.queued_ms)));
             }

@@ -67,7 +67,9 @@ fn work(executor: &Executor, world: &Arc<simulation::World>, batch: u64) -> Resu
     executor.start(runtime.handle(), 2);
     for number in batch * BATCH..(batch + 1) * BATCH {
         let new = simulation::root(world, number);
-        executor.submit_once(new, Nonce { group: 2, number }).map_err(|error| error.to_string())?;
+        executor
+            .submit_once(new, Nonce { group: 2, number: number + 1 })
+            .map_err(|error| error.to_string())?;
     }
     let began = Instant::now();
     loop {
@@ -164,7 +166,7 @@ pub fn rounds(
 
     let theirs = simulation::unharmed(0..batches * BATCH)?;
     for (number, state) in theirs {
-        let id = killed.register(Nonce { group: 2, number });
+        let id = killed.register(Nonce { group: 2, number: number + 1 });
         let ours = id.and_then(|id| killed.state(id));
         if ours != Some(state) {
             return Err(format!(

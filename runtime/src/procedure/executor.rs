@@ -47,6 +47,8 @@ pub struct Config {
     pub most_workers_factor: usize,
     /// A refused commit is tried again after so long, and after twice as long each time, up to a hundred times as long.
     pub retry_ms: u64,
+    /// When the store has refused for so long, the executor stops; [`Executor::stopped_by`] has the reason.
+    pub give_up_ms: u64,
 }
 
 impl Default for Config {
@@ -63,6 +65,7 @@ impl Default for Config {
             keep_alive_ms: 60_000,
             most_workers_factor: 10,
             retry_ms: 20,
+            give_up_ms: 5_000,
         }
     }
 }
@@ -370,6 +373,9 @@ impl Executor {
     /// Reserves an id for a request, or tells the one that it has. Whoever gets none submits, fails or unregisters it;
     /// others who ask for the same wait for that.
     pub fn register(&self, nonce: Nonce) -> Option<ProcedureId> {
+        if nonce.number == 0 {
+            return None;
+        }
         let mut core = self.shared.lock();
         loop {
             match core.nonces.get(&nonce).copied() {
@@ -392,6 +398,9 @@ impl Executor {
         nonce: Nonce,
         rows: impl FnOnce(ProcedureId, &mut Rows),
     ) -> Result<ProcedureId, Error> {
+        if nonce.number == 0 {
+            return self.submit_with(new, rows);
+        }
         self.fit(&mut new)?;
         let mut core = self.shared.lock();
         let Some((id, false)) = core.nonces.get(&nonce).copied() else {
@@ -506,7 +515,7 @@ impl Executor {
                     core = self.shared.wait(&self.shared.moved, core, None);
                 }
                 if self.shared.stopping() {
-                    return Err(Error::Stopped);
+                    return Err(self.shared.stopped(&core));
                 }
             }
         };
@@ -641,6 +650,14 @@ impl Executor {
         list
     }
 
+    /// Why the executor has stopped by itself, if it has: what the store said until it was given up.
+    pub fn stopped_by(&self) -> Option<store::Error> {
+        if !self.shared.stopping() {
+            return None;
+        }
+        self.shared.lock().given_up.clone()
+    }
+
     /// The counts of this moment.
     pub fn metrics(&self) -> Metrics {
         let workers = self.shared.workers().len() as u64;
@@ -721,7 +738,7 @@ impl Executor {
 impl Executor {
     fn fit(&self, new: &mut New) -> Result<(), Error> {
         if self.shared.stopping() {
-            return Err(Error::Stopped);
+            return Err(self.shared.stopped(&self.shared.lock()));
         }
         let Some(kind) = self.shared.registry.name(&new.kind) else {
             return Err(Error::UnknownKind(new.kind.to_string()));
@@ -747,6 +764,11 @@ impl Shared {
 
     fn stopping(&self) -> bool {
         self.stopping.load(Ordering::Acquire)
+    }
+
+    /// Why nothing is done any more.
+    fn stopped(&self, core: &Core) -> Error {
+        core.given_up.clone().map_or(Error::Stopped, Error::Store)
     }
 
     fn runs_by_itself(&self) -> bool {
@@ -794,7 +816,7 @@ impl Shared {
             loop {
                 match core.is_durable(number) {
                     Ok(true) => return Ok(()),
-                    Ok(false) if self.stopping() => return Err(Error::Stopped),
+                    Ok(false) if self.stopping() => return Err(self.stopped(&core)),
                     Ok(false) => core = self.wait(&self.moved, core, None),
                     Err(()) => return Err(given_back(core.last_error.clone())),
                 }
@@ -936,6 +958,16 @@ impl Shared {
             Err(error) => {
                 core.refused(batch);
                 core.last_error = Some(error.clone());
+                let now = core.now.elapsed_ms;
+                let refuses_for = now - *core.refuses_since.get_or_insert(now);
+                if self.runs_by_itself() && refuses_for >= self.config.give_up_ms {
+                    core.given_up = Some(error.clone());
+                    self.stopping.store(true, Ordering::Release);
+                    for signal in [&self.work, &self.dirty, &self.timer] {
+                        signal.notify_all();
+                    }
+                    self.ended.notify_waiters();
+                }
                 drop(core);
                 self.moved.notify_all();
                 Err(error)
@@ -1020,7 +1052,7 @@ impl Shared {
                     }
                 }
                 Err(_) => {
-                    if self.stopping() && failures > 3 {
+                    if self.stopping() && (failures > 3 || self.lock().given_up.is_some()) {
                         return;
                     }
                     let factor = 1_u64 << failures.min(7);

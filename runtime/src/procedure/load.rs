@@ -262,6 +262,8 @@ fn take_up(
         submitted_ms: record.submitted_ms,
         updated_ms: record.updated_ms,
         queued_ms: 0,
+        since_ms: core.now.elapsed_ms,
+        counted: record.state,
         children_left: 0,
         waits: 0,
         state: record.state,

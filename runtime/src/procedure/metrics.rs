@@ -23,6 +23,8 @@ pub struct Metrics {
     pub panics: u64,
     /// Live procedures by state, in the order of [`State::ALL`].
     pub live: [u64; 7],
+    /// How long procedures have been in each state, in the order of [`State::ALL`]: those that live and those that ended.
+    pub state_ms: [u64; 7],
     /// Results that wait to be acknowledged or to age.
     pub finished: u64,
     /// Being executed now.
@@ -119,6 +121,15 @@ impl Metrics {
         );
         for (state, count) in State::ALL.iter().zip(self.live) {
             let _ = writeln!(out, "ankus_procedures{{state=\"{}\"}} {count}", state.name());
+        }
+        let _ = writeln!(
+            out,
+            "# HELP ankus_state_milliseconds_total Time that procedures spent in each state.\n\
+             # TYPE ankus_state_milliseconds_total counter"
+        );
+        for (state, ms) in State::ALL.iter().zip(self.state_ms) {
+            let _ =
+                writeln!(out, "ankus_state_milliseconds_total{{state=\"{}\"}} {ms}", state.name());
         }
         out
     }

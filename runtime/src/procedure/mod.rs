@@ -2,10 +2,12 @@
 //!
 //! In: procedures of kinds that a [`Registry`] knows, a [`Store`](crate::store::Store), a [`Host`]. Out: each submitted
 //! procedure ends as *succeeded* or *rolled back*, its steps made durable one by one, through crashes of the process and of
-//! the machine. What a step may assume, and the guarantees in full, are in `docs/procedures.md`.
+//! the machine. What a step may assume, and the guarantees in full, follow below.
 //!
 //! It leaves to others what the steps do. Workflow jobs, coordinators and purges are procedures; they keep their own rows
 //! beside the records of the executor, written in the same commit as the step that changes them ([`Context::put`]).
+//!
+#![doc = include_str!("../../../docs/procedures.md")]
 
 mod context;
 pub mod control;
@@ -27,7 +29,7 @@ pub use helpers::{Sequence, Visited, one_step};
 pub use host::{Host, RealHost};
 pub use lock::{Lock, Mode};
 pub use metrics::Metrics;
-pub use record::{Record, RecordError};
+pub use record::{Record, RecordError, Timer};
 
 use std::collections::HashMap;
 use std::fmt;
@@ -262,6 +264,11 @@ impl State {
         }
     }
 
+    /// Its place in [`State::ALL`].
+    pub(crate) fn place(self) -> usize {
+        Self::ALL.iter().position(|state| *state == self).expect("every state is in the list")
+    }
+
     /// All of them.
     pub const ALL: [State; 7] = [
         State::Runnable,
@@ -274,7 +281,7 @@ impl State {
     ];
 }
 
-/// Names one request of one client, so that sending it twice does it once.
+/// Names one request of one client, so that sending it twice does it once. Number zero names none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Nonce {
     /// The client.

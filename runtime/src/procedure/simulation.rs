@@ -590,7 +590,7 @@ impl Storm {
             mild: false,
         };
         let new = New::of(KIND, Node::new(&self.world, own)).owner(format!("owner {}", seed % 3));
-        match self.executor.submit_once(new, Nonce { group: 1, number }) {
+        match self.executor.submit_once(new, Nonce { group: 1, number: number + 1 }) {
             Ok(submitted) => {
                 let known = self.requests.insert(number, Some(submitted.id())).flatten();
                 if known.is_some_and(|known| known != submitted.id()) && self.report.damaged == 0 {

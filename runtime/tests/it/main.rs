@@ -11,4 +11,6 @@ mod expression_properties;
 mod expressions;
 mod functions;
 mod procedure_crash;
+mod procedure_life;
+mod procedure_model;
 mod procedure_traces;
