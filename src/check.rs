@@ -239,6 +239,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// How many findings a comment silenced.
     pub suppressed: usize,
+    /// Where secrets stand in the clear, by file: nothing may show what is there.
+    pub secrets: Vec<(String, Span)>,
     /// The proof that it may be compiled.
     pub checked: Option<Checked>,
 }
@@ -259,10 +261,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
         let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
             .help("save it as UTF-8, which is what the server reads");
         let findings = rate(input, vec![found]);
-        return Outcome { file, findings, suppressed: 0, checked: None };
+        return Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None };
     }
     let mut found = Vec::new();
     let mut checked = None;
+    let mut secrets = Vec::new();
     let mut suppressions;
     if input.kind == FileKind::Properties {
         suppressions = suppression::of_properties(&input.source.text);
@@ -281,6 +284,8 @@ pub fn check(input: &Input<'_>) -> Outcome {
         let (path, settings) = (input.source.path.as_str(), input.settings);
         let facts = Facts::new(path, &tree, input.files, input.submission, settings);
         found.extend(lint::run(&facts, |kind| is_on(input, kind)));
+        let clear = lint::in_the_clear(&facts).into_iter();
+        secrets.extend(clear.map(|(file, span)| (file.unwrap_or_else(|| path.to_owned()), span)));
         if input.kind == FileKind::Workflow {
             let asked = workflow::ask(input, &tree, &mut found);
             file.nodes = Some(asked.nodes);
@@ -292,6 +297,9 @@ pub fn check(input: &Input<'_>) -> Outcome {
             checked = asked.accepted.then(|| proof(input));
         } else if input.kind == FileKind::Datasets {
             found.extend(expressions::ask(input, &tree, None));
+        }
+        if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
+            one_sentence(&file, &mut found);
         }
         suppressions = suppression::of_tree(&tree);
     }
@@ -324,7 +332,18 @@ pub fn check(input: &Input<'_>) -> Outcome {
         found.extend(suppressions.iter().flat_map(|each| each.unused(text, judged)));
     }
     let findings = rate(input, found);
-    Outcome { file, findings, suppressed, checked }
+    Outcome { file, findings, suppressed, secrets, checked }
+}
+
+/// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.
+fn one_sentence(file: &FileReport, found: &mut Vec<Diagnostic>) {
+    let code = file.reference.as_ref().and_then(|reference| reference.verdict.code);
+    let explains =
+        |finding: &Diagnostic| code.is_some_and(|code| finding.kind.oozie.contains(&code));
+    let own =
+        |finding: &Diagnostic| xml::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind));
+    let explained = found.iter().any(|finding| own(finding) && explains(finding));
+    found.retain(|finding| own(finding) || (!explained && explains(finding)));
 }
 
 fn proof(input: &Input<'_>) -> Checked {
@@ -375,7 +394,13 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
         properties: Vec::new(),
         reference: None,
     };
-    Outcome { file, findings: rate(input, vec![found]), suppressed: 0, checked: None }
+    Outcome {
+        file,
+        findings: rate(input, vec![found]),
+        suppressed: 0,
+        secrets: Vec::new(),
+        checked: None,
+    }
 }
 
 /// Gives each finding its file and its level, drops what is off, and sorts.
@@ -422,6 +447,8 @@ pub struct Report {
     pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
     /// How many findings were silenced by comments or a baseline.
     pub suppressed: usize,
+    /// Where secrets stand in the clear, by file: nothing may show what is there.
+    pub secrets: BTreeMap<String, Vec<Span>>,
 }
 
 impl Report {
@@ -443,6 +470,9 @@ impl Report {
                 }
             }
         }
+        for (path, span) in outcome.secrets {
+            self.secrets.entry(path).or_default().push(span);
+        }
         self.suppressed += outcome.suppressed;
         self.files.push(outcome.file);
         self.findings.extend(outcome.findings);
@@ -458,6 +488,13 @@ impl Report {
     /// How many findings have a level.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// How many findings carry a fix of a safety.
+    pub fn fixes(&self, safety: Safety) -> usize {
+        let any =
+            |finding: &&Finding| finding.diagnostic.fixes.iter().any(|fix| fix.safety == safety);
+        self.findings.iter().filter(any).count()
     }
 
     /// How many findings carry a fix.

@@ -92,6 +92,7 @@ impl Application {
             file: self.outcome.file.clone(),
             findings: self.outcome.findings.clone(),
             suppressed: 0,
+            secrets: Vec::new(),
             checked: None,
         };
         outcome.findings.retain(|finding| finding.level >= crate::diag::Level::Error);

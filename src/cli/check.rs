@@ -214,7 +214,9 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     }
     shell.flush()?;
     if !arguments.quiet && arguments.format == Format::Human {
-        shell.say(render::summary(&report));
+        // On a terminal both streams come out together.
+        let apart = if report.findings.is_empty() { "" } else { "\n" };
+        shell.say(format!("{apart}{}", render::summary(&report)));
         told_properties(&report, shell);
         if gone > 0 && arguments.select.is_empty() && arguments.ignore.is_empty() {
             let baseline = arguments.baseline.as_deref().unwrap_or(Path::new("")).display();

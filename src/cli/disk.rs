@@ -124,7 +124,7 @@ fn walk(folder: &Path, search: &mut Search) {
                 Ok(entry) => entry,
                 Err(error) => {
                     let mut collected = collected.lock().expect("no walker panics");
-                    collected.1.push(format!("cannot read {error}"));
+                    collected.1.push(unwalkable(&error));
                     return ignore::WalkState::Continue;
                 }
             };
@@ -153,6 +153,18 @@ fn walk(folder: &Path, search: &mut Search) {
     let (found, failures) = collected.into_inner().expect("no walker panics");
     search.found.extend(found);
     search.failures.extend(failures);
+}
+
+/// A folder that could not be searched, in the words of a file that could not be read.
+fn unwalkable(error: &ignore::Error) -> String {
+    match error {
+        ignore::Error::WithPath { path, err } => match err.io_error() {
+            Some(io) => format!("{:#}", unreadable(path, std::io::Error::from(io.kind()))),
+            None => format!("cannot read `{}`: {err}", path.display()),
+        },
+        ignore::Error::WithDepth { err, .. } => unwalkable(err),
+        other => format!("cannot search: {other}"),
+    }
 }
 
 fn head(path: &Path) -> std::io::Result<Vec<u8>> {

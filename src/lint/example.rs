@@ -202,9 +202,8 @@ fn wrapped(text: String) -> (String, u32) {
     let Some(first) = tree.root() else { return (text, 0) };
     let name = first.attribute("name").map(|name| name.raw().to_owned());
     match first.name() {
-        "workflow-app" | "coordinator-app" | "bundle-app" | "configuration" | "datasets" => {
-            (text, 0)
-        }
+        "workflow-app" | "workflow" | "coordinator-app" | "bundle-app" | "configuration"
+        | "datasets" => (text, 0),
         "action" | "fork" | "decision" | "join" | "kill" => {
             let start = match (first.name(), name) {
                 ("kill", _) | (_, None) => "end".to_owned(),

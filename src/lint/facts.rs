@@ -454,7 +454,7 @@ pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &str) -> Option<&'a Ar
 }
 
 /// Names that the languages and the server define.
-const BUILT_IN: [&str; 20] = [
+pub(super) const BUILT_IN: [&str; 20] = [
     "KB",
     "MB",
     "GB",

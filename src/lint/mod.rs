@@ -7,12 +7,14 @@
 use crate::diag::{Diagnostic, Kind};
 
 pub use facts::{Action, Facts, Language, Property};
+pub use secrets::in_the_clear;
 
 pub mod coordinator;
 pub mod example;
 mod facts;
 mod graph;
 mod known;
+pub mod parameters;
 mod paths;
 pub mod reads;
 mod rules;

@@ -68,6 +68,12 @@ pub(super) fn secrets(facts: &Facts<'_>) -> Vec<Secret> {
     finder.found
 }
 
+/// Where secrets stand that no output may show, with the file where it is not the definition.
+pub fn in_the_clear(facts: &Facts<'_>) -> Vec<(Option<String>, Span)> {
+    let literal = secrets(facts).into_iter().filter(|secret| secret.given == Given::Literal);
+    literal.map(|secret| (secret.file, secret.span)).collect()
+}
+
 struct Finder<'f, 'a> {
     facts: &'f Facts<'a>,
     found: Vec<Secret>,

@@ -1,11 +1,12 @@
 //! Findings drawn into their source, for a person at a terminal.
 
 use crate::check::{Finding, Report};
-use crate::diag::{Level, Safety};
+use crate::diag::{Level, Move, Safety};
 use crate::source::Source;
 use codespan_reporting::diagnostic::{Diagnostic, Label, Severity};
 use codespan_reporting::files::{Error, Files};
 use codespan_reporting::term::{self, termcolor};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Lines longer than this are not drawn: minified definitions would fill the screen with one finding.
@@ -43,9 +44,13 @@ impl<'a> Files<'a> for Sources<'a> {
 /// Renders the findings of a report, each with a picture of its source.
 pub fn render(report: &Report, colors: bool) -> String {
     let config = term::Config::default();
+    let masked = masked(report);
     let mut text = String::new();
-    for finding in &report.findings {
-        let (sources, diagnostic) = diagnostic(report, finding);
+    for (at, finding) in report.findings.iter().enumerate() {
+        if at > 0 {
+            text.push('\n');
+        }
+        let (sources, diagnostic) = diagnostic(report, &masked, finding);
         let mut buffer =
             if colors { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
         match term::emit_to_write_style(&mut buffer, &config, &sources, &diagnostic) {
@@ -53,12 +58,39 @@ pub fn render(report: &Report, colors: bool) -> String {
             // Only for a span outside its text, which is a fault of ours; the words still count.
             Err(_) => text.push_str(&format!("{}: {}\n", finding.path, diagnostic.message)),
         }
+        // One empty line between two findings, whatever stands at the end of the first.
+        text.truncate(text.trim_end_matches('\n').len());
         text.push('\n');
     }
     text
 }
 
-fn diagnostic<'a>(report: &'a Report, finding: &Finding) -> (Sources<'a>, Diagnostic<usize>) {
+/// The sources in which a secret stands, with stars in its place, byte for byte.
+fn masked(report: &Report) -> BTreeMap<&str, Source> {
+    let mut masked = BTreeMap::new();
+    for (path, spans) in &report.secrets {
+        let Some((source, _)) = report.sources.get(path) else { continue };
+        let mut text = source.text.clone();
+        for span in spans {
+            if let Some(secret) = text.get(span.range()) {
+                // Line ends stay, or every place behind would move.
+                let stars: Vec<u8> = secret
+                    .bytes()
+                    .map(|byte| if matches!(byte, b'\n' | b'\r') { byte } else { b'*' })
+                    .collect();
+                text.replace_range(span.range(), &String::from_utf8_lossy(&stars));
+            }
+        }
+        masked.insert(path.as_str(), Source::new(path.clone(), text));
+    }
+    masked
+}
+
+fn diagnostic<'a>(
+    report: &'a Report,
+    masked: &'a BTreeMap<&str, Source>,
+    finding: &Finding,
+) -> (Sources<'a>, Diagnostic<usize>) {
     let found = &finding.diagnostic;
     let severity = match finding.level {
         Level::Error => Severity::Error,
@@ -77,7 +109,8 @@ fn diagnostic<'a>(report: &'a Report, finding: &Finding) -> (Sources<'a>, Diagno
     );
     for (file, span, message) in places {
         let path = file.unwrap_or(&finding.path);
-        let known = report.sources.get(path).map(|(source, _)| source.as_ref());
+        let plain = report.sources.get(path).map(|(source, _)| source.as_ref());
+        let known = masked.get(path).or(plain);
         let drawn = known.filter(|source| {
             let line = source.position(span.start).line as usize - 1;
             source.line_range(line).is_some_and(|range| range.len() <= LINE_LIMIT)
@@ -107,11 +140,7 @@ fn diagnostic<'a>(report: &'a Report, finding: &Finding) -> (Sources<'a>, Diagno
         });
     }
     if let Some(witness) = &found.witness {
-        let mut run = String::from("a run that shows it:");
-        for step in &witness.run {
-            run.push_str(&format!("\n  {} --{}--> {}", step.node, step.exit, step.to));
-        }
-        notes.push(run);
+        notes.push(run(&witness.run));
     }
     if let Some(help) = &found.help {
         notes.push(format!("help: {help}"));
@@ -126,4 +155,20 @@ fn diagnostic<'a>(report: &'a Report, finding: &Finding) -> (Sources<'a>, Diagno
         .with_labels(labels)
         .with_notes(notes);
     (sources, diagnostic)
+}
+
+/// A run as a table: the node that is left, by which way, and where to.
+fn run(moves: &[Move]) -> String {
+    let node = |name: &'_ str| if name == ":start:" { "start".to_owned() } else { name.to_owned() };
+    let exit = |exit: &str| if exit == "start" { String::new() } else { exit.to_owned() };
+    let rows: Vec<_> =
+        moves.iter().map(|step| (node(&step.node), exit(step.exit), &step.to)).collect();
+    let wide = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
+    let nodes = wide(&mut rows.iter().map(|row| row.0.chars().count()));
+    let exits = wide(&mut rows.iter().map(|row| row.1.chars().count()));
+    let mut text = String::from("a run that shows it:");
+    for (node, exit, to) in rows {
+        text.push_str(&format!("\n  {node:nodes$}  {exit:exits$} → {to}"));
+    }
+    text
 }

@@ -23,7 +23,7 @@ pub mod rdjson;
 pub mod sarif;
 
 use crate::check::Report;
-use crate::diag::Level;
+use crate::diag::{Level, Safety};
 
 /// The counts of a report in words, or nothing to say.
 pub fn summary(report: &Report) -> String {
@@ -40,15 +40,23 @@ pub fn summary(report: &Report) -> String {
     .into_iter()
     .flatten()
     .collect();
-    let files = count(report.files.len(), "file").unwrap_or_else(|| "no file".to_owned());
+    let Some(files) = count(report.files.len(), "file") else {
+        return "nothing to check: no Oozie definition is here".to_owned();
+    };
     let mut text = if parts.is_empty() {
         format!("{files}, nothing to report")
     } else {
         format!("{files}: {}", parts.join(", "))
     };
-    match report.fixable() {
-        0 => {}
-        fixable => text.push_str(&format!("; {fixable} with a fix (`--fix`)")),
+    let safe = report.fixes(Safety::Safe);
+    let guessed = report.fixable() - safe;
+    let mended: Vec<String> = [(safe, "a fix (`--fix`)"), (guessed, "a guess (`--unsafe-fixes`)")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, how)| format!("{number} with {how}"))
+        .collect();
+    if !mended.is_empty() {
+        text.push_str(&format!("; {}", mended.join(", ")));
     }
     if report.suppressed > 0 {
         text.push_str(&format!("; {} allowed", report.suppressed));

@@ -7,6 +7,7 @@
 //! accept, and the other way round (`tests/it/verdicts.rs` compares them on every file there is).
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use super::kinds::*;
 use super::model::{Model, Namespaces, Occurs, Particle, State, Symbol};
@@ -836,8 +837,9 @@ impl<'t, 'a> Checker<'t, 'a> {
         let before = self.findings.len();
         let parts = flatten(&model.particle);
         let mut placed: Vec<Placed<'t, 'a>> = Vec::new();
+        let present: HashSet<&str> = element.elements().map(Element::name).collect();
         for child in element.elements() {
-            let (symbol, kind) = self.recognize(element, child, schema, id, model);
+            let (symbol, kind) = self.recognize(element, child, schema, id, (model, &present));
             self.todo.push((child, kind));
             if let Some(symbol) = symbol
                 && let Some(rank) = parts.iter().position(|part| holds(part, symbol))
@@ -871,14 +873,15 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
-    /// What a child is: a symbol of the model where it is one, or was probably meant to be one.
+    /// What a child is: a symbol of the model where it is one, or was probably meant to be one; `present` are the names of
+    /// all children.
     fn recognize(
         &mut self,
         parent: Element<'t, 'a>,
         child: Element<'t, 'a>,
         schema: &'t Schema,
         id: TypeId,
-        model: &'t Model,
+        (model, present): (&'t Model, &HashSet<&str>),
     ) -> (Option<Symbol>, Kind<'t>) {
         let name = child.name();
         let namespace = child.namespace();
@@ -929,9 +932,8 @@ impl<'t, 'a> Checker<'t, 'a> {
                     }
                 };
             }
-            let present = |known: &str| parent.elements().any(|other| other.name() == known);
             let names = model.children.iter().filter(|known| {
-                !present(&known.name) || repeats(&model.particle, model, &known.name)
+                !present.contains(&*known.name) || repeats(&model.particle, model, &known.name)
             });
             let near = nearest(name, names.map(|known| &*known.name));
             let unsupported = action && near.is_none();

@@ -5,9 +5,12 @@
     reason = "tests read fixtures and say how far they agree"
 )]
 
+mod cli;
 mod coordinator_rules;
 mod coordinator_traces;
 mod coordinators;
+mod corpus;
+mod docs;
 mod eval;
 mod expressions;
 mod fixes;
@@ -17,6 +20,7 @@ mod lint;
 mod mending;
 mod run;
 mod schema;
+mod tidy;
 mod timeline;
 mod verdicts;
 

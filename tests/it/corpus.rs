@@ -1,0 +1,99 @@
+//! The whole corpus through the binary, as its users would run it.
+
+use crate::cli::ankus;
+use serde_json::Value;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+/// How many of each kind there are.
+fn kinds(report: &Value) -> BTreeMap<&str, usize> {
+    let mut kinds = BTreeMap::new();
+    for file in report["files"].as_array().expect("a list of files") {
+        *kinds.entry(file["kind"].as_str().expect("a kind")).or_default() += 1;
+    }
+    kinds
+}
+
+fn rows(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("a readable list");
+    text.lines().map(|line| serde_json::from_str(line).expect("a row is JSON")).collect()
+}
+
+#[test]
+fn every_definition_is_recognized_and_judged_as_the_server_does() {
+    let (Some(corpus), Some(verdicts)) =
+        (crate::shared("ANKUS_CORPUS", "corpus"), crate::shared("ANKUS_VERDICTS", "verdicts"))
+    else {
+        return;
+    };
+    let run = ankus(&["check", ".", "--format", "json"]).folder(&corpus).run();
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+    assert_eq!((run.code, run.stderr.as_str()), (1, ""));
+    let report: Value = serde_json::from_str(&run.stdout).expect("the output is JSON");
+    let found = kinds(&report);
+    println!("{found:?}");
+    for (kind, number) in [("workflow", 473), ("coordinator", 91), ("bundle", 6)] {
+        assert!(found.get(kind).copied().unwrap_or_default() >= number, "{kind}: {found:?}");
+    }
+
+    let mut answers: HashMap<&str, &Value> = HashMap::new();
+    let mut errors: HashMap<&str, Vec<&str>> = HashMap::new();
+    for file in report["files"].as_array().expect("a list of files") {
+        let path = file["path"].as_str().expect("a path");
+        let definition =
+            matches!(file["kind"].as_str(), Some("workflow" | "coordinator" | "bundle"));
+        assert_eq!(file["reference"].is_object(), definition, "{file}");
+        answers.insert(path, &file["reference"]);
+    }
+    for finding in report["findings"].as_array().expect("a list of findings") {
+        if finding["level"] == "error" {
+            let codes = finding["codes"].as_array().expect("a list of codes");
+            let codes = codes.iter().filter_map(Value::as_str);
+            errors.entry(finding["path"].as_str().expect("a path")).or_default().extend(codes);
+        }
+    }
+
+    let (mut agree, mut total, mut uncovered) = (0, 0, Vec::new());
+    for row in rows(&verdicts.join("workflow.jsonl")) {
+        let file = row["file"].as_str().or(row["path"].as_str()).expect("a file");
+        let wanted = &row["bound"];
+        let Some(answer) = answers.get(file.trim_start_matches("corpus/")) else {
+            println!("  {file}: not in the report");
+            total += 1;
+            continue;
+        };
+        let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+        let said = (text(answer, "verdict"), text(answer, "code"));
+        let wanted = (text(wanted, "verdict"), text(wanted, "code"));
+        // Where the server does not come back, we do, and say so.
+        let slow = wanted.0 == "timeout" && answer["slow"] == true;
+        total += 1;
+        agree += usize::from(slow || said == wanted);
+        if !slow && said != wanted {
+            println!("  {file}: expected {wanted:?}, got {said:?}");
+        }
+    }
+    for (path, answer) in &answers {
+        if answer["verdict"] == "rejected" {
+            let code = answer["code"].as_str().expect("a refusal has a code");
+            if !errors.get(path).is_some_and(|codes| codes.contains(&code)) {
+                uncovered.push(format!("{path}: {code}"));
+            }
+        }
+    }
+    println!("reference verdicts of workflows: agree {agree} of {total}");
+    assert!(agree * 100 >= total * 95);
+    uncovered.sort();
+    assert!(uncovered.is_empty(), "refused without an error that says why: {uncovered:#?}");
+}
+
+/// The same words in the same order, however many threads there were.
+#[test]
+fn the_report_is_the_same_on_every_run() {
+    let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
+    let run = |threads: &str| {
+        let run = ankus(&["check", ".", "--format", "concise"]).folder(&corpus);
+        run.variable("RAYON_NUM_THREADS", threads).run().stdout
+    };
+    assert!(run("1") == run("4"));
+}

@@ -1,0 +1,284 @@
+//! The walls of the house: which module may know which, and what every file owes its reader.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+/// Modules of `src`, from the bottom up, with those each may name. `*` is every module above it in this list, as the map
+/// in ARCHITECTURE.md has it.
+const CORE: &[(&str, &str)] = &[
+    ("source", ""),
+    ("diag", "source"),
+    ("edit", "source diag"),
+    ("settings", "source diag"),
+    ("files", "source"),
+    ("syntax", "source diag"),
+    ("schema", "source diag settings syntax"),
+    ("ir", "source diag syntax"),
+    // What the pass over expressions knows of the site's functions comes from the settings.
+    ("passes", "source diag settings syntax ir"),
+    ("reference", "source diag settings syntax schema ir"),
+    // A rule reads facts, and some faults are what the server refuses.
+    ("lint", "source diag edit settings files syntax schema ir passes reference"),
+    ("check", "source diag settings files syntax schema ir passes reference lint"),
+    ("baseline", "source diag syntax check"),
+    ("mend", "source diag edit files check"),
+    // Pictures are drawn of any workflow, plans are made of checked ones.
+    ("emit", "source diag edit settings files syntax schema ir passes reference check"),
+    ("ide", "*"),
+    // Neither the findings nor the words are decided here.
+    ("render", "source diag edit settings check baseline"),
+    ("cli", "* -ide"),
+    ("lsp", "* -cli"),
+];
+
+/// Modules of the runtime. Those that are pure may not name those that are not.
+const RUNTIME: &[(&str, &str)] = &[
+    ("configuration", ""),
+    ("time", ""),
+    ("el", "configuration time"),
+    ("plan", "el configuration"),
+    ("coordinator", "el time configuration"),
+    // The class of an error of an action decides on retries, and it is defined where the errors are.
+    ("machine", "el time configuration plan actions"),
+    ("scenario", "el time configuration plan coordinator machine"),
+    ("host", "configuration time"),
+    // An action answers with the outcome that the machine takes.
+    ("actions", "el time configuration plan host machine"),
+    // A store keeps what procedures are made of, and procedures write through it.
+    ("store", "procedure host"),
+    ("procedure", "store host time"),
+    ("driver", "*"),
+];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Every file of the project that is not ignored, with its path relative to the root.
+fn files() -> Vec<(String, PathBuf)> {
+    let mut files = Vec::new();
+    let mut walk = ignore::WalkBuilder::new(root());
+    walk.hidden(false).filter_entry(|entry| entry.file_name() != ".git");
+    for entry in walk.build() {
+        let entry = entry.expect("the project can be read");
+        if entry.file_type().is_some_and(|kind| kind.is_file()) {
+            let path = entry.path().strip_prefix(root()).expect("below the root");
+            files.push((path.to_string_lossy().replace('\\', "/"), entry.path().to_owned()));
+        }
+    }
+    files.sort();
+    files
+}
+
+fn text(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The Rust files below a folder: the module at the top that each belongs to, its path and its text.
+fn modules(folder: &str) -> Vec<(String, String, String)> {
+    let below = format!("{folder}/");
+    let rust = files().into_iter().filter(|(path, _)| path.ends_with(".rs"));
+    let inside = rust.filter_map(|(path, place)| {
+        let module = path.strip_prefix(&below)?.split('/').next()?.trim_end_matches(".rs");
+        (!matches!(module, "lib" | "main")).then(|| (module.to_owned(), path.clone(), text(&place)))
+    });
+    inside.collect()
+}
+
+/// The modules at the top that a text names, with the line; tests may name any.
+fn named(text: &str) -> Vec<(String, usize)> {
+    let mut named = Vec::new();
+    let code = text.lines().enumerate().take_while(|(_, line)| line.trim() != "#[cfg(test)]");
+    for (at, line) in code.filter(|(_, line)| !line.trim_start().starts_with("//")) {
+        for rest in line.split("crate::").skip(1) {
+            let group = rest.strip_prefix('{').map_or(rest, |group| group);
+            for word in group.split(',').take(if group.len() < rest.len() { usize::MAX } else { 1 })
+            {
+                let name: String = word
+                    .trim()
+                    .chars()
+                    .take_while(|c| c.is_ascii_lowercase() || *c == '_')
+                    .collect();
+                named.push((name, at + 1));
+            }
+        }
+    }
+    named
+}
+
+fn check_edges(folder: &str, table: &[(&str, &str)], wrong: &mut Vec<String>) {
+    for (module, path, text) in modules(folder) {
+        let Some(at) = table.iter().position(|(name, _)| *name == module) else {
+            wrong.push(format!("{path}: the module `{module}` has no line in the table"));
+            continue;
+        };
+        let words: Vec<&str> = table[at].1.split(' ').collect();
+        for (name, line) in named(&text) {
+            let known = table.iter().position(|(other, _)| *other == name);
+            let Some(known) = known.filter(|_| name != module) else { continue };
+            let all = words.contains(&"*") && known < at;
+            if words.contains(&format!("-{name}").as_str()) || !(all || words.contains(&&*name)) {
+                wrong.push(format!("{path}:{line}: `{module}` may not know `{name}`"));
+            }
+        }
+    }
+}
+
+#[test]
+fn modules_know_only_what_they_may() {
+    let mut wrong = Vec::new();
+    check_edges("src", CORE, &mut wrong);
+    check_edges("runtime/src", RUNTIME, &mut wrong);
+    let manifest = text(&root().join("runtime/Cargo.toml"));
+    if manifest.contains("path = \"..\"") {
+        wrong.push("runtime/Cargo.toml: the runtime knows nothing of `src`".to_owned());
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn edges_are_found_in_every_form() {
+    let text = "use crate::diag::Kind;\nuse crate::{ir, source::Span};\n// crate::lint\nfn f() { crate::el::x() }\n#[cfg(test)]\nuse crate::cli;";
+    let names: Vec<String> = named(text).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["diag", "ir", "source", "el"]);
+}
+
+#[test]
+fn every_module_says_what_it_is_for() {
+    let mut wrong = Vec::new();
+    for (path, place) in files().iter().filter(|(path, _)| path.ends_with(".rs")) {
+        let text = text(place);
+        let generated = text.starts_with("// Made from ");
+        let opening = text.lines().find(|line| !line.starts_with("#![") && !line.is_empty());
+        if !generated && !opening.is_some_and(|line| line.starts_with("//! ")) {
+            wrong.push(format!("{path}: opens with `//!` and a sentence"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// rustc does not see a file that nobody names.
+#[test]
+fn every_file_is_part_of_a_crate() {
+    let files: HashMap<String, PathBuf> = files().into_iter().collect();
+    let mut wrong = Vec::new();
+    for path in files.keys().filter(|path| path.ends_with(".rs")) {
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let roots = ["lib.rs", "main.rs", "build.rs"].contains(&name);
+        let crates = ["benches", "fuzz/fuzz_targets", "examples"].contains(&folder);
+        if roots || crates || folder.ends_with("/benches") || folder.ends_with("/examples") {
+            continue;
+        }
+        let module = if name == "mod.rs" { folder } else { path.trim_end_matches(".rs") };
+        let (parent, module) = module.rsplit_once('/').unwrap_or(("", module));
+        let homes = ["mod.rs", "lib.rs", "main.rs"].map(|home| format!("{parent}/{home}"));
+        let declared = homes.into_iter().chain([format!("{parent}.rs")]).any(|home| {
+            files.get(&home).is_some_and(|place| {
+                let words = [format!("mod {module};"), format!("{module},"), format!("{module} ")];
+                text(place).lines().any(|line| words.iter().any(|word| line.contains(word)))
+            })
+        });
+        if !declared {
+            wrong.push(format!("{path}: no `mod {module};` leads here"));
+        }
+    }
+    wrong.sort();
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Targets of the links of a Markdown text, outside code.
+fn links(text: &str) -> Vec<(usize, String)> {
+    let (mut links, mut fenced) = (Vec::new(), false);
+    for (at, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+            continue;
+        }
+        if fenced {
+            continue;
+        }
+        // Every other piece stands between backticks.
+        for prose in line.split('`').step_by(2) {
+            for rest in prose.split("](").skip(1) {
+                links.push((at + 1, rest.split([')', ' ']).next().unwrap_or_default().to_owned()));
+            }
+        }
+    }
+    links
+}
+
+/// The anchor that a heading gets.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for (path, place) in files().iter().filter(|(path, _)| path.ends_with(".md")) {
+        for (line, link) in links(&text(place)) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (file, part) = link.split_once('#').unwrap_or((&link, ""));
+            let target = match file {
+                "" => place.clone(),
+                _ => place.parent().expect("a file is in a folder").join(file),
+            };
+            if !target.exists() {
+                wrong.push(format!("{path}:{line}: nothing is at `{link}`"));
+            } else if !part.is_empty() {
+                let text = text(&target);
+                let headings = text.lines().filter(|line| line.starts_with('#'));
+                let mut anchors = headings.map(|line| anchor(line.trim_start_matches('#').trim()));
+                if !anchors.any(|anchor| anchor == part) {
+                    wrong.push(format!("{path}:{line}: no heading is at `{link}`"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// A text without its layout, so that a copy is known again in another dress.
+fn bare(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect()
+}
+
+/// Everything here was written for this project.
+#[test]
+fn nothing_is_copied_from_the_folders_of_facts() {
+    let ours: HashMap<Vec<u8>, String> = files()
+        .into_iter()
+        .map(|(path, place)| (bare(&std::fs::read(place).expect("readable")), path))
+        // Short texts are the same by chance.
+        .filter(|(bytes, _)| bytes.len() > 100)
+        .collect();
+    let mut wrong = BTreeSet::new();
+    for (variable, name) in [
+        ("ANKUS_CORPUS", "corpus"),
+        ("ANKUS_VERDICTS", "verdicts"),
+        ("ANKUS_REFERENCE", "reference"),
+    ] {
+        let Some(folder) = crate::shared(variable, name) else { continue };
+        for entry in ignore::WalkBuilder::new(folder).standard_filters(false).build() {
+            let entry = entry.expect("the folder can be read");
+            let bytes = std::fs::read(entry.path()).unwrap_or_default();
+            if let Some(path) = ours.get(&bare(&bytes)) {
+                wrong.insert(format!("{path} is {}", entry.path().display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Who clones the project pays for every byte, now and for ever.
+#[test]
+fn no_file_is_huge() {
+    const BOUND: u64 = 1 << 20;
+    for (path, place) in files() {
+        let size = std::fs::metadata(&place).expect("readable").len();
+        assert!(size <= BOUND, "{path} has {size} bytes");
+    }
+}
