@@ -4,6 +4,7 @@
 //! once, each with its place. An unknown key is a problem, with the nearest known one, for a misspelt setting that is
 //! silently ignored is worse than none. Finding and reading the file is left to the outside world.
 
+pub mod schema;
 pub mod secrets;
 
 use crate::diag::{Group, Kind, Level};

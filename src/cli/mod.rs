@@ -8,16 +8,22 @@
 mod application;
 mod check;
 mod compile;
+mod completions;
+mod config;
 mod disk;
+mod doctor;
 mod eval;
 mod explain;
 mod fmt;
 mod graph;
 mod job;
+mod man;
 mod mend;
+mod params;
 mod plan;
 mod rules;
 mod run;
+mod schema;
 mod shell;
 mod store;
 mod timeline;
@@ -77,6 +83,12 @@ commands! {
     Check(check),
     /// Compile a workflow to a plan.
     Compile(compile),
+    /// Print what a shell needs to complete the commands of ankus.
+    Completions(completions),
+    /// Show the settings that hold, or begin a file of them.
+    Config(config),
+    /// Look whether everything that a run may need is there.
+    Doctor(doctor),
     /// Evaluate a text with expressions as the server would.
     Eval(eval),
     /// Print the page of a finding, or of an error code of Oozie.
@@ -87,10 +99,16 @@ commands! {
     Graph(graph),
     /// List, show and steer jobs.
     Job(job),
+    /// Print the manual pages.
+    Man(man),
+    /// List every property that an application reads.
+    Params(params),
     /// Show or verify a compiled plan.
     Plan(plan),
     /// List every rule.
     Rules(rules),
+    /// Print the JSON Schema of something that is read or written.
+    Schema(schema),
     /// Tell when a coordinator or a bundle acts, and on which data, without running anything.
     Timeline(timeline),
     /// Raise definitions to newer versions of their schemas.

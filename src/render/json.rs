@@ -143,6 +143,62 @@ pub fn finding(report: &Report, finding: &Finding) -> Value {
     Value::Object(object)
 }
 
+/// The JSON Schema of what [`render`] writes.
+pub fn schema() -> Value {
+    let list = |items: Value| json!({"type": "array", "items": items});
+    let text = json!({"type": "string"});
+    let number = json!({"type": "integer", "minimum": 0});
+    let object = |properties: Value, required: &[&str]| json!({"type": "object", "properties": properties, "required": required});
+    let link = |name: &str| json!({"$ref": format!("#/$defs/{name}")});
+    let verdict = json!({
+        "verdict": {"enum": ["accepted", "rejected"]},
+        "code": text, "subject": list(text.clone()),
+        "at": object(json!({"line": number, "column": number}), &["line", "column"]),
+        "uncertain": list(text.clone()), "slow": {"type": "boolean"},
+    });
+    let mut reference = verdict.clone();
+    reference["target"] = text.clone();
+    reference["validate"] = link("verdict");
+    reference["submit"] = link("verdict");
+    let file = json!({
+        "path": text, "kind": text, "name": text, "schema": text, "nodes": number,
+        "properties": list(text.clone()), "reference": object(reference, &["verdict", "target", "validate"]),
+    });
+    let note = json!({"path": text, "start": link("place"), "end": link("place"), "message": text});
+    let step = json!({"node": text, "exit": text, "to": text, "path": text});
+    let witness = json!({"fault": text, "node": text, "failures": number, "run": list(object(step, &["node", "exit", "to", "path"]))});
+    let edit = json!({"path": text, "start": number, "end": number, "text": text});
+    let fix = json!({"title": text, "safety": {"enum": ["safe", "unsafe"]}, "edits": list(object(edit, &["path", "start", "end", "text"]))});
+    let finding = json!({
+        "rule": text, "group": text, "level": {"enum": ["error", "warning", "info"]}, "codes": list(text.clone()),
+        "path": text, "start": link("place"), "end": link("place"), "message": text, "help": text,
+        "notes": list(object(note, &["path", "start", "end", "message"])),
+        "witness": object(witness, &["fault", "node", "failures", "run"]),
+        "fixes": list(object(fix, &["title", "safety", "edits"])),
+    });
+    let counts = ["files", "errors", "warnings", "infos", "fixable", "suppressed"];
+    let summary: Map<String, Value> =
+        counts.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
+    let required = ["version", "tool", "files", "findings", "summary"];
+    let mut schema = object(
+        json!({
+            "version": {"const": 1},
+            "tool": object(json!({"name": text, "version": text}), &["name", "version"]),
+            "files": list(object(file, &["path", "kind", "properties"])),
+            "findings": list(object(finding, &["rule", "group", "level", "codes", "path", "start", "end", "message", "notes", "fixes"])),
+            "summary": object(Value::Object(summary), &counts),
+        }),
+        &required,
+    );
+    schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    schema["title"] = json!("The output of `ankus check --format json`");
+    schema["$defs"] = json!({
+        "place": object(json!({"line": number, "column": number, "offset": number}), &["line", "column", "offset"]),
+        "verdict": object(verdict, &["verdict"]),
+    });
+    schema
+}
+
 fn source<'a>(report: &'a Report, path: &str) -> Option<(&'a Source, Encoding)> {
     report.sources.get(path).map(|(source, encoding)| (source.as_ref(), *encoding))
 }

@@ -23,7 +23,7 @@ const CORE: &[(&str, &str)] = &[
     ("baseline", "source diag syntax check"),
     ("mend", "source diag edit files check"),
     // Pictures are drawn of any workflow, plans are made of checked ones.
-    ("emit", "source diag edit settings files syntax schema ir passes reference check"),
+    ("emit", "source diag edit settings files syntax schema ir passes reference lint check"),
     ("ide", "*"),
     // Neither the findings nor the words are decided here.
     ("render", "source diag edit settings check baseline"),
@@ -39,11 +39,14 @@ const RUNTIME: &[(&str, &str)] = &[
     ("plan", "el configuration"),
     ("coordinator", "el time configuration"),
     // The class of an error of an action decides on retries, and it is defined where the errors are.
-    ("machine", "el time configuration plan actions"),
-    ("scenario", "el time configuration plan coordinator machine"),
+    ("machine", "el time configuration plan coordinator actions"),
+    (
+        "scenario",
+        "el time configuration plan coordinator machine host actions store procedure driver",
+    ),
     ("host", "configuration time"),
     // An action answers with the outcome that the machine takes.
-    ("actions", "el time configuration plan host machine"),
+    ("actions", "el time configuration plan coordinator host machine"),
     // A store keeps what procedures are made of, and procedures write through it.
     ("store", "procedure host"),
     ("procedure", "store host time"),

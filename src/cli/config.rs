@@ -1,0 +1,194 @@
+//! `ankus config`: what holds, from where it came, and a file to begin with.
+
+use super::disk::{self, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::settings::{Rating, Settings, Target};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Print the settings that hold for a path, and from where they came.
+    Show {
+        /// A definition or a folder.
+        #[arg(value_name = "PATH", default_value = ".")]
+        path: PathBuf,
+    },
+    /// Write an `ankus.toml` to begin with.
+    Init {
+        /// The folder it belongs to.
+        #[arg(value_name = "DIR", default_value = ".")]
+        folder: PathBuf,
+    },
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    match arguments.what {
+        What::Show { path } => show(&path, shell),
+        What::Init { folder } => init(&folder, shell),
+    }
+}
+
+fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
+    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
+    let file = if metadata.is_dir() { path.join("workflow.xml") } else { path.to_owned() };
+    let loaded = SettingsCache::new(shell)?.for_file(&file)?;
+    let text = match &loaded.file {
+        Some(file) => format!("# {}\n", disk::shown(file)),
+        None => "# no ankus.toml from here upward: this is what holds without one\n".to_owned(),
+    };
+    shell.out(text + &written(&loaded.settings))?;
+    Ok(Exit::Success)
+}
+
+/// Settings as a file would say them; what is as without a file is marked.
+fn written(settings: &Settings) -> String {
+    let default = if settings.target == Target::default() { "  # default" } else { "" };
+    let mut text = format!("target = {}{default}\n", quoted(settings.target.name()));
+    text.push_str(&ratings("[rules]", &settings.rules));
+    for entry in &settings.overrides {
+        text.push_str(&format!("\n[[overrides]]\npaths = {}\n", list(&entry.paths)));
+        text.push_str(ratings("[overrides.rules]", &entry.rules).trim_start());
+    }
+    for function in &settings.functions {
+        text.push_str(&format!(
+            "\n[[el.functions]]\nname = {}\nparameters = {}\nresult = {}\nphases = {}\n",
+            quoted(&function.name),
+            list(&function.parameters),
+            quoted(&function.result),
+            list(&function.phases)
+        ));
+    }
+    for action in &settings.actions {
+        text.push_str(&format!("\n[[actions.types]]\nname = {}\n", quoted(&action.name)));
+        text.push_str(&format!("schemas = {}\n", list(&action.schemas)));
+        match &action.xsd {
+            Some(xsd) => text.push_str(&format!("xsd = {}\n", quoted(xsd))),
+            None => text.push_str(&format!("elements = {}\n", list(&action.elements))),
+        }
+        text.push_str(&format!("cluster = {}\n", action.cluster));
+    }
+    let server = &settings.server;
+    let mut lines = Vec::new();
+    for (key, value) in [
+        ("name-node", &server.name_node),
+        ("job-tracker", &server.job_tracker),
+        ("resource-manager", &server.resource_manager),
+    ] {
+        lines.extend(value.as_ref().map(|value| format!("{key} = {}", quoted(value))));
+    }
+    for (key, value) in
+        [("definition-limit", server.definition_limit), ("retry-max", server.retry_max)]
+    {
+        lines.extend(value.map(|value| format!("{key} = {value}")));
+    }
+    for (key, value) in [("filesystems", &server.filesystems), ("variables", &server.variables)] {
+        lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));
+    }
+    text.push_str(&section("[server]", &lines));
+    let to = settings.migration.iter().map(|to| format!("to = {}", quoted(to)));
+    text.push_str(&section("[migration]", &to.collect::<Vec<_>>()));
+    let names = &settings.secrets.names;
+    let names = (!names.is_empty()).then(|| format!("names = {}", list(names)));
+    text.push_str(&section("[secrets]", names.as_slice()));
+    for (title, map) in [("[hosts]", &settings.hosts), ("[tools]", &settings.tools)] {
+        let lines: Vec<String> =
+            map.iter().map(|(key, value)| format!("{} = {}", quoted(key), quoted(value))).collect();
+        text.push_str(&section(title, &lines));
+    }
+    let mail = &settings.mail;
+    let mut lines = Vec::new();
+    lines.extend(mail.host.as_ref().map(|host| format!("host = {}", quoted(host))));
+    lines.extend(mail.port.map(|port| format!("port = {port}")));
+    lines.extend(mail.from.as_ref().map(|from| format!("from = {}", quoted(from))));
+    text.push_str(&section("[mail]", &lines));
+    text
+}
+
+fn section(title: &str, lines: &[String]) -> String {
+    if lines.is_empty() { String::new() } else { format!("\n{title}\n{}\n", lines.join("\n")) }
+}
+
+fn ratings(title: &str, ratings: &BTreeMap<String, Rating>) -> String {
+    let word = |rating: &Rating| match rating {
+        Rating::At(level) => level.name(),
+        Rating::Off => "off",
+    };
+    let line = |(name, rating)| format!("{name} = {}", quoted(word(rating)));
+    section(title, &ratings.iter().map(line).collect::<Vec<_>>())
+}
+
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn list(texts: &[String]) -> String {
+    format!("[{}]", texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(", "))
+}
+
+const FIRST: &str = r#"# Settings of ankus, for everything below this folder. `ankus config show` prints what holds.
+
+# The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1, or trunk.
+target = "5.2.1"
+
+# "error", "warning", "info" or "off", by rule or by group; `ankus rules` lists them.
+[rules]
+# style = "off"
+# cleartext-password = "error"
+
+# Other levels for some paths.
+# [[overrides]]
+# paths = ["legacy/**"]
+# rules = { style = "off" }
+
+# What the site's server has by default.
+# [server]
+# name-node = "hdfs://prod:8020"
+# resource-manager = "prod:8032"
+
+# Folders here that stand for file systems when a workflow runs.
+# [hosts]
+# "hdfs://prod:8020" = "./data/prod"
+"#;
+
+fn init(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
+    use std::io::Write;
+    let file = folder.join("ankus.toml");
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).open(&file);
+    let written = created.and_then(|mut open| open.write_all(FIRST.as_bytes()));
+    match written {
+        Ok(()) => {
+            shell.say(format!("wrote `{}`; `ankus config show` prints what holds", file.display()));
+            Ok(Exit::Success)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let failure = Failure::new(format!("`{}` is there already", file.display()));
+            Err(failure.help("`ankus config show` prints what it says").into())
+        }
+        Err(error) => {
+            Err(Failure::new(format!("cannot write `{}`", file.display())).because(error).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_is_read_back() {
+        let text = "target = \"4.3.1\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
+            [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
+            [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
+            [hosts]\n\"hdfs://a:1\" = \"./d\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n";
+        let settings = Settings::parse(text, &[]).expect("settings");
+        assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
+        assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));
+    }
+}

@@ -1,0 +1,101 @@
+//! `ankus doctor`: whether everything that a run may need is there.
+
+use super::disk::SettingsCache;
+use super::store::{self, StoreArguments};
+use super::{Exit, Shell};
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+/// Tools that actions run, with the types that need them.
+const TOOLS: &[(&str, &str)] = &[
+    ("hadoop", "distcp, map-reduce, file systems that are real"),
+    ("java", "java"),
+    ("hive", "hive"),
+    ("beeline", "hive2"),
+    ("pig", "pig"),
+    ("sqoop", "sqoop"),
+    ("spark-submit", "spark"),
+    ("ssh", "ssh"),
+    ("git", "git"),
+    ("sh", "shell scripts"),
+];
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let mut well = true;
+    shell.out(format!("ankus     {}\n", env!("CARGO_PKG_VERSION")))?;
+
+    let settings = SettingsCache::new(shell).and_then(|cache| cache.for_file(Path::new("x")));
+    let tools = match &settings {
+        Ok(loaded) => {
+            let file = loaded.file.as_ref().map(|file| super::disk::shown(file));
+            let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
+            shell.out(format!("settings  {file}\n"))?;
+            loaded.settings.tools.clone()
+        }
+        Err(error) => {
+            well = false;
+            shell
+                .out(format!("settings  {}\n", error.to_string().replace('\n', "\n          ")))?;
+            Default::default()
+        }
+    };
+
+    let folder = &arguments.store.store;
+    let state = if folder.exists() {
+        match store::reader(&arguments.store) {
+            Ok(_) => "can be read".to_owned(),
+            Err(error) => {
+                well = false;
+                let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+                causes.join(": ")
+            }
+        }
+    } else {
+        "not there yet; the first run makes it".to_owned()
+    };
+    shell.out(format!("store     {}: {state}\n", folder.display()))?;
+
+    shell.out("tools\n")?;
+    for (tool, what) in TOOLS {
+        let place = match tools.get(*tool) {
+            Some(given) if Path::new(given).is_file() => given.clone(),
+            Some(given) => {
+                well = false;
+                format!("[tools] says {given}, where nothing is")
+            }
+            None => match on_path(tool) {
+                Some(path) => path.display().to_string(),
+                None => "not on PATH".to_owned(),
+            },
+        };
+        shell.out(format!("  {tool:<12}  {place}  ({what})\n"))?;
+    }
+    shell.flush()?;
+    if settings.is_ok() && tools.is_empty() {
+        shell.say("an action whose tool is not here fails; `[tools]` in ankus.toml names programs");
+    }
+    Ok(Exit::fault_if(!well))
+}
+
+/// Where a program is, as a shell would find it.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_program(path))
+}
+
+#[cfg(unix)]
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path)
+        .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_program(path: &Path) -> bool {
+    path.is_file() || path.with_extension("exe").is_file()
+}

@@ -1,0 +1,170 @@
+//! `ankus params`: what an application wants to be told.
+
+use super::disk::PropertyArguments;
+use super::{Exit, Shell, application};
+use crate::lint::Facts;
+use crate::lint::parameters::{Parameter, parameters};
+use crate::source::Source;
+use crate::syntax::xml::Tree;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ankus params app/                                    what it reads, and what is missing
+  ankus params app/ --format properties > job.properties   a file to fill in")]
+pub(crate) struct Arguments {
+    /// A workflow, coordinator or bundle: its file or its folder.
+    #[arg(value_name = "APP", default_value = ".")]
+    application: PathBuf,
+    /// How to print the list.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    #[command(flatten)]
+    properties: PropertyArguments,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A list for people.
+    Human,
+    /// One object.
+    Json,
+    /// A `.properties` file to fill in.
+    Properties,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let found = application::load(&arguments.application, &arguments.properties, shell)?;
+    let loaded = &found.loaded;
+    let (tree, _) = Tree::parse(&loaded.source.text);
+    let settings = &loaded.settings.settings;
+    let path = loaded.source.path.as_str();
+    let facts = Facts::new(path, &tree, &loaded.files, &loaded.submission, settings);
+    let mut list = parameters(&facts);
+    for parameter in &mut list {
+        let name = parameter.name.clone();
+        for (value, _) in parameter.given.iter_mut().chain(parameter.default.iter_mut()) {
+            *value = settings.secrets.shown(&name, value).to_owned();
+        }
+    }
+    let text = match arguments.format {
+        Format::Human => human(&list, &loaded.source),
+        Format::Json => json(&list, &loaded.source),
+        Format::Properties => properties(&list, path),
+    };
+    shell.out(text)?;
+    shell.flush()?;
+    let missing = list.iter().filter(|each| each.is_required && each.given.is_none()).count();
+    if arguments.format == Format::Human {
+        shell.say(match (list.len(), missing) {
+            (0, _) => format!("`{path}` reads no properties"),
+            (1, 0) => format!("`{path}` reads 1 property, and has it"),
+            (number, 0) => format!("`{path}` reads {number} properties, and has what it needs"),
+            (number, missing) => {
+                format!("`{path}` reads {number} properties; nobody gives {missing} of them")
+            }
+        });
+    }
+    Ok(Exit::Success)
+}
+
+fn lines(parameter: &Parameter, source: &Source) -> Vec<u32> {
+    let mut lines: Vec<u32> =
+        parameter.reads.iter().map(|span| source.position(span.start).line).collect();
+    lines.dedup();
+    lines
+}
+
+fn human(list: &[Parameter], source: &Source) -> String {
+    let width = list.iter().map(|each| each.name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for each in list {
+        let state = match (&each.given, &each.default) {
+            (Some((value, from)), _) => format!("= {value}  ({from})"),
+            (None, Some((value, from))) => format!("= {value}  (default, {from})"),
+            (None, None) if each.is_required => "missing".to_owned(),
+            (None, None) => "not given, and not needed".to_owned(),
+        };
+        text.push_str(&format!("{:width$}  {state}\n", each.name));
+        let lines = lines(each, source);
+        let shown: Vec<String> = lines.iter().take(8).map(u32::to_string).collect();
+        let more = if lines.len() > 8 { ", …" } else { "" };
+        let word = if lines.len() == 1 { "line" } else { "lines" };
+        let about = each.description.as_deref().map(|text| format!("; {}", one_line(text)));
+        text.push_str(&format!(
+            "{:width$}  {}, read in {word} {}{more}{}\n",
+            "",
+            each.shape.name(),
+            shown.join(", "),
+            about.unwrap_or_default()
+        ));
+    }
+    text
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn json(list: &[Parameter], source: &Source) -> String {
+    let from = |value: &Option<(String, String)>| match value {
+        Some((value, from)) => json!({"value": value, "from": from}),
+        None => Value::Null,
+    };
+    let parameters: Vec<Value> = list
+        .iter()
+        .map(|each| {
+            let reads: Vec<Value> = each
+                .reads
+                .iter()
+                .map(|span| {
+                    let at = source.position(span.start);
+                    json!({"path": source.path, "line": at.line, "column": at.column, "offset": span.start})
+                })
+                .collect();
+            json!({
+                "name": each.name,
+                "required": each.is_required,
+                "shape": each.shape.name(),
+                "given": from(&each.given),
+                "default": from(&each.default),
+                "description": each.description,
+                "reads": reads,
+            })
+        })
+        .collect();
+    let value = json!({"version": 1, "application": source.path, "parameters": parameters});
+    serde_json::to_string_pretty(&value).expect("values have text for keys") + "\n"
+}
+
+/// A file to fill in: what is needed first, the rest as comments.
+fn properties(list: &[Parameter], path: &str) -> String {
+    let mut text = format!("# What {path} reads.\n");
+    for each in list.iter().filter(|each| each.is_required) {
+        let value = each.given.as_ref().map_or("", |(value, _)| value.as_str());
+        let about = each.description.as_deref().map(one_line);
+        let about = about.map_or_else(
+            || each.shape.name().to_owned(),
+            |text| format!("{text} ({})", each.shape.name()),
+        );
+        text.push_str(&format!("\n# {about}\n{}={}\n", each.name, escaped(value)));
+    }
+    for each in list.iter().filter(|each| !each.is_required) {
+        let value = each.given.as_ref().or(each.default.as_ref());
+        let about = each.description.as_deref().map(one_line);
+        let about = about.unwrap_or_else(|| each.shape.name().to_owned());
+        let value = value.map_or("", |(value, _)| value.as_str());
+        text.push_str(&format!(
+            "\n# {about}; may be left out\n#{}={}\n",
+            each.name,
+            escaped(value)
+        ));
+    }
+    text
+}
+
+/// A value as Java reads it back.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+}

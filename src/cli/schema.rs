@@ -1,0 +1,34 @@
+//! `ankus schema`: JSON Schemas of what is read and written.
+
+use super::{Exit, Shell};
+use crate::check;
+use crate::render;
+use crate::settings;
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ankus schema settings > ankus.schema.json   for an editor that completes ankus.toml
+  ankus schema check                          what `ankus check --format json` prints")]
+pub(crate) struct Arguments {
+    /// What is described.
+    #[arg(value_name = "NAME")]
+    name: Name,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Name {
+    /// `ankus.toml`.
+    Settings,
+    /// The output of `ankus check --format json`.
+    Check,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let schema = match arguments.name {
+        Name::Settings => settings::schema::schema(&check::kinds()),
+        Name::Check => render::json::schema(),
+    };
+    let text = serde_json::to_string_pretty(&schema).expect("values have text for keys");
+    shell.out(text + "\n")?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,141 @@
+//! The JSON Schema of `ankus.toml`, for editors that complete it.
+//!
+//! In: the rules there are. Out: a schema (draft 2020-12) that says what [`Settings::parse`](super::Settings::parse)
+//! reads; a test holds the two together.
+
+use super::Target;
+use crate::diag::{Group, Kind};
+use serde_json::{Map, Value, json};
+
+/// The schema, with every rule of `kinds` and every group as a key of `[rules]`.
+pub fn schema(kinds: &[&Kind]) -> Value {
+    let level = json!({"enum": ["error", "warning", "info", "off"]});
+    let mut ratings = Map::new();
+    for group in Group::ALL {
+        let description = format!("Every rule of the group `{}`.", group.name());
+        ratings.insert(group.name().to_owned(), described(&level, &description));
+    }
+    for kind in kinds {
+        ratings.insert(kind.name.to_owned(), described(&level, kind.summary));
+    }
+    let rules = object("Levels by rule or by group; a rule's own wins.", Value::Object(ratings));
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    let text = |description: &str| json!({"type": "string", "description": description});
+    let number =
+        |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
+    let map = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string"}, "description": description});
+    let list = |description: &str| described(&texts, description);
+    let mut function = object(
+        "A function that the site adds to its server.",
+        json!({
+            "name": text("Its name, as `site:quarter`."),
+            "parameters": {"type": "array", "items": {"enum": ["string", "number", "boolean", "any"]}},
+            "result": {"enum": ["string", "number", "boolean", "any"]},
+            "phases": list("Groups of functions that have it: `workflow`, `coord-action-create`, …"),
+        }),
+    );
+    function["required"] = json!(["name"]);
+    let mut action = object(
+        "An action type that the site adds to its server.",
+        json!({
+            "name": text("The name of its element."),
+            "schemas": list("Namespaces it may stand in."),
+            "elements": list("What it holds, in order: `queue`, `script?`, `arg*`, `file+`; `@host`, `@port!` for attributes."),
+            "xsd": text("An XML Schema that says what it holds, relative to this file."),
+            "cluster": {"type": "boolean", "description": "Whether it runs on the cluster, and so must know a name node and a resource manager."},
+        }),
+    );
+    action["required"] = json!(["name"]);
+    let mut settings = object(
+        "Settings of ankus, the toolkit for Apache Oozie applications.",
+        json!({
+            "target": {"enum": Target::ALL.map(Target::name), "default": Target::default().name(), "description": "The server whose verdict counts."},
+            "rules": rules,
+            "overrides": {"type": "array", "description": "Other levels for some paths; the later wins.", "items": object("", json!({
+                "paths": list("Globs as in `.gitignore`, relative to this file."),
+                "rules": {"$ref": "#/properties/rules"},
+            }))},
+            "el": object("Functions of expressions.", json!({"functions": {"type": "array", "items": function}})),
+            "actions": object("Types of actions.", json!({"types": {"type": "array", "items": action}})),
+            "server": object("What the site's server has by default.", json!({
+                "name-node": text("`oozie.actions.default.name-node`"),
+                "job-tracker": text("`oozie.actions.default.job-tracker`"),
+                "resource-manager": text("`oozie.actions.default.resource-manager`"),
+                "definition-limit": number("The longest definition it takes; 100,000 as shipped."),
+                "filesystems": list("Schemes of the file systems it supports."),
+                "retry-max": number("The most retries an action may ask for; 3 as shipped."),
+                "variables": list("Names that builds or servers of the site provide and no file shows."),
+            })),
+            "migration": object("Switches on the rules about moving elsewhere.", json!({"to": text("Where to: `airflow`.")})),
+            "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
+            "hosts": map("Folders that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`."),
+            "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
+            "mail": object("Where mail goes; without a host it is kept in the store.", json!({
+                "host": text("Host of the SMTP server."),
+                "port": number("Its port."),
+                "from": text("The sender."),
+            })),
+        }),
+    );
+    settings["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
+    settings["title"] = json!("ankus.toml");
+    settings
+}
+
+/// An object with these keys and no others.
+fn object(description: &str, properties: Value) -> Value {
+    let mut object =
+        json!({"type": "object", "properties": properties, "additionalProperties": false});
+    if !description.is_empty() {
+        object["description"] = json!(description);
+    }
+    object
+}
+
+fn described(schema: &Value, description: &str) -> Value {
+    let mut schema = schema.clone();
+    schema["description"] = json!(description);
+    schema
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Settings;
+    use super::*;
+
+    /// Every key of the schema is read, and every key that is read is in it.
+    #[test]
+    fn the_schema_says_what_is_read() {
+        let schema = schema(&[]);
+        let top = schema["properties"].as_object().expect("keys");
+        let unknown = |text: &str| match Settings::parse(text, &[]) {
+            Ok(_) => false,
+            Err(problems) => problems.iter().any(|p| p.message.starts_with("unknown key")),
+        };
+        for (key, value) in top {
+            assert!(!unknown(&format!("{key} = 3")), "{key}");
+            let inner = value["properties"].as_object().filter(|_| key != "rules");
+            for name in inner.into_iter().flat_map(Map::keys) {
+                assert!(!unknown(&format!("[{key}]\n{name} = -1")), "{key}.{name}");
+            }
+        }
+        for (list, at) in [("el.functions", &top["el"]), ("actions.types", &top["actions"])] {
+            let name = list.split('.').next_back().expect("a name");
+            for key in
+                at["properties"][name]["items"]["properties"].as_object().expect("keys").keys()
+            {
+                assert!(!unknown(&format!("[[{list}]]\n{key} = -1")), "{list}.{key}");
+            }
+        }
+        // The words that the reader offers for a wrong one are all it knows.
+        let source = include_str!("../settings.rs");
+        let keys = source.split("const KEYS: &[&str] =").skip(1).flat_map(|rest| {
+            let list = rest.split("];").next().unwrap_or_default();
+            list.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+        });
+        let text = schema.to_string();
+        for key in keys {
+            assert!(text.contains(&format!("\"{key}\":")), "`{key}` is read and not in the schema");
+        }
+    }
+}
