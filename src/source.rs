@@ -12,6 +12,23 @@ pub struct Span {
     pub end: u32,
 }
 
+/// What takes a piece out of a text: the piece, and the blanks before it where it has its lines for itself.
+pub fn removal(text: &str, span: Span) -> Span {
+    let (Some(before), Some(behind)) =
+        (text.get(..span.start as usize), text.get(span.end as usize..))
+    else {
+        return span;
+    };
+    let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
+    let start = before.len() - indent;
+    let line_end = behind.is_empty() || behind.starts_with(['\n', '\r']);
+    match &before[..start] {
+        head if !line_end || !head.ends_with('\n') => span,
+        head if head.ends_with("\r\n") => Span::new(start - 2, span.end as usize),
+        _ => Span::new(start - 1, span.end as usize),
+    }
+}
+
 impl Span {
     /// The range `start..end`. Definitions are at most 512 MiB, so offsets fit.
     pub fn new(start: usize, end: usize) -> Span {

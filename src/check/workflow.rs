@@ -3,7 +3,7 @@
 use super::{Input, Reference, Verdict};
 use crate::diag::Diagnostic;
 use crate::ir::{self, workflow::Shape};
-use crate::passes::{names, pairs, reach};
+use crate::passes::{lone, names, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, findings};
 use crate::schema;
 use crate::schema::validate::{self, Document};
@@ -33,6 +33,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     let workflow = ir::lower::workflow(tree);
     let (names, more) = names::bind(&workflow);
     found.extend(more);
+    lone::mend(&workflow, &names, schema::kinds::FORK_SINGLE_PATH.name, found);
     let (reach, more) = reach::reach(&workflow, &names);
     found.extend(more);
     found.extend(pairs::judge(&workflow, &names, &reach));

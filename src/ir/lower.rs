@@ -17,6 +17,7 @@ use crate::syntax::xml::{Element, Tree};
 pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
     let Some(root) = tree.root() else { return Workflow::default() };
     let mut workflow = Workflow {
+        text: tree.text(),
         element: Some(root.id()),
         span: root.name_span(),
         namespace: namespace(root),
@@ -70,6 +71,7 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
             way,
             target,
             element: element.id(),
+            span: element.span(),
             predicate,
         });
     };

@@ -36,6 +36,8 @@ impl TransitionId {
 /// A workflow definition. Everything may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct Workflow<'a> {
+    /// The text it is written in.
+    pub text: &'a str,
     /// The element `workflow-app`.
     pub element: Option<xml::NodeId>,
     /// The name of its element in the start tag; the place for findings about all of it.
@@ -213,6 +215,8 @@ pub struct Transition<'a> {
     pub target: Name<'a>,
     /// The element that says so.
     pub element: xml::NodeId,
+    /// All of that element.
+    pub span: Span,
     /// The predicate of a case.
     pub predicate: Option<Scalar<'a>>,
 }

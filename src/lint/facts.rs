@@ -239,17 +239,7 @@ impl<'a> Facts<'a> {
 
     /// What takes an element out, with the blanks before it when it has its line for itself.
     pub fn removal(&self, span: Span) -> Span {
-        let text = self.tree.text();
-        let before = &text[..span.start as usize];
-        let indent = before.len() - before.trim_end_matches([' ', '\t']).len();
-        let line_start = before[..before.len() - indent].ends_with('\n');
-        let line_end = text[span.end as usize..].starts_with(['\n', '\r']);
-        if !(line_start && line_end) {
-            return span;
-        }
-        let start = span.start as usize - indent;
-        let ends = if text[..start].ends_with("\r\n") { 2 } else { 1 };
-        Span::new(start - ends, span.end as usize)
+        crate::source::removal(self.tree.text(), span)
     }
 
     /// The blanks in front of the element's line, with its line end, to set another line beside it.

@@ -2,9 +2,11 @@
 //!
 //! Each pass is a function with one input and one output, and reports where a fact is a fault; users cannot switch a
 //! pass off. In order: [`names`] binds transitions to nodes, [`reach`] says what a run can get to and where it would
-//! go round in circles, [`pairs`] judges forks and joins by the runs there are, [`expressions`] reads, places and types every expression.
+//! go round in circles, [`pairs`] judges forks and joins by the runs there are, [`lone`] takes out forks
+//! of one path, [`expressions`] reads, places and types every expression.
 
 pub mod expressions;
+pub mod lone;
 pub mod names;
 pub mod pairs;
 pub mod reach;

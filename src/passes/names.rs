@@ -8,6 +8,7 @@ use std::collections::HashMap;
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
+use crate::source::removal;
 
 /// What this pass reports.
 pub static KINDS: &[&Kind] = &[
@@ -74,12 +75,13 @@ pub static UNUSED_CREDENTIAL: Kind = Kind {
     level: Level::Info,
     since: "0.1.0",
     oozie: &[],
-    fix: None,
+    fix: Some(Safety::Safe),
     page: include_str!("../../docs/rules/unused-credential.md"),
 };
 
-/// Characters of a name that servers before 5.0 take.
+/// Characters of a name that older servers take, and what the oldest do.
 const OLD_NAME_LIMIT: usize = 50;
+const OLDEST_NAME_LIMIT: usize = 39;
 
 /// Which node each transition leads to.
 #[derive(Clone, Debug, Default)]
@@ -116,9 +118,13 @@ pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
             }
         }
         let length = node.name.text.chars().count();
-        if length > OLD_NAME_LIMIT {
+        if length > OLDEST_NAME_LIMIT {
+            let (limit, which) = match length > OLD_NAME_LIMIT {
+                true => (OLD_NAME_LIMIT, "older"),
+                false => (OLDEST_NAME_LIMIT, "the oldest"),
+            };
             let message = format!(
-                "the name has {length} characters, more than the {OLD_NAME_LIMIT} of older servers"
+                "the name has {length} characters, more than the {limit} of {which} servers"
             );
             findings.push(Diagnostic::new(&NODE_NAME_LONG, node.name.span, message));
         }
@@ -186,10 +192,17 @@ fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
             });
         }
     }
+    // A section without credentials would be refused.
+    let some_used = used.contains(&true);
     for (credential, used) in workflow.credentials.iter().zip(used) {
         if !used && all_known && credential.name.given {
             let message = format!("no action asks for the credential `{}`", credential.name.text);
-            findings.push(Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message));
+            let finding = Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message);
+            let removal = removal(workflow.text, credential.span);
+            findings.push(match some_used {
+                true => finding.fix(Fix::safe("Remove the credential", removal, "")),
+                false => finding,
+            });
         }
     }
 }

@@ -9,7 +9,8 @@ use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::names::Names;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
-use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
+use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
+use crate::source::removal;
 
 /// What this pass reports.
 pub static KINDS: &[&Kind] = &[
@@ -29,7 +30,7 @@ pub static UNRESOLVED_TRANSITION: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0708"],
-    fix: Some(Safety::Guess),
+    fix: Some(Safety::Safe),
     page: include_str!("../../docs/rules/unresolved-transition.md"),
 };
 
@@ -77,7 +78,7 @@ pub static UNREACHABLE_NODE: Kind = Kind {
     level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
-    fix: None,
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/unreachable-node.md"),
 };
 
@@ -89,7 +90,7 @@ pub static UNUSED_KILL: Kind = Kind {
     level: Level::Info,
     since: "0.1.0",
     oozie: &[],
-    fix: None,
+    fix: Some(Safety::Safe),
     page: include_str!("../../docs/rules/unused-kill.md"),
 };
 
@@ -210,9 +211,15 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
     }
 
     if started {
+        let mut entered = vec![false; count];
+        for transition in workflow.transitions() {
+            if let Some(target) = names.target(transition).filter(|to| *to != transition.from) {
+                entered[target.index()] = true;
+            }
+        }
         for (id, node) in workflow.nodes() {
             if !reach.reachable[id.index()] && node.name.given {
-                findings.push(unreachable(node.shape, &node.name.text, node.name.span));
+                findings.push(unreachable(workflow, node, entered[id.index()]));
             }
         }
     }
@@ -235,27 +242,45 @@ fn unresolved(
     let own = &*workflow.node(transition.from).name.text;
     let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
     let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
-    match nearest(&name.text, known) {
+    match nearest(&name.text, known.clone()) {
         Some(near) => {
-            let fix = Fix::guess(format!("Rename to `{near}`"), name.span, near);
+            let title = format!("Rename to `{near}`");
+            // Only one node can be meant: a definition that no server takes means nothing else.
+            let only = nearest(&name.text, known.filter(|known| *known != near)).is_none();
+            let fix = match only {
+                true => Fix::safe(title, name.span, escaped(near)),
+                false => Fix::guess(title, name.span, escaped(near)),
+            };
             finding.help(format!("did you mean `{near}`?")).fix(fix)
         }
         None => finding.help("define the node, or lead to one that is defined"),
     }
 }
 
-fn unreachable(shape: Shape, name: &str, span: crate::source::Span) -> Diagnostic {
-    if shape == Shape::Kill {
-        return Diagnostic::new(
-            &UNUSED_KILL,
-            span,
-            format!("nothing leads to the kill node `{name}`"),
-        );
+fn escaped(name: &str) -> String {
+    name.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace('\'', "&apos;")
+}
+
+/// `entered`: other nodes that no run comes to lead here.
+fn unreachable(workflow: &Workflow<'_>, node: &Node<'_>, entered: bool) -> Diagnostic {
+    let (name, span) = (&node.name.text, node.name.span);
+    let whole = removal(workflow.text, node.span);
+    if node.shape == Shape::Kill {
+        let message = format!("nothing leads to the kill node `{name}`");
+        let finding = Diagnostic::new(&UNUSED_KILL, span, message);
+        return match entered {
+            true => finding,
+            false => finding.fix(Fix::safe("Remove the node", whole, "")),
+        };
     }
     let message = format!("no path from start leads to `{name}`");
     let help =
         "lead to it, or remove it; the server never looks at it, so its mistakes stay hidden";
-    Diagnostic::new(&UNREACHABLE_NODE, span, message).help(help)
+    let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).help(help);
+    match entered || node.shape == Shape::End {
+        true => finding,
+        false => finding.fix(Fix::guess("Remove the node", whole, "")),
+    }
 }
 
 /// The shortest circle through the first node (in the order of the text) of a component.

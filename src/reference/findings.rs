@@ -4,17 +4,17 @@
 //! with both places; what only its parser minds; and one finding for a refusal that nothing else explains, so that a
 //! definition the server refuses always has an error with its code. Nothing here is reported of a definition that the server takes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::kinds::*;
 use super::walk::{self, Fault, Graph, Memory, Node, Shape};
 use super::{Answer, Executor, Rules, Target};
-use crate::diag::{Diagnostic, Level};
+use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::workflow::{self as ir, NodeId, Workflow};
 use crate::schema::kinds::{
     ACTION_WITHOUT_BODY, DEFINITION_TOO_LONG, INVALID_VALUE, UNSUPPORTED_ACTION_TYPE,
 };
-use crate::source::Span;
+use crate::source::{Span, removal};
 use crate::syntax::xml::{Element, Tree};
 
 /// Faults of forks and joins, all of them. Nothing is said of a graph with a cycle, and little of one with transitions
@@ -291,6 +291,7 @@ impl Teller<'_> {
                 let exits = self.workflow.exits(self.ids[fault.node as usize]);
                 let mut paths = exits.iter().filter(|exit| exit.target.text == other);
                 let (first, second) = (paths.next(), paths.next());
+                let targets: HashSet<&str> = exits.iter().map(|exit| &*exit.target.text).collect();
                 let mut finding = Diagnostic::new(
                     &FORK_PATH_REPEATED,
                     second.map_or(place, |path| path.target.span),
@@ -298,6 +299,11 @@ impl Teller<'_> {
                 );
                 if let Some(first) = first {
                     finding = finding.note(first.target.span, "the first is here");
+                }
+                // A fork needs two paths.
+                if let Some(second) = second.filter(|_| targets.len() > 1) {
+                    let whole = removal(self.workflow.text, second.span);
+                    finding = finding.fix(Fix::safe("Remove the second path", whole, ""));
                 }
                 finding
             }

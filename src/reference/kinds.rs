@@ -1,6 +1,6 @@
 //! The kinds of findings that are the server's own: its rules for forks and joins, and what only it minds.
 
-use crate::diag::{Group, Kind, Level};
+use crate::diag::{Group, Kind, Level, Safety};
 
 /// What this module reports.
 pub static KINDS: &[&Kind] = &[
@@ -95,7 +95,7 @@ pub static FORK_PATH_REPEATED: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0744"],
-    fix: None,
+    fix: Some(Safety::Safe),
     page: include_str!("../../docs/rules/fork-path-repeated.md"),
 };
 

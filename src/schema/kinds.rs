@@ -302,7 +302,7 @@ pub static FORK_SINGLE_PATH: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
-    fix: None,
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/fork-single-path.md"),
 };
 

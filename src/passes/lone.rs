@@ -1,0 +1,107 @@
+//! Takes out forks that have one path.
+//!
+//! In: a workflow and what the schema found in it. Out: the same findings, with a fix for each fork of one path where
+//! that is certain to leave the rest of the graph as it is: who came to the fork goes to its path, who came to its join
+//! goes on behind it, and both are removed.
+
+use crate::diag::{Diagnostic, Edit, Fix, Safety};
+use crate::ir::workflow::{NodeId, Shape, Way, Workflow};
+use crate::passes::names::Names;
+use crate::source::removal;
+use std::collections::HashSet;
+
+/// Adds the fix to findings of `kind` that stand at forks.
+pub fn mend(workflow: &Workflow<'_>, names: &Names, kind: &str, findings: &mut [Diagnostic]) {
+    for finding in findings.iter_mut().filter(|finding| finding.kind.name == kind) {
+        let fork = workflow.nodes().find(|(_, node)| node.tag == finding.span);
+        let fix = fork.and_then(|(id, _)| fix(workflow, names, id));
+        finding.fixes.extend(fix);
+    }
+}
+
+fn fix(workflow: &Workflow<'_>, names: &Names, fork: NodeId) -> Option<Fix> {
+    let [path] = workflow.exits(fork) else { return None };
+    // What lies between the fork and its join; another fork or join in it is left to people.
+    let first = names.target(path)?;
+    let mut seen = HashSet::from([first]);
+    let mut open = vec![first];
+    let mut join = None;
+    while let Some(at) = open.pop() {
+        match workflow.node(at).shape {
+            Shape::Fork => return None,
+            Shape::Join if join.is_some_and(|join| join != at) => return None,
+            Shape::Join => join = Some(at),
+            _ => {
+                for exit in workflow.exits(at) {
+                    let to = names.target(exit)?;
+                    // An error handler may lie outside.
+                    if exit.way != Way::Error && seen.insert(to) {
+                        open.push(to);
+                    }
+                }
+            }
+        }
+    }
+    let join = join?;
+    let behind = &workflow.exits(join).first()?.target.text;
+    let into =
+        |node: NodeId| workflow.transitions().filter(move |exit| names.target(exit) == Some(node));
+    if into(join).any(|exit| exit.from != fork && !seen.contains(&exit.from)) {
+        return None;
+    }
+    let target = if first == join { behind } else { &path.target.text };
+    let mut edits = Vec::new();
+    for (node, text) in [(fork, target), (join, behind)] {
+        for exit in into(node).filter(|exit| exit.from != fork && exit.from != join) {
+            edits.push(Edit { file: None, span: exit.target.span, text: text.to_string() });
+        }
+        let whole = removal(workflow.text, workflow.node(node).span);
+        edits.push(Edit { file: None, span: whole, text: String::new() });
+    }
+    edits.sort_by_key(|edit| edit.span);
+    let apart = edits.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start);
+    let title = "Remove the fork and its join".to_owned();
+    apart.then_some(Fix { title, safety: Safety::Guess, edits })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::passes::names;
+    use crate::schema::Language;
+    use crate::schema::kinds::FORK_SINGLE_PATH;
+    use crate::schema::validate::{self, Document};
+    use crate::{ir::lower, syntax::xml::Tree};
+
+    #[test]
+    fn the_fork_and_its_join_go() {
+        let text = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>
+  <start to='f'/>
+  <fork name='f'>
+    <path start='a'/>
+  </fork>
+  <action name='a'><fs/><ok to='j'/><error to='k'/></action>
+  <join name='j' to='e'/>
+  <kill name='k'><message>x</message></kill>
+  <end name='e'/>
+</workflow-app>";
+        let (tree, _) = Tree::parse(text);
+        let workflow = lower::workflow(&tree);
+        let (names, _) = names::bind(&workflow);
+        let language = Language::default();
+        let mut findings = validate::check(&tree, Document::Workflow, &language, "5.2.1");
+        mend(&workflow, &names, FORK_SINGLE_PATH.name, &mut findings);
+        let fix = &findings[0].fixes[0];
+        let mut after = text.to_owned();
+        for edit in fix.edits.iter().rev() {
+            after.replace_range(edit.span.range(), &edit.text);
+        }
+        let expected = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>
+  <start to='a'/>
+  <action name='a'><fs/><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>x</message></kill>
+  <end name='e'/>
+</workflow-app>";
+        assert_eq!(after, expected);
+    }
+}
