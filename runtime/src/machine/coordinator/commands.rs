@@ -42,9 +42,7 @@ impl Turn<'_, '_> {
         }
         let running: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Running);
         for number in &running {
-            if let Some(run) = self.job.actions.get_mut(number) {
-                run.pending += 1;
-            }
+            self.job.set_pending(*number, |pending| pending + 1);
             self.set_action(*number, ActionStatus::Suspended);
         }
         let status = match self.job.status {
@@ -69,9 +67,7 @@ impl Turn<'_, '_> {
         };
         let suspended: Vec<i64> = self.numbers_of(|status| status == ActionStatus::Suspended);
         for number in &suspended {
-            if let Some(run) = self.job.actions.get_mut(number) {
-                run.pending += 1;
-            }
+            self.job.set_pending(*number, |pending| pending + 1);
             self.set_action(*number, ActionStatus::Running);
         }
         self.set_status(status);
@@ -90,9 +86,9 @@ impl Turn<'_, '_> {
         };
         let mut with_workflow = Vec::new();
         for number in self.numbers_of(spared) {
-            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            let Some(run) = self.job.actions.get(&number) else { continue };
             if matches!(run.status, ActionStatus::Running | ActionStatus::Suspended) {
-                run.pending += 1;
+                self.job.set_pending(number, |pending| pending + 1);
                 with_workflow.push(number);
             }
             self.set_action(number, ActionStatus::Killed);
@@ -111,12 +107,12 @@ impl Turn<'_, '_> {
         let numbers = scope::numbers(self.job, kind, text, zone, ActionStatus::is_active)?;
         let mut with_workflow = Vec::new();
         for number in numbers {
-            let Some(run) = self.job.actions.get_mut(&number) else { continue };
+            let Some(run) = self.job.actions.get(&number) else { continue };
             if run.has_workflow {
-                run.pending += 1;
                 if run.status.is_active() {
                     with_workflow.push(number);
                 }
+                self.job.set_pending(number, |pending| pending + 1);
             }
             self.set_action(number, ActionStatus::Killed);
         }
@@ -332,7 +328,7 @@ impl Turn<'_, '_> {
         }
         self.tell_job();
         for number in deleted {
-            self.job.actions.remove(&number);
+            self.job.remove(number);
             self.job.is_touched = true;
             self.effects.push(Effect::Deleted(number));
         }

@@ -9,8 +9,9 @@
 pub mod bundle;
 mod commands;
 mod scope;
+pub mod simulation;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -90,6 +91,21 @@ pub enum ActionStatus {
 }
 
 impl ActionStatus {
+    /// All of them.
+    pub const ALL: [ActionStatus; 11] = [
+        ActionStatus::Waiting,
+        ActionStatus::Ready,
+        ActionStatus::Submitted,
+        ActionStatus::Running,
+        ActionStatus::Suspended,
+        ActionStatus::TimedOut,
+        ActionStatus::Succeeded,
+        ActionStatus::Killed,
+        ActionStatus::Failed,
+        ActionStatus::Skipped,
+        ActionStatus::Ignored,
+    ];
+
     /// The word of the web services.
     pub fn name(self) -> &'static str {
         match self {
@@ -151,7 +167,7 @@ pub struct Run {
     /// Configuration that came with a rerun.
     pub rerun_configuration: Vec<(String, String)>,
     /// Commands that its workflow has not answered.
-    pub pending: u32,
+    pending: u32,
     /// Code and message of what failed it.
     pub error: Option<(String, String)>,
     /// What is expected of it.
@@ -234,8 +250,14 @@ pub struct Job {
     pub pause: Option<Instant>,
     /// Its controls, which can be changed.
     pub controls: Controls,
-    /// Its actions, by number.
+    /// Its actions, by number. They are changed by events only, for they are counted.
     pub actions: BTreeMap<i64, Run>,
+    /// How many there are of each state.
+    counts: [usize; ActionStatus::ALL.len()],
+    /// Those that are ready, by time.
+    ready: BTreeSet<(Instant, i64)>,
+    /// How many have an unanswered command.
+    pending_runs: usize,
     /// Whether it changed since the last pass over states.
     is_modified: bool,
     /// Whether an action did.
@@ -257,14 +279,39 @@ impl Job {
             pause: None,
             controls: definition.controls,
             actions: BTreeMap::new(),
+            counts: [0; ActionStatus::ALL.len()],
+            ready: BTreeSet::new(),
+            pending_runs: 0,
             is_modified: false,
             is_touched: false,
             told: (Status::Prep, false, false, None),
         }
     }
 
-    fn count(&self, status: ActionStatus) -> i64 {
-        self.actions.values().filter(|run| run.status == status).count() as i64
+    /// How many actions are in a state.
+    pub fn count(&self, status: ActionStatus) -> usize {
+        self.counts[status as usize]
+    }
+
+    fn insert(&mut self, number: i64, run: Run) {
+        self.counts[run.status as usize] += 1;
+        self.actions.insert(number, run);
+    }
+
+    fn remove(&mut self, number: i64) {
+        self.set_pending(number, |_| 0);
+        let Some(run) = self.actions.remove(&number) else { return };
+        self.counts[run.status as usize] -= 1;
+        self.ready.remove(&(run.data.nominal, number));
+    }
+
+    /// Changes how many commands of an action are unanswered.
+    fn set_pending(&mut self, number: i64, change: impl Fn(u32) -> u32) {
+        let Some(run) = self.actions.get_mut(&number) else { return };
+        let before = run.pending;
+        run.pending = change(before);
+        self.pending_runs += usize::from(run.pending > 0);
+        self.pending_runs -= usize::from(before > 0);
     }
 }
 
@@ -406,6 +453,15 @@ impl Turn<'_, '_> {
         let Some(run) = self.job.actions.get_mut(&number) else { return };
         self.job.is_touched = true;
         if run.status != status {
+            self.job.counts[run.status as usize] -= 1;
+            self.job.counts[status as usize] += 1;
+            let place = (run.data.nominal, number);
+            if run.status == ActionStatus::Ready {
+                self.job.ready.remove(&place);
+            }
+            if status == ActionStatus::Ready {
+                self.job.ready.insert(place);
+            }
             run.status = status;
             self.effects.push(Effect::Action(number, status));
         }
@@ -425,7 +481,7 @@ impl Turn<'_, '_> {
             matches!(self.job.status, Status::Prep | Status::Running | Status::RunningWithError);
         let schedule = self.schedule();
         let from = self.job.next.unwrap_or(schedule.start);
-        let waiting = self.job.count(ActionStatus::Waiting);
+        let waiting = self.job.count(ActionStatus::Waiting) as i64;
         let throttle = self.job.controls.throttle;
         let ahead = now.plus_seconds(rules.ahead_seconds);
         let is_due = schedule.start <= ahead
@@ -466,7 +522,7 @@ impl Turn<'_, '_> {
         self.tell_job();
         for (number, run) in made {
             let nominal = run.data.nominal;
-            self.job.actions.insert(number, run);
+            self.job.insert(number, run);
             self.job.is_touched = true;
             self.effects.push(Effect::Action(number, ActionStatus::Waiting));
             self.effects.push(Effect::Check(number, nominal.max(now)));
@@ -590,20 +646,13 @@ impl Turn<'_, '_> {
         }
         let taken = self.job.count(ActionStatus::Running) + self.job.count(ActionStatus::Submitted);
         let concurrency = self.job.controls.concurrency;
-        let mut room = if concurrency < 0 { i64::MAX } else { concurrency - taken };
-        let ready = |(number, run): (&i64, &Run)| {
-            (run.status == ActionStatus::Ready).then_some((*number, run.data.nominal))
-        };
-        let mut waiting: Vec<(i64, Instant)> = self.job.actions.iter().filter_map(ready).collect();
-        if self.job.controls.execution == Execution::Fifo {
-            waiting.sort_by_key(|(number, nominal)| (*nominal, *number));
-        } else {
-            waiting.sort_by_key(|(number, nominal)| std::cmp::Reverse((*nominal, *number)));
-        }
-        for (number, nominal) in waiting {
-            if room <= 0 {
-                break;
-            }
+        let mut room = if concurrency < 0 { i64::MAX } else { concurrency - taken as i64 };
+        while room > 0 {
+            let next = match self.job.controls.execution {
+                Execution::Fifo => self.job.ready.first(),
+                _ => self.job.ready.last(),
+            };
+            let Some(&(nominal, number)) = next else { break };
             if self.is_skipped(number, nominal) {
                 self.set_action(number, ActionStatus::Skipped);
                 continue;
@@ -611,8 +660,8 @@ impl Turn<'_, '_> {
             room -= 1;
             self.set_action(number, ActionStatus::Submitted);
             let user = self.plan.definition.properties.get("user.name");
-            let Some(run) = self.job.actions.get_mut(&number) else { continue };
-            run.pending = 1;
+            self.job.set_pending(number, |_| 1);
+            let Some(run) = self.job.actions.get(&number) else { continue };
             let other = |(name, value): &&(String, String)| {
                 name == "user.name" && user.is_some_and(|user| user != value)
             };
@@ -636,7 +685,7 @@ impl Turn<'_, '_> {
     fn not_started(&mut self, number: i64, code: &str, message: &str) {
         let Some(run) = self.job.actions.get_mut(&number) else { return };
         run.error = Some((code.to_owned(), message.chars().take(255).collect()));
-        run.pending = 0;
+        self.job.set_pending(number, |_| 0);
         self.set_action(number, ActionStatus::Failed);
         if code != "E1003" {
             self.start_ready();
@@ -644,7 +693,7 @@ impl Turn<'_, '_> {
     }
 
     fn workflow(&mut self, number: i64, status: WorkflowStatus) {
-        let Some(run) = self.job.actions.get_mut(&number).filter(|run| run.has_workflow) else {
+        let Some(run) = self.job.actions.get(&number).filter(|run| run.has_workflow) else {
             return;
         };
         self.job.is_touched = true;
@@ -656,11 +705,12 @@ impl Turn<'_, '_> {
             (WorkflowStatus::Running, ActionStatus::Suspended) => (ActionStatus::Running, false),
             (_, same) => (same, false),
         };
-        run.pending = match status {
-            WorkflowStatus::Running => run.pending.saturating_sub(1),
+        let is_active = run.status.is_active();
+        self.job.set_pending(number, |pending| match status {
+            WorkflowStatus::Running => pending.saturating_sub(1),
             _ => 0,
-        };
-        if run.status.is_active() {
+        });
+        if is_active {
             self.set_action(number, now);
         }
         if has_ended {
@@ -683,14 +733,16 @@ impl Turn<'_, '_> {
             return;
         }
 
-        let pending = self.job.actions.values().any(|run| run.pending > 0);
-        let runs = || self.job.actions.values().map(|run| run.status).filter(|s| *s != A::Ignored);
-        let all = |wanted: &[A]| runs().all(|status| wanted.contains(&status));
-        let faulty = runs().any(A::is_fault);
+        let pending = self.job.pending_runs > 0;
+        let job = &*self.job;
+        let counted = job.actions.len() - job.count(A::Ignored);
+        let all =
+            |wanted: &[A]| wanted.iter().map(|status| job.count(*status)).sum::<usize>() == counted;
+        let faulty = A::ALL.iter().any(|status| status.is_fault() && job.count(*status) > 0);
         let with = |fine: Status, error: Status| if faulty { error } else { fine };
         let is_done = self.job.is_done;
         let is_over = is_done || matches!(self.job.status, Status::Failed | Status::Killed);
-        let suspended = is_done && !pending && runs().any(|status| status == A::Suspended);
+        let suspended = is_done && !pending && job.count(A::Suspended) > 0;
         let status = if is_over
             && all(&[A::Succeeded, A::Failed, A::Killed, A::TimedOut, A::Skipped])
         {

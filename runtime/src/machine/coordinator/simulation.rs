@@ -1,0 +1,458 @@
+//! Coordinators and a bundle in simulated time: passes, looks at inputs and workflows that end as they are told to.
+//!
+//! In: prepared definitions, which data exist and from when on, how long workflows take and how they end, commands at
+//! times. Out: every effect with its time, as it happens, and the jobs as they are in the end. Time goes from one thing
+//! that happens to the next, so that a year takes as long as its actions do.
+
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use super::bundle;
+use super::{Effect, Event, Job, Plan, RerunOptions, ScopeKind, WorkflowStatus, World, apply};
+use crate::coordinator::{Bundle, DataEvent, Existing, Failure};
+use crate::time::{Instant, ProcessingZone};
+
+/// How a workflow ends, and after how many seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// How it ends.
+    pub status: WorkflowStatus,
+    /// When, counted from its start.
+    pub seconds: i64,
+}
+
+/// Whom a command is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// A coordinator, by its index.
+    Coordinator(usize, Event),
+    /// The bundle.
+    Bundle(bundle::Event),
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// To a coordinator, by its index.
+    Coordinator(usize, Effect),
+    /// To the bundle.
+    Bundle(bundle::Effect),
+    /// A command was refused, with the server's code if it has one.
+    Refused(Option<&'static str>),
+}
+
+/// What is played.
+pub struct Play<'p> {
+    /// The coordinators.
+    pub plans: Vec<Plan<'p>>,
+    /// The bundle they are the enabled members of.
+    pub bundle: Option<(&'p Bundle, ProcessingZone)>,
+    /// When it begins.
+    pub from: Instant,
+    /// Nothing happens at this time or later.
+    pub until: Instant,
+    /// Data that exist all the time.
+    pub existing: &'p dyn Existing,
+    /// Data that come to exist, with the paths that are looked for.
+    pub arrivals: Vec<(Instant, String)>,
+    /// What operators do.
+    pub commands: Vec<(Instant, Command)>,
+    /// How the workflow of an action ends: index of the coordinator, number of the action.
+    pub workflow: &'p dyn Fn(usize, i64) -> Outcome,
+    /// Seconds between two looks at the inputs of an action.
+    pub look_seconds: i64,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct End {
+    /// The coordinators; none where the bundle did not begin.
+    pub jobs: Vec<Option<Job>>,
+    /// The bundle.
+    pub bundle: Option<bundle::Job>,
+    /// The time of the last thing that happened.
+    pub at: Instant,
+}
+
+/// Seconds between two passes of materialization.
+const MATERIALIZE_SECONDS: i64 = 300;
+/// Seconds between two passes over states and pauses.
+const STATUS_SECONDS: i64 = 60;
+
+/// What comes later; the order breaks ties.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Later {
+    Begin,
+    Arrival(usize),
+    Command(usize),
+    Materialize(usize),
+    Check(usize, i64),
+    End(usize, i64, u64),
+    Pause,
+    Status,
+}
+
+/// Data that are there from the beginning, or have come since.
+struct Seen<'s> {
+    always: &'s dyn Existing,
+    since: RefCell<HashMap<String, Instant>>,
+    now: RefCell<Instant>,
+}
+
+impl Existing for Seen<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Failure> {
+        let since = self.since.borrow().get(uri).copied();
+        match since.is_some_and(|at| at <= *self.now.borrow()) {
+            true => Ok(true),
+            false => self.always.exists(uri),
+        }
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
+        if self.since.borrow().contains_key(uri) {
+            return Some(Ok(true));
+        }
+        self.always.partition_exists(uri)
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Failure> {
+        self.always.admit(uri)
+    }
+}
+
+struct Playing<'p, 't> {
+    play: &'t Play<'p>,
+    seen: Seen<'t>,
+    jobs: Vec<Option<Job>>,
+    bundle: Option<bundle::Job>,
+    queue: BinaryHeap<Reverse<(Instant, u64, Later)>>,
+    order: u64,
+    commands_left: usize,
+    now: Instant,
+    /// Whether passes over states and over each coordinator's times are under way.
+    has_status: bool,
+    has_pause: bool,
+    /// The workflow of an action that counts; one that was killed or rerun does not.
+    attempts: HashMap<(usize, i64), u64>,
+    tell: &'t mut dyn FnMut(Instant, &Told),
+}
+
+/// Plays it, and tells everything as it happens.
+pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
+    let mut playing = Playing {
+        play,
+        seen: Seen {
+            always: play.existing,
+            since: RefCell::default(),
+            now: RefCell::new(play.from),
+        },
+        jobs: play.plans.iter().map(|_| None).collect(),
+        bundle: None,
+        queue: BinaryHeap::new(),
+        order: 0,
+        commands_left: play.commands.len(),
+        now: play.from,
+        has_status: false,
+        has_pause: false,
+        attempts: HashMap::new(),
+        tell,
+    };
+    playing.later(play.from, Later::Begin);
+    for (at, (when, _)) in play.arrivals.iter().enumerate() {
+        playing.later(*when, Later::Arrival(at));
+    }
+    for (at, (when, _)) in play.commands.iter().enumerate() {
+        playing.later(*when, Later::Command(at));
+    }
+    while let Some(Reverse((at, _, later))) = playing.queue.pop() {
+        if at >= play.until {
+            break;
+        }
+        playing.now = playing.now.max(at);
+        *playing.seen.now.borrow_mut() = playing.now;
+        playing.happen(later);
+        if playing.is_over() {
+            break;
+        }
+    }
+    End { jobs: playing.jobs, bundle: playing.bundle, at: playing.now }
+}
+
+impl Playing<'_, '_> {
+    fn later(&mut self, at: Instant, what: Later) {
+        self.order += 1;
+        self.queue.push(Reverse((at, self.order, what)));
+    }
+
+    /// Whether everything has ended and nobody will command anything.
+    fn is_over(&self) -> bool {
+        let commands = self.commands_left > 0;
+        let bundle = self.bundle.as_ref().is_none_or(|job| job.status.is_end());
+        let settled = |job: &Job| job.status.is_end() && !job.pending;
+        let has_all = self.jobs.iter().all(Option::is_some);
+        let begun = has_all || self.bundle.is_some();
+        begun && !commands && bundle && self.jobs.iter().flatten().all(settled)
+    }
+
+    fn happen(&mut self, later: Later) {
+        match later {
+            Later::Begin => self.begin(),
+            Later::Arrival(at) => {
+                let (when, path) = &self.play.arrivals[at];
+                self.seen.since.borrow_mut().insert(path.clone(), *when);
+            }
+            Later::Command(at) => {
+                self.commands_left -= 1;
+                match self.play.commands[at].1.clone() {
+                    Command::Coordinator(at, event) => self.apply(at, &event),
+                    Command::Bundle(event) => self.apply_bundle(&event),
+                }
+            }
+            Later::Materialize(at) => {
+                self.apply(at, &Event::Materialize);
+                let Some(job) = &self.jobs[at] else { return };
+                if !job.is_done && !job.status.is_end() {
+                    // Nothing comes of a pass before the next time is near.
+                    let ahead = self.play.plans[at].rules.ahead_seconds;
+                    let near = job.next.map_or(self.now, |next| next.plus_seconds(-ahead));
+                    let missed = (near.0 - self.now.0).max(0) / MATERIALIZE_SECONDS;
+                    let next = self.now.plus_seconds((missed + 1) * MATERIALIZE_SECONDS);
+                    self.later(next, Later::Materialize(at));
+                }
+            }
+            Later::Check(at, number) => {
+                self.apply(at, &Event::Check(number));
+                let waits = self.jobs[at]
+                    .as_ref()
+                    .and_then(|job| job.actions.get(&number))
+                    .is_some_and(|run| run.status == super::ActionStatus::Waiting);
+                if waits {
+                    let next = self.now.plus_seconds(self.play.look_seconds.max(1));
+                    self.later(next, Later::Check(at, number));
+                }
+            }
+            Later::End(at, number, attempt) => {
+                if self.attempts.get(&(at, number)) != Some(&attempt) {
+                    return;
+                }
+                let status = (self.play.workflow)(at, number).status;
+                if status == WorkflowStatus::Succeeded {
+                    self.produce(at, number);
+                }
+                self.apply(at, &Event::Workflow(number, status));
+            }
+            Later::Pause => {
+                self.has_pause = false;
+                if self.bundle.is_some() {
+                    self.apply_bundle(&bundle::Event::Pause { absent: Vec::new() });
+                }
+                for at in 0..self.jobs.len() {
+                    self.apply(at, &Event::Pause);
+                }
+                self.plan_pause();
+            }
+            Later::Status => {
+                self.has_status = false;
+                for at in 0..self.jobs.len() {
+                    self.apply(at, &Event::Status);
+                }
+                if self.bundle.is_some() {
+                    self.apply_bundle(&bundle::Event::Status);
+                }
+            }
+        }
+    }
+
+    /// What the workflow of an action makes is there when it ends well.
+    fn produce(&mut self, at: usize, number: i64) {
+        let outputs = &self.play.plans[at].definition.outputs;
+        let Some(run) = self.jobs[at].as_ref().and_then(|job| job.actions.get(&number)) else {
+            return;
+        };
+        let mut since = self.seen.since.borrow_mut();
+        for (event, data) in outputs.iter().zip(&run.data.outputs) {
+            for uri in &data.uris {
+                since.insert(looked_for(event, uri), self.now);
+            }
+        }
+    }
+
+    fn begin(&mut self) {
+        match self.play.bundle {
+            None => {
+                for at in 0..self.jobs.len() {
+                    self.submit(at);
+                }
+            }
+            Some((definition, zone)) => {
+                self.bundle = Some(bundle::Job::new(definition, zone));
+                let event = bundle::Event::Submitted { start: false, absent: Vec::new() };
+                self.apply_bundle(&event);
+                self.plan_pause();
+            }
+        }
+    }
+
+    fn submit(&mut self, at: usize) {
+        self.jobs[at] = Some(Job::new(self.play.plans[at].definition));
+        let start = self.play.plans[at].definition.schedule.start;
+        let ahead = self.play.plans[at].rules.ahead_seconds;
+        let first = self.now.max(start.plus_seconds(-ahead));
+        self.later(first, Later::Materialize(at));
+        self.plan_pause();
+    }
+
+    /// A pass over pauses comes where somebody could be paused or wait to begin.
+    fn plan_pause(&mut self) {
+        let of_job = |job: &Job| job.pause.is_some() && !job.status.is_end();
+        let of_bundle = |job: &bundle::Job| {
+            job.pause.is_some() && !job.status.is_end()
+                || job.status == super::Status::Prep && job.kick_off.is_some()
+        };
+        let wanted =
+            self.jobs.iter().flatten().any(of_job) || self.bundle.as_ref().is_some_and(of_bundle);
+        if wanted && !self.has_pause {
+            self.has_pause = true;
+            // Nothing comes of a pass before a bundle begins.
+            let kick_off = self.bundle.as_ref().and_then(|job| job.kick_off);
+            let waits = self.bundle.as_ref().is_some_and(|job| job.status == super::Status::Prep);
+            let next = self.now.plus_seconds(STATUS_SECONDS);
+            let next = kick_off.filter(|_| waits).map_or(next, |at| at.max(next));
+            self.later(next, Later::Pause);
+        }
+    }
+
+    fn plan_status(&mut self) {
+        if !self.has_status {
+            self.has_status = true;
+            let next = self.now.plus_seconds(STATUS_SECONDS);
+            self.later(next, Later::Status);
+        }
+    }
+
+    fn apply(&mut self, at: usize, event: &Event) {
+        let plan = &self.play.plans[at];
+        let Some(job) = self.jobs[at].as_mut() else { return };
+        let before = job.status;
+        let outcome = {
+            let world = World { now: self.now, existing: &self.seen };
+            apply(plan, job, event, &world)
+        };
+        let after = job.status;
+        let effects = match outcome {
+            Ok(effects) => effects,
+            Err(refusal) => {
+                if !matches!(event, Event::Check(_)) {
+                    (self.tell)(self.now, &Told::Refused(refusal.code));
+                }
+                return;
+            }
+        };
+        if !effects.is_empty() {
+            self.plan_status();
+        }
+        let mut starts = Vec::new();
+        let mut signals = Vec::new();
+        for effect in effects {
+            (self.tell)(self.now, &Told::Coordinator(at, effect.clone()));
+            match effect {
+                Effect::Check(number, when) => self.later(when, Later::Check(at, number)),
+                Effect::Start(number) => starts.push(number),
+                Effect::SuspendWorkflow(number) => {
+                    signals.push((number, WorkflowStatus::Suspended));
+                }
+                Effect::ResumeWorkflow(number) => {
+                    signals.push((number, WorkflowStatus::Running));
+                }
+                Effect::KillWorkflow(number) => {
+                    signals.push((number, WorkflowStatus::Killed));
+                }
+                Effect::CleanUp(_, uris) => {
+                    let mut since = self.seen.since.borrow_mut();
+                    since.retain(|path, _| !uris.iter().any(|uri| path.starts_with(uri.as_str())));
+                }
+                Effect::Job { .. } | Effect::Action(..) | Effect::Deleted(_) => {}
+            }
+        }
+        if matches!(event, Event::Change(_) | Event::Resume | Event::Rerun(..)) {
+            self.plan_pause();
+            self.later(self.now, Later::Materialize(at));
+        }
+        if before != after && self.bundle.is_some() {
+            self.apply_bundle(&bundle::Event::Coordinator(at, after));
+        }
+        for (number, status) in signals {
+            match status {
+                // A workflow that goes on takes its time anew.
+                WorkflowStatus::Running => self.run_workflow(at, number),
+                _ => {
+                    self.attempts.remove(&(at, number));
+                }
+            }
+            self.apply(at, &Event::Workflow(number, status));
+        }
+        for number in starts {
+            self.run_workflow(at, number);
+            self.apply(at, &Event::Started(number));
+        }
+    }
+
+    fn run_workflow(&mut self, at: usize, number: i64) {
+        self.order += 1;
+        let attempt = self.order;
+        self.attempts.insert((at, number), attempt);
+        let seconds = (self.play.workflow)(at, number).seconds.max(0);
+        self.later(self.now.plus_seconds(seconds), Later::End(at, number, attempt));
+    }
+
+    fn apply_bundle(&mut self, event: &bundle::Event) {
+        let Some((definition, zone)) = self.play.bundle else { return };
+        let Some(job) = self.bundle.as_mut() else { return };
+        let effects = match bundle::apply(definition, job, event, self.now, zone) {
+            Ok(effects) => effects,
+            Err(refusal) => {
+                (self.tell)(self.now, &Told::Refused(refusal.code));
+                return;
+            }
+        };
+        if !effects.is_empty() {
+            self.plan_status();
+        }
+        for effect in effects {
+            (self.tell)(self.now, &Told::Bundle(effect.clone()));
+            match effect {
+                bundle::Effect::Bundle(..) | bundle::Effect::Member(..) => {}
+                bundle::Effect::Submit(at) => {
+                    self.submit(at);
+                    self.apply_bundle(&bundle::Event::Accepted(at, true));
+                }
+                bundle::Effect::Suspend(at) => self.apply(at, &Event::Suspend),
+                bundle::Effect::Resume(at) => self.apply(at, &Event::Resume),
+                bundle::Effect::Kill(at) => self.apply(at, &Event::Kill),
+                bundle::Effect::Change(at, text) => self.apply(at, &Event::Change(text)),
+                bundle::Effect::Rerun(at, dates) => {
+                    let Some(job) = &self.jobs[at] else { continue };
+                    let start = self.play.plans[at].definition.schedule.start;
+                    let all = || format!("{}::{}", zone.format(start), zone.format(job.end));
+                    let scope = dates.unwrap_or_else(all);
+                    let event = Event::Rerun(ScopeKind::Date, scope, RerunOptions::default());
+                    self.apply(at, &event);
+                }
+            }
+        }
+        if matches!(event, bundle::Event::Change(_)) {
+            self.plan_pause();
+        }
+    }
+}
+
+/// The path that is looked for where an instance is asked for.
+fn looked_for(event: &DataEvent, uri: &str) -> String {
+    let dataset = &event.dataset;
+    match dataset.flag() {
+        "" => uri.to_owned(),
+        _ if dataset.uri_template.trim_start().starts_with("hcat:") => uri.to_owned(),
+        flag => format!("{uri}/{flag}"),
+    }
+}
