@@ -25,6 +25,7 @@ mod rules;
 mod run;
 mod schema;
 mod shell;
+mod simulate;
 mod store;
 mod timeline;
 mod upgrade;

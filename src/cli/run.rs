@@ -1,13 +1,14 @@
 //! `ankus run`: a workflow runs here, durably.
 
 use super::application::{self, APPLICATION_PATH};
-use super::disk::PropertyArguments;
+use super::disk::{PropertyArguments, SettingsCache};
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, plan};
+use super::{Exit, Failure, Shell, plan, simulate, timeline};
 use crate::render;
 use crate::settings::Settings;
 use ankus_runtime::driver::{self, Submit};
 use ankus_runtime::machine::{Command, JobStatus};
+use ankus_runtime::time::Instant;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -49,6 +50,16 @@ pub(super) struct Arguments {
     /// Do not run what has errors, though a server would take it.
     #[arg(long)]
     strict: bool,
+    /// Run a coordinator or a bundle in simulated time, with workflows that succeed after a minute. All data are there, or
+    /// with --root those below it and what the workflows make.
+    #[arg(long, conflicts_with_all = ["resume", "id", "dry_run"])]
+    simulate: bool,
+    /// Break a simulation off at this time.
+    #[arg(long, value_name = "T", requires = "simulate", value_parser = timeline::instant)]
+    until: Option<Instant>,
+    /// Begin a simulation at this time, instead of at the start of the first coordinator.
+    #[arg(long, value_name = "T", requires = "simulate", value_parser = timeline::instant)]
+    at: Option<Instant>,
     /// At the first Ctrl-C leave at once; what runs goes on, and `--resume` finds it.
     #[arg(long)]
     detach_on_signal: bool,
@@ -74,6 +85,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return resume(id, &arguments, shell);
     }
     let Some(path) = &arguments.path else { return Err(Failure::new("nothing is named").into()) };
+    if arguments.simulate {
+        return simulated(path, &arguments, shell);
+    }
     let prepared = if is_plan(path) {
         of_plan(path, &arguments, shell)?
     } else {
@@ -113,6 +127,19 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         from: 0,
     };
     store::follow(runner, &id, &following, shell)
+}
+
+/// A coordinator or a bundle in simulated time.
+fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let loaded = super::disk::load(&timeline::find(path)?, &cache, &arguments.properties)?;
+    let tracks = timeline::tracks(&loaded, shell)?;
+    let data = timeline::on_disk(arguments.root.as_deref(), &loaded)?;
+    let (at, until, format) = (arguments.at, arguments.until, arguments.format);
+    simulate::run(
+        &simulate::Asked { tracks: &tracks, at, until, data: data.as_ref(), format },
+        shell,
+    )
 }
 
 fn is_plan(path: &Path) -> bool {

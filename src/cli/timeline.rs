@@ -61,28 +61,52 @@ enum Format {
 /// How many actions people are shown unasked.
 const SHOWN: u64 = 20;
 
-fn instant(text: &str) -> Result<Instant, String> {
+pub(super) fn instant(text: &str) -> Result<Instant, String> {
     let zone = ProcessingZone::UTC;
     let parsed = zone.parse(text).or_else(|_| zone.parse(&format!("{text}T00:00Z")));
     parsed.map_err(|_| "write it as 2026-01-31T00:00Z or 2026-01-31".to_owned())
+}
+
+/// Coordinators on an axis, and the bundle they are in.
+pub(super) struct Tracks {
+    /// The coordinators.
+    pub(super) tracks: Vec<Track>,
+    /// The bundle, with those members only that are there and enabled.
+    pub(super) bundle: Option<Bundle>,
+}
+
+/// The coordinator of an application, or those of a bundle.
+pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Tracks> {
+    let cache = SettingsCache::new(shell)?;
+    if loaded.found.kind == FileKind::Bundle {
+        let (mut bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
+        let tracks = members(&cache, loaded, &mut bundle, &assumed, shell)?;
+        return Ok(Tracks { tracks, bundle: Some(bundle) });
+    }
+    let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
+    let track = Track { name: definition.name.clone(), definition, assumed };
+    Ok(Tracks { tracks: vec![track], bundle: None })
+}
+
+/// The file systems below a folder.
+pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Option<OnDisk>> {
+    let Some(root) = root else { return Ok(None) };
+    if !root.is_dir() {
+        return Err(Failure::new(format!("`{}` is no folder", root.display())).into());
+    }
+    let settings = &loaded.settings;
+    let base = settings.file.as_ref().and_then(|file| file.parent());
+    let base = base.unwrap_or(Path::new("")).to_path_buf();
+    let hosts = settings.settings.hosts.iter();
+    let hosts = hosts.map(|(name, folder)| (name.clone(), base.join(folder))).collect();
+    Ok(Some(OnDisk(LocalFiles::new(root, hosts))))
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = SettingsCache::new(shell)?;
     let found = find(&arguments.application)?;
     let loaded = disk::load(&found, &cache, &arguments.properties)?;
-    let bundle = match found.kind {
-        FileKind::Bundle => Some(certain(check::submit_bundle(&loaded.input()), &loaded)?),
-        _ => None,
-    };
-    let tracks = match &bundle {
-        Some((bundle, assumed)) => members(&cache, &loaded, bundle, assumed, shell)?,
-        None => {
-            let (definition, assumed) =
-                certain(check::submit_coordinator(&loaded.input()), &loaded)?;
-            vec![Track { name: definition.name.clone(), definition, assumed }]
-        }
-    };
+    let Tracks { tracks, bundle } = tracks(&loaded, shell)?;
 
     let now = arguments.at.unwrap_or_else(|| {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -93,20 +117,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         Format::Human if is_open => Some(SHOWN),
         _ => arguments.count,
     };
-    let disk = match &arguments.root {
-        Some(root) if root.is_dir() => {
-            let settings = &loaded.settings;
-            let base = settings.file.as_ref().and_then(|file| file.parent());
-            let base = base.unwrap_or(Path::new("")).to_path_buf();
-            let hosts = settings.settings.hosts.iter();
-            let hosts = hosts.map(|(name, folder)| (name.clone(), base.join(folder))).collect();
-            Some(OnDisk(LocalFiles::new(root, hosts)))
-        }
-        Some(root) => {
-            return Err(Failure::new(format!("`{}` is no folder", root.display())).into());
-        }
-        None => None,
-    };
+    let disk = on_disk(arguments.root.as_deref(), &loaded)?;
     let existing = disk.as_ref().map(|disk| disk as &dyn Existing);
     let request = Request { from: arguments.from, to: arguments.to, count, now, existing };
 
@@ -117,7 +128,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         (Format::Svg, _) => timeline::svg(&tracks, request, &mut out),
         (Format::Ics, _) => timeline::ics(&tracks, request, &mut out),
         (Format::Json, None) => timeline::json(&tracks[0], request, &mut out),
-        (Format::Json, Some((bundle, _))) => timeline::bundle_json(
+        (Format::Json, Some(bundle)) => timeline::bundle_json(
             &bundle.name,
             bundle.kick_off.as_deref(),
             &tracks,
@@ -150,7 +161,7 @@ impl fmt::Write for Out<'_> {
 }
 
 /// What exists under the file root. Partitions of tables are not there.
-struct OnDisk(LocalFiles);
+pub(super) struct OnDisk(LocalFiles);
 
 impl Existing for OnDisk {
     fn exists(&self, uri: &str) -> Result<bool, ankus_runtime::coordinator::Failure> {
@@ -170,7 +181,7 @@ impl Existing for OnDisk {
 }
 
 /// The definition that a path names.
-fn find(path: &Path) -> miette::Result<Found> {
+pub(super) fn find(path: &Path) -> miette::Result<Found> {
     let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
     let here = path.to_path_buf();
     let file = match metadata.is_dir() {
@@ -240,20 +251,26 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
 fn members(
     cache: &SettingsCache,
     loaded: &Loaded,
-    bundle: &Bundle,
+    bundle: &mut Bundle,
     assumed: &[String],
     shell: &mut Shell,
 ) -> miette::Result<Vec<Track>> {
     let mut tracks = Vec::new();
+    let mut found_members = Vec::new();
     let mut absent = Vec::new();
     let unknown = assumed.iter().cloned().collect();
     for (at, member) in bundle.members.iter().enumerate() {
+        if !member.is_enabled {
+            absent.push(format!("`{}` (not enabled)", member.name));
+            continue;
+        }
         let Some(path) =
             disk::application_around(&loaded.found.path, &member.app_path, "coordinator.xml")
         else {
             absent.push(format!("`{}` ({})", member.name, member.app_path));
             continue;
         };
+        found_members.push(member.clone());
         let found = find(&path)?;
         let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
         let given = crate::lint::coordinator::given(bundle, &unknown, at);
@@ -266,6 +283,7 @@ fn members(
         let name = if member.name.is_empty() { &definition.name } else { &member.name };
         tracks.push(Track { name: name.clone(), definition, assumed });
     }
+    bundle.members = found_members;
     if tracks.is_empty() {
         let message = format!(
             "none of the coordinators of `{}` lies around it: {}",
@@ -275,8 +293,10 @@ fn members(
         return Err(Failure::new(message).into());
     }
     if !absent.is_empty() {
-        shell
-            .say(format!("left out, for they do not lie around the bundle: {}", absent.join(", ")));
+        shell.say(format!(
+            "left out, for the bundle does not start them or they do not lie around it: {}",
+            absent.join(", ")
+        ));
     }
     Ok(tracks)
 }

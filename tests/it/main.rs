@@ -20,6 +20,7 @@ mod lint;
 mod mending;
 mod run;
 mod schema;
+mod simulation;
 mod tidy;
 mod timeline;
 mod verdicts;
