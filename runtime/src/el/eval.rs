@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::functions::{self, Call};
 use super::scope::Scope;
 use super::template::{Fault, Piece, Template};
-use super::tree::{Binary, Op, Target};
+use super::tree::{Binary, Node, Op, Target};
 use super::value::{self, Arithmetic, Mismatch, Value};
 use super::{Dialect, Failure, Items, Map, Reason};
 
@@ -291,6 +291,14 @@ impl<'a> Stack<'a> {
         &mut self.rest[at]
     }
 
+    /// The two on top, where both need no allocation.
+    #[inline]
+    fn two(&mut self) -> Option<(&mut Value<'a>, &Value<'a>)> {
+        let places = self.first.get_mut(..self.length)?;
+        let [.., left, right] = places else { return None };
+        Some((left, right))
+    }
+
     fn pop_many(&mut self, count: usize) -> Vec<Value<'a>> {
         let mut values: Vec<Value<'a>> = (0..count).map(|_| self.pop()).collect();
         values.reverse();
@@ -384,13 +392,50 @@ impl<'a, 'e> Machine<'a, 'e> {
                     Failure::new(Reason::Evaluation, "this expression does not come to an end");
                 return Err((at, failure.detail("limit")));
             }
-            at = self.step(at, nodes[at].op).map_err(|failure| (at, failure))? + 1;
+            at = self.quick(at, &nodes[at]).map_err(|failure| (at, failure))? + 1;
         }
         Ok(())
     }
 
+    /// The operations that most expressions consist of, in place; all others take the long way.
+    #[inline(always)]
+    fn quick(&mut self, at: usize, node: &'a Node) -> Result<usize, Box<Failure>> {
+        match node.op {
+            Op::Text(slice) => {
+                self.stack.push(Value::String(Cow::Borrowed(self.template.slice(slice))));
+            }
+            Op::Integer(number) => self.stack.push(Value::Integer(number)),
+            Op::Variable => {
+                let value = self.variable(self.template.span(node.start, node.end))?;
+                self.stack.push(value);
+            }
+            Op::Binary(operator) => {
+                let dialect = self.template.dialect();
+                let Some((left, right)) = self.stack.two() else { return self.step(at, node.op) };
+                *left = binary(operator, left, right, dialect)?;
+                self.stack.length -= 1;
+            }
+            Op::AndTest(distance) => {
+                let Value::Boolean(truth) = *self.stack.top() else {
+                    return self.step(at, node.op);
+                };
+                if !truth {
+                    return Ok(at + distance as usize);
+                }
+                self.stack.pop();
+            }
+            Op::And | Op::Or if matches!(self.stack.top(), Value::Boolean(_)) => {}
+            Op::CallStart(_) => return self.call_start(at, node.op),
+            Op::Call { arguments, target: Target::Table(index), .. } => {
+                self.call_table(arguments, index)?;
+            }
+            op => return self.step(at, op),
+        }
+        Ok(at)
+    }
+
     /// Evaluates one operation and answers behind which to go on.
-    #[inline]
+    #[inline(never)]
     fn step(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
         match op {
             Op::Null => self.stack.push(Value::Null),
@@ -448,14 +493,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                     return Err(Failure::new(Reason::Evaluation, message).detail("property"));
                 }
             }
-            Op::CallStart(distance) => {
-                let call = at + distance as usize;
-                if let Op::Call { target: Target::Unknown | Target::Arity, .. } =
-                    self.template.nodes()[call].op
-                {
-                    self.callable(call)?;
-                }
-            }
+            Op::CallStart(_) => return self.call_start(at, op),
             Op::Call { arguments, target, .. } => {
                 return self.call(at, arguments, target);
             }
@@ -662,22 +700,41 @@ impl<'a, 'e> Machine<'a, 'e> {
         Err(Failure::new(Reason::Evaluation, message).detail("property"))
     }
 
+    /// Before the arguments of a call: a function that nobody knows fails before they are looked at.
+    #[inline]
+    fn call_start(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
+        let Op::CallStart(distance) = op else { return Ok(at) };
+        let call = at + distance as usize;
+        if let Op::Call { target: Target::Unknown | Target::Arity, .. } =
+            self.template.nodes()[call].op
+        {
+            self.callable(call)?;
+        }
+        Ok(at)
+    }
+
+    #[inline]
+    fn call_table(&mut self, arguments: u32, index: u16) -> Result<(), Box<Failure>> {
+        let mut values: [Value<'a>; functions::MOST_PARAMETERS] =
+            [const { Value::Null }; functions::MOST_PARAMETERS];
+        for place in values[..arguments as usize].iter_mut().rev() {
+            *place = self.stack.pop();
+        }
+        let mut call = Call {
+            arguments: values,
+            scope: self.scope,
+            effects: self.effects,
+            phase: self.template.phase(),
+        };
+        let value = functions::call(index, &mut call)?;
+        self.stack.push(value);
+        Ok(())
+    }
+
     fn call(&mut self, at: usize, arguments: u32, target: Target) -> Result<usize, Box<Failure>> {
         let node = &self.template.nodes()[at];
         if let Target::Table(index) = target {
-            let mut values: [Value<'a>; functions::MOST_PARAMETERS] =
-                [const { Value::Null }; functions::MOST_PARAMETERS];
-            for place in values[..arguments as usize].iter_mut().rev() {
-                *place = self.stack.pop();
-            }
-            let mut call = Call {
-                arguments: values,
-                scope: self.scope,
-                effects: self.effects,
-                phase: self.template.phase(),
-            };
-            let value = functions::call(index, &mut call)?;
-            self.stack.push(value);
+            self.call_table(arguments, index)?;
             return Ok(at);
         }
         let name = self.template.call_name(node);
@@ -765,12 +822,16 @@ impl<'a, 'e> Machine<'a, 'e> {
 }
 
 /// What an operator makes of two values.
+#[inline]
 fn binary<'a>(
     operator: Binary,
     left: &mut Value<'a>,
     right: &Value<'a>,
     dialect: Dialect,
 ) -> Result<Value<'a>, Box<Failure>> {
+    if let (Binary::Equal, Value::String(left), Value::String(right)) = (operator, &left, right) {
+        return Ok(Value::Boolean(left == right));
+    }
     match operator {
         Binary::Equal => value::equal(left, right, dialect).map(Value::Boolean),
         Binary::NotEqual => value::equal(left, right, dialect).map(|same| Value::Boolean(!same)),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::calendar::{day_of_week, days_of_civil};
-use super::instant::civil_of_hybrid_days;
+use super::instant::{civil_of_hybrid_days, push_number};
 use super::{Instant, ProcessingZone};
 
 const MONTHS: [&str; 12] = [
@@ -230,7 +230,5 @@ impl Fields {
 }
 
 fn pad(text: &mut String, number: i64, width: usize) {
-    use std::fmt::Write as _;
-
-    let _ = write!(text, "{number:0width$}");
+    push_number(text, number, width);
 }
