@@ -105,6 +105,8 @@ pub struct SiteFunction {
     pub result: String,
     /// Groups of the engine that have it: `workflow`, `coord-action-create`, …
     pub phases: Vec<String>,
+    /// What it answers where it is evaluated here, whatever it is asked.
+    pub value: Option<String>,
 }
 
 /// An action type that a site adds to its server.
@@ -390,6 +392,26 @@ impl Reader<'_> {
         read
     }
 
+    /// One of a few words.
+    fn word(&mut self, name: &str, value: Value<'_>, known: &[&str]) -> Option<String> {
+        let text = self.string(name, value)?;
+        if known.contains(&text.as_str()) {
+            return Some(text);
+        }
+        let help = match nearest(&text, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known here: {}", known.join(", ")),
+        };
+        self.problem(span_of(value), format!("`{text}` is no word for `{name}`"), Some(help));
+        None
+    }
+
+    fn words(&mut self, name: &str, value: Value<'_>, known: &[&str]) -> Vec<String> {
+        let mut read = Vec::new();
+        self.array(name, value, |reader, value| read.extend(reader.word(name, value, known)));
+        read
+    }
+
     fn number(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
         let number = match value.get_ref() {
             DeValue::Integer(integer) => {
@@ -479,7 +501,9 @@ impl Reader<'_> {
     }
 
     fn functions(&mut self, value: Value<'_>) -> Vec<SiteFunction> {
-        const KEYS: &[&str] = &["name", "parameters", "result", "phases"];
+        const KEYS: &[&str] = &["name", "parameters", "result", "phases", "value"];
+        const TYPES: &[&str] = &["string", "integer", "number", "boolean", "map", "any"];
+        let phases = ankus_runtime::el::Phase::ALL.map(ankus_runtime::el::Phase::name);
         let mut read = Vec::new();
         self.array("functions", value, |reader, value| {
             let mut name = None;
@@ -488,12 +512,18 @@ impl Reader<'_> {
                 parameters: Vec::new(),
                 result: "string".to_owned(),
                 phases: vec!["workflow".to_owned()],
+                value: None,
             };
             reader.table("functions", value, KEYS, |reader, key, value| match key {
                 "name" => name = reader.string(key, value),
-                "parameters" => function.parameters = reader.strings(key, value),
-                "result" => function.result = reader.string(key, value).unwrap_or_default(),
-                _ => function.phases = reader.strings(key, value),
+                "parameters" => function.parameters = reader.words(key, value, TYPES),
+                "result" => {
+                    if let Some(word) = reader.word(key, value, TYPES) {
+                        function.result = word;
+                    }
+                }
+                "value" => function.value = reader.string(key, value),
+                _ => function.phases = reader.words(key, value, &phases),
             });
             match name {
                 Some(name) => read.push(SiteFunction { name, ..function }),
@@ -621,5 +651,23 @@ mod tests {
             ]
         );
         assert_eq!(problems[1].help.as_deref(), Some("did you mean `unused-property`?"));
+    }
+
+    #[test]
+    fn signatures_of_functions_are_read_word_by_word() {
+        let text = "[el]\nfunctions = [{ name = 'a', result = 'strng', phases = ['workflow', 'coord-action-crate'] }]";
+        let problems = Settings::parse(text, &[]).unwrap_err();
+        let told: Vec<_> =
+            problems.iter().map(|p| (p.message.as_str(), p.help.as_deref())).collect();
+        assert_eq!(
+            told,
+            [
+                ("`strng` is no word for `result`", Some("did you mean `string`?")),
+                (
+                    "`coord-action-crate` is no word for `phases`",
+                    Some("did you mean `coord-action-create`?")
+                ),
+            ]
+        );
     }
 }

@@ -6,12 +6,14 @@ use crate::diag::Diagnostic;
 use crate::files::{folder_of, join, name_of};
 use crate::ir::coordinator as ir;
 use crate::lint::coordinator as rules;
+use crate::passes::expressions::site_function;
 use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
 use crate::reference::{Definition, Rules, bundle, coordinator};
 use crate::schema::Language;
 use crate::schema::validate::{self, Document};
 use crate::syntax::xml::Tree;
 use ankus_runtime::coordinator::Properties;
+use ankus_runtime::el::SiteFunction;
 
 /// What a server would keep of a coordinator, and what was missing to say so with certainty.
 #[derive(Debug)]
@@ -29,10 +31,16 @@ fn properties(input: &Input<'_>) -> Properties {
     properties
 }
 
+/// The functions that the site adds to its server.
+fn functions(input: &Input<'_>) -> Vec<SiteFunction> {
+    input.settings.functions.iter().map(site_function).collect()
+}
+
 /// Submits a coordinator for those who want to know when it acts, and on what.
 pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Definition> {
     let language = Language::default();
-    let rules = Rules::new(input.settings.target, &language);
+    let functions = functions(input);
+    let rules = Rules { functions: &functions, ..Rules::new(input.settings.target, &language) };
     let (text, properties) = (server_text(input), properties(input));
     let (outcome, unknown) = coordinator::submit_leniently(
         &text,
@@ -47,7 +55,8 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordin
 /// Submits a bundle for those who want to know what is in it.
 pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Bundle> {
     let language = Language::default();
-    let rules = Rules::new(input.settings.target, &language);
+    let functions = functions(input);
+    let rules = Rules { functions: &functions, ..Rules::new(input.settings.target, &language) };
     let (text, properties) = (server_text(input), properties(input));
     let (outcome, names) = bundle::submit_leniently(&text, &properties, &rules, &Site::default());
     let unknown = Unknown { names: names.into_iter().collect(), ..Unknown::default() };
@@ -170,7 +179,8 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     found.extend(super::expressions::ask(input, tree, None));
 
     let text = server_text(input);
-    let rules_of_server = Rules::new(target, &language);
+    let functions = functions(input);
+    let rules_of_server = Rules { functions: &functions, ..Rules::new(target, &language) };
     let site = Site::default();
     let validate = Definition::workflow(&text, rules_of_server).validate();
     let files = Beside::new(input);

@@ -3,6 +3,7 @@
 use super::{Input, Reference, Verdict};
 use crate::diag::Diagnostic;
 use crate::ir::{self, workflow::Shape};
+use crate::passes::expressions::site_function;
 use crate::passes::{lone, names, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, findings};
 use crate::schema;
@@ -55,6 +56,8 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
         .collect();
     let mut rules = Rules::new(target, &language);
     rules.executors = &executors;
+    let functions: Vec<_> = settings.functions.iter().map(site_function).collect();
+    rules.functions = &functions;
     rules.default_name_node = settings.server.name_node.is_some();
     rules.default_job_tracker =
         settings.server.job_tracker.is_some() || settings.server.resource_manager.is_some();

@@ -6,6 +6,7 @@ use super::{Failure, Shell};
 use crate::check::{self, FileKind, Outcome, Report};
 use crate::emit::plan::{self, Options};
 use crate::files::Files;
+use crate::passes::expressions::site_function;
 use crate::settings::Settings;
 use crate::source::{self, Encoding, Source};
 use crate::syntax::properties::{Origin, Submission};
@@ -205,6 +206,7 @@ fn options(
         inherited: inherited.cloned(),
         name_node: server.name_node.clone(),
         resource_manager: server.resource_manager.clone().or_else(|| server.job_tracker.clone()),
+        functions: settings.functions.iter().map(site_function).collect(),
     }
 }
 

@@ -82,7 +82,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let dialect = Dialect::of_target(target);
     let site: Vec<_> =
         settings.functions.iter().map(crate::passes::expressions::site_function).collect();
-    let world = world(&arguments, phase)?;
+    let mut world = world(&arguments, phase)?;
+    for function in &site {
+        if let Some(value) = function.answer() {
+            world.state.set_function(&function.name, value.into_owned());
+        }
+    }
     let template = Template::compile_with(&text, phase, dialect, &site);
     let parts = if arguments.types { parts(&template, &world, &site) } else { Vec::new() };
     let mut effects = Effects::default();
@@ -346,6 +351,14 @@ impl Scope for World {
 
     fn now(&self) -> Option<i64> {
         Scope::now(&self.state)
+    }
+
+    fn site(
+        &self,
+        name: &str,
+        arguments: &[Value<'_>],
+    ) -> Option<Result<Value<'_>, Box<el::Failure>>> {
+        self.state.site(name, arguments)
     }
 }
 

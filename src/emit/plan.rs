@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ankus_runtime::el::{Dialect, Phase, Template};
+use ankus_runtime::el::{Dialect, Phase, SiteFunction, Template};
 use ankus_runtime::plan::{Action, Credential, Global, NOWHERE, Node, NodeIndex, Plan, Work};
 
 use crate::check::CheckedWorkflow;
@@ -32,6 +32,8 @@ pub struct Options {
     pub name_node: Option<String>,
     /// The resource manager that the server gives where none is written.
     pub resource_manager: Option<String>,
+    /// Functions that a site adds to its server.
+    pub functions: Vec<SiteFunction>,
 }
 
 /// Types whose configuration takes part in merging, and which need a resource manager.
@@ -51,7 +53,6 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         names.entry(&node.name.text).or_insert(id.0);
     }
     let compiler = Compiler { tree, workflow, options, global: global.as_ref(), names };
-    let template = |text: &str, phase| Template::compile(text, phase, options.dialect);
     let nodes = workflow.nodes().map(|(id, node)| Node {
         name: node.name.text.to_string(),
         span: (node.name.span.start, node.name.span.end),
@@ -64,7 +65,8 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         .chain(tree.text().match_indices('\n').map(|(at, _)| at as u32 + 1))
         .collect();
     Plan {
-        name: template(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
+        name: compiler
+            .template(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
         namespace: workflow.namespace.to_string(),
         dialect: options.dialect,
         nodes: nodes.collect(),
@@ -81,6 +83,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
             })
             .collect(),
         global,
+        functions: options.functions.clone(),
         path: options.path.clone(),
         lines,
     }
@@ -165,7 +168,7 @@ struct Compiler<'c, 'a> {
 
 impl Compiler<'_, '_> {
     fn template(&self, text: &str, phase: Phase) -> Template {
-        Template::compile(text, phase, self.options.dialect)
+        Template::compile_with(text, phase, self.options.dialect, &self.options.functions)
     }
 
     fn work(&self, id: crate::ir::workflow::NodeId) -> Work {

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use ankus_runtime::coordinator::{Bundle, BundleMember, Properties};
-use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
+use ankus_runtime::el::{Phase, Reason, Scope, Value};
 use roxmltree::{Node, NodeType};
 
 use super::Rules;
@@ -121,9 +121,9 @@ fn submit_resolved(
     let malformed = |_| failed("E1301", "bundle-app");
     let parsed = roxmltree::Document::parse(text).map_err(malformed)?;
     let written = write(parsed.root_element());
-    let dialect = Dialect::of_target(rules.target.name());
-    let template = Template::compile(&written, Phase::BundleSubmit, dialect);
+    let template = rules.expression(&written, Phase::BundleSubmit);
     let scope = Variables(&properties);
+    let scope = rules.with_site(&scope);
     let evaluated = template.text(&scope).map_err(|failure| {
         let is_variable = failure.reason == Reason::UnknownVariable;
         let name = failure.name.clone().filter(|_| is_variable);

@@ -13,8 +13,7 @@ use ankus_runtime::coordinator::{
     Failure, Inputs, Instances, Logic, LogicKind, Properties,
 };
 use ankus_runtime::el::{
-    self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, Phase, Reason, Scope, Template,
-    Value,
+    self, CoordinatorScope, DataKind, DataUris, Effects, Phase, Reason, Scope, Value,
 };
 use ankus_runtime::time::{
     Cron, EndOf, Frequency, Instant, NoFire, ProcessingZone, Schedule, Unit, WeekStart, Zone,
@@ -496,11 +495,15 @@ impl<'s> Submission<'s> {
     }
 
     fn evaluate_with(&self, text: &str, phase: Phase, about: &str) -> Outcome<(String, Effects)> {
-        let template = Template::compile(text, phase, Dialect::of_target(self.rules.target.name()));
+        let template = self.rules.expression(text, phase);
         let mut effects = Effects::default();
-        match template.text_with(&self.asked(phase), &mut effects) {
+        match template.text_with(&self.rules.with_site(&self.asked(phase)), &mut effects) {
             Ok(value) => Ok((value.into_owned(), effects)),
-            Err(failure) if failure.reason == Reason::UnknownVariable && self.guesses.is_some() => {
+            Err(failure)
+                if (failure.reason == Reason::UnknownVariable
+                    || super::is_unanswered(&failure))
+                    && self.guesses.is_some() =>
+            {
                 let mut guesses = self.guesses.expect("it was asked for").borrow_mut();
                 let literal = Literal(self.asked(phase), RefCell::default());
                 effects = Effects::default();

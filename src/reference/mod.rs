@@ -21,6 +21,9 @@ mod xml;
 
 use crate::schema::Language;
 pub use crate::settings::Target;
+use ankus_runtime::el::{
+    CoordinatorScope, Dialect, Failure, Phase, Scope, SiteFunction, Template, Value,
+};
 use document::{Fault, Reading};
 use schema::Sets;
 use walk::{Memory, Refusal};
@@ -74,6 +77,8 @@ pub struct Rules<'a> {
     pub default_job_tracker: bool,
     /// How long a definition may be, in bytes.
     pub length_limit: usize,
+    /// Functions the site adds to the language of expressions.
+    pub functions: &'a [SiteFunction],
 }
 
 impl<'a> Rules<'a> {
@@ -86,7 +91,19 @@ impl<'a> Rules<'a> {
             default_name_node: false,
             default_job_tracker: false,
             length_limit: 100_000,
+            functions: &[],
         }
+    }
+
+    /// A scope that also knows what functions of the site answer.
+    pub(crate) fn with_site<'s>(&'s self, scope: &'s dyn Scope) -> WithSite<'s> {
+        WithSite { scope, functions: self.functions }
+    }
+
+    /// An expression as the server reads it.
+    pub(crate) fn expression(&self, text: &str, phase: Phase) -> Template {
+        let dialect = Dialect::of_target(self.target.name());
+        Template::compile_with(text, phase, dialect, self.functions)
     }
 
     fn executor(&self, kind: &str) -> Option<Executor> {
@@ -97,6 +114,32 @@ impl<'a> Rules<'a> {
         let own = || EXECUTORS.iter().find(known).map(|(_, executor, _)| *executor);
         site.map(|(_, executor)| *executor).or_else(own)
     }
+}
+
+/// See [`Rules::with_site`].
+pub(crate) struct WithSite<'s> {
+    scope: &'s dyn Scope,
+    functions: &'s [SiteFunction],
+}
+
+impl Scope for WithSite<'_> {
+    fn variable(&self, name: &str) -> Option<Value<'_>> {
+        self.scope.variable(name)
+    }
+
+    fn coordinator(&self) -> Option<&dyn CoordinatorScope> {
+        self.scope.coordinator()
+    }
+
+    fn site(&self, name: &str, _: &[Value<'_>]) -> Option<Result<Value<'_>, Box<Failure>>> {
+        let mut functions = self.functions.iter();
+        functions.find(|function| function.name == name)?.answer().map(Ok)
+    }
+}
+
+/// Whether an evaluation failed only because nobody says what a function of the site answers.
+pub(crate) fn is_unanswered(failure: &Failure) -> bool {
+    failure.detail == "site"
 }
 
 /// What a submission brings.
@@ -265,7 +308,7 @@ impl<'a> Definition<'a> {
         // The defaults of formal parameters are properties by now.
         let taken = workflow::parameters(root, &mut properties, false);
         debug_assert!(taken.is_ok(), "the parser has taken them");
-        let after = submission.after(root, &properties, self.rules.target);
+        let after = submission.after(root, &properties, &self.rules);
         Answer { slow: answer.slow, ..after }
     }
 

@@ -1,8 +1,8 @@
 //! The expressions that the server evaluates while it parses: those of retry attributes.
 
-use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
+use ankus_runtime::el::{Phase, Reason, Scope, Value};
 
-use super::{Properties, Target};
+use super::{Properties, Rules};
 
 /// Properties as the variables of an expression.
 struct Given<'p>(&'p Properties);
@@ -19,13 +19,17 @@ impl Scope for Given<'_> {
 pub(super) fn check(
     text: &str,
     properties: &Properties,
-    target: Target,
+    rules: &Rules<'_>,
 ) -> Result<(), (&'static str, String)> {
     if !text.contains(['$', '#']) {
         return Ok(());
     }
-    let template = Template::compile(text, Phase::JobSubmit, Dialect::of_target(target.name()));
-    let Err(failure) = template.text(&Given(properties)) else { return Ok(()) };
+    let template = rules.expression(text, Phase::JobSubmit);
+    let given = Given(properties);
+    let Err(failure) = template.text(&rules.with_site(&given)) else { return Ok(()) };
+    if super::is_unanswered(&failure) {
+        return Ok(());
+    }
     let name = failure.name.clone().unwrap_or_else(|| text.to_owned());
     Err(match failure.reason {
         Reason::UnknownVariable => ("variable", name),

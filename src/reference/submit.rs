@@ -5,10 +5,10 @@
 //! the first of the names here.
 
 use ankus_runtime::configuration::substitute;
-use ankus_runtime::el::{Dialect, Phase, Reason, Scope, Template, Value};
+use ankus_runtime::el::{Phase, Reason, Scope, Value};
 
 use super::document::Element;
-use super::{Answer, Properties, Rejected, Target};
+use super::{Answer, Properties, Rejected, Rules};
 
 /// What a job is submitted with.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +81,7 @@ impl Submission {
         &self,
         root: Element<'_, '_>,
         merged: &Properties,
-        target: Target,
+        rules: &Rules<'_>,
     ) -> Answer {
         if let Some(name) = self.properties.keys().find(|name| RESERVED.contains(&name.as_str())) {
             return super::rejected(Rejected::new("E0803", ["E0808", name], None));
@@ -97,13 +97,13 @@ impl Submission {
             };
         }
         let name = root.attribute("name").unwrap_or_default();
-        if let Err(answer) = evaluate(name, "EL_ERROR", Phase::JobSubmit, &resolved, target) {
+        if let Err(answer) = evaluate(name, "EL_ERROR", Phase::JobSubmit, &resolved, rules) {
             return answer;
         }
         let actions = root.children().filter(|child| child.name() == "action");
         let blocks = actions.chain([root]).flat_map(|parent| parent.children());
         for block in blocks.filter(|child| child.namespace().starts_with("uri:oozie:sla:")) {
-            if let Err(answer) = sla(block, &resolved, target) {
+            if let Err(answer) = sla(block, &resolved, rules) {
                 return answer;
             }
         }
@@ -112,9 +112,9 @@ impl Submission {
 }
 
 /// An SLA block, evaluated and then held against the stricter schema that the server has for evaluated ones.
-fn sla(block: Element<'_, '_>, resolved: &Properties, target: Target) -> Result<(), Answer> {
+fn sla(block: Element<'_, '_>, resolved: &Properties, rules: &Rules<'_>) -> Result<(), Answer> {
     for child in block.children() {
-        let text = evaluate(&child.text(), "E1004", Phase::WorkflowSla, resolved, target)?;
+        let text = evaluate(&child.text(), "E1004", Phase::WorkflowSla, resolved, rules)?;
         if block.namespace() != "uri:oozie:sla:0.1" {
             continue;
         }
@@ -148,14 +148,15 @@ fn evaluate(
     inner: &'static str,
     phase: Phase,
     resolved: &Properties,
-    target: Target,
+    rules: &Rules<'_>,
 ) -> Result<String, Answer> {
     if !text.contains(['$', '#']) {
         return Ok(text.to_owned());
     }
-    let template = Template::compile(text, phase, Dialect::of_target(target.name()));
-    let failure = match template.text(&Resolved(resolved, phase)) {
+    let template = rules.expression(text, phase);
+    let failure = match template.text(&rules.with_site(&Resolved(resolved, phase))) {
         Ok(value) => return Ok(value.into_owned()),
+        Err(failure) if super::is_unanswered(&failure) => return Ok(text.to_owned()),
         Err(failure) => failure,
     };
     let name = failure.name.clone().unwrap_or_else(|| text.to_owned());

@@ -161,7 +161,7 @@ fn action<'d>(
     }
     for name in ["retry-max", "retry-interval", "retry-policy"] {
         if let Some(value) = element.attribute(name).filter(|value| !value.is_empty()) {
-            retry::check(value, properties, rules.target)
+            retry::check(value, properties, rules)
                 .map_err(|(kind, name)| refuse("E0703", [kind, &name]))?;
         }
     }

@@ -49,3 +49,80 @@ fn properties_types_and_json() {
     assert_eq!(json["value"], true);
     assert_eq!(json["type"], "boolean");
 }
+
+/// Runs ankus in a folder that holds these files.
+fn in_folder(files: &[(&str, &str)], arguments: &[&str]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).expect("the folder can be written");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .expect("the binary is built");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn functions_of_a_site_are_known_by_signature_and_answer_what_is_written_down() {
+    let settings = (
+        "ankus.toml",
+        "[el]\nfunctions = [\n\
+         {name = 'site:quarter', parameters = ['string'], result = 'string', value = 'Q3'},\n\
+         {name = 'site:lag', parameters = [], result = 'integer'},\n\
+         {name = 'site:zone', phases = ['coord-job-submit-nofuncs', 'job-submit'], value = 'UTC'},\n]\n",
+    );
+    let eval = |arguments: &[&str]| in_folder(&[settings], arguments);
+    assert_eq!(eval(&["eval", "${site:quarter('x')}-${1 + 1}"]).1, "Q3-2\n");
+    let (code, _, said) = eval(&["eval", "${site:lag()}"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("nothing says what it answers here"), "{said}");
+    let (code, _, said) = eval(&["eval", "${site:quarter()}"]);
+    assert_eq!(code, 1);
+    assert!(said.contains("another number of parameters"), "{said}");
+    assert_eq!(eval(&["eval", "${site:zone()}", "--at", "job-submit"]).1, "UTC\n");
+    assert_eq!(eval(&["eval", "${site:zone()}"]).0, 1);
+    let state = ("state.json", r#"{"functions": {"site:lag": 40}}"#);
+    let told =
+        in_folder(&[settings, state], &["eval", "${site:lag() + 2}", "--state", "state.json"]);
+    assert_eq!(told.1, "42\n");
+
+    let workflow = |argument: &str| {
+        format!(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='a-${{site:zone()}}'>\n\
+             <start to='decide'/>\n\
+             <decision name='decide'><switch>\n\
+             <case to='end'>{argument}</case><default to='end'/>\n\
+             </switch></decision><end name='end'/>\n</workflow-app>\n"
+        )
+    };
+    let check = |argument: &str| {
+        let definition = workflow(argument);
+        let (_, out, _) = in_folder(
+            &[settings, ("workflow.xml", &definition)],
+            &["check", "workflow.xml", "--format", "json"],
+        );
+        let report: serde_json::Value = serde_json::from_str(&out).expect("this is JSON");
+        let found = report["findings"].as_array().expect("findings");
+        let rules =
+            found.iter().filter_map(|f| f["rule"].as_str()).filter(|r| r.starts_with("el-"));
+        let submit = &report["files"][0]["reference"]["submit"]["verdict"];
+        (rules.collect::<Vec<_>>().join(" "), submit.as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(check("${site:quarter('x') eq 'Q3'}"), (String::new(), "accepted".to_owned()));
+    assert_eq!(check("${site:quarter() eq 'Q3'}").0, "el-wrong-arity");
+    assert_eq!(check("${site:zone() eq 'UTC'}").0, "el-function-out-of-place");
+    assert_eq!(check("${site:qarter('x') eq 'Q3'}").0, "el-unknown-function");
+
+    let definition = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='a-${site:zone()}'>\n\
+         <start to='decide'/>\n\
+         <decision name='decide'><switch>\n\
+         <case to='end'>${site:quarter('x') eq 'Q3'}</case><default to='kill'/>\n\
+         </switch></decision><kill name='kill'><message>no</message></kill>\n\
+         <end name='end'/>\n</workflow-app>\n";
+    let ran = in_folder(&[settings, ("workflow.xml", definition)], &["run", "workflow.xml"]);
+    assert_eq!(ran.0, 0, "{ran:?}");
+    assert!(ran.1.contains("a-UTC") && ran.1.contains("SUCCEEDED"), "{ran:?}");
+}

@@ -743,9 +743,10 @@ impl<'a, 'e> Machine<'a, 'e> {
             let value = match self.scope.site(&name, &values) {
                 Some(value) => value?,
                 None => {
-                    return Err(Failure::unavailable(format!(
-                        "`{name}` is a function of the site, and nothing says what it answers here"
-                    )));
+                    let message = format!(
+                        "`{name}` is a function of the site, and nothing says what it answers here: give it a `value` in [el] of ankus.toml, or a stub"
+                    );
+                    return Err(Failure::unavailable(message).detail("site"));
                 }
             };
             self.stack.push(value);

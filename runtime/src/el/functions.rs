@@ -8,6 +8,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
+use serde::{Deserialize, Serialize};
+
 use super::eval::{Effects, EndOf, Unit, too_long};
 use super::phase::{Phase, Phases};
 use super::scope::{DataKind, DataUris, FileStatus, NameHash, Scope, WorkflowScope};
@@ -18,7 +20,7 @@ use super::{Failure, Map, Reason, dates, regex, xml};
 pub const MOST_PARAMETERS: usize = 3;
 
 /// What a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Takes {
     /// A text; anything has one, null has the empty text.
     Text,
@@ -43,7 +45,7 @@ impl Takes {
 }
 
 /// What a function gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Gives {
     /// A text.
     Text,
@@ -142,7 +144,7 @@ impl Function {
 }
 
 /// A function that a site has added to its server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteFunction {
     /// Name with its prefix.
     pub name: String,
@@ -152,6 +154,26 @@ pub struct SiteFunction {
     pub gives: Gives,
     /// Where it may stand.
     pub phases: Phases,
+    /// What it answers here, whatever it is asked; without it, a call fails.
+    pub value: Option<String>,
+}
+
+impl SiteFunction {
+    /// The value that is written down for it, as what it gives.
+    pub fn answer(&self) -> Option<Value<'_>> {
+        let text = self.value.as_deref()?;
+        let number = || text.trim().parse().ok().map(Value::Integer);
+        let plain = Value::String(Cow::Borrowed(text));
+        Some(match self.gives {
+            Gives::Integer => number().unwrap_or(plain),
+            Gives::Boolean => Value::Boolean(text.trim().eq_ignore_ascii_case("true")),
+            Gives::Texts | Gives::Counters => {
+                let pairs = crate::configuration::read_properties(text).unwrap_or_default();
+                Value::Map(Arc::new(Map::of_texts(pairs)))
+            }
+            Gives::Text | Gives::Argument => plain,
+        })
+    }
 }
 
 /// A call with its arguments, converted to what the parameters take.

@@ -219,7 +219,7 @@ fn constants(phase: Phase) -> Constants {
 }
 
 /// A set of phases.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases(u32);
 
 impl Phases {

@@ -2,7 +2,7 @@
 //!
 //! In: an object with `vars` (variables with their types) and beside them what functions ask for: `conf` (properties of the
 //! job), `id name appPath user group run actionId`, `nodes`, `nominal actual timezone dataset`, `dataNames dataIn dataOut`,
-//! `files` (name → length, null for a folder) and `time` (for templates of URIs). Out: a [`Scope`].
+//! `files` (name → length, null for a folder), `functions` (what those of a site answer) and `time` (for templates of URIs). Out: a [`Scope`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -43,6 +43,8 @@ pub struct State {
     files: BTreeMap<String, Option<i64>>,
     /// Values of the server's Hadoop configuration.
     hadoop: HashMap<String, String>,
+    /// What functions of the site answer.
+    site: HashMap<String, Value<'static>>,
 }
 
 impl State {
@@ -72,6 +74,7 @@ impl State {
             data_out: HashMap::new(),
             files: BTreeMap::new(),
             hadoop: HashMap::new(),
+            site: HashMap::new(),
         };
         for (name, value) in object {
             state.field(name, value)?;
@@ -103,6 +106,11 @@ impl State {
         self.hadoop.insert(name.to_owned(), value.to_owned());
     }
 
+    /// Sets what a function of the site answers, unless the state says it.
+    pub fn set_function(&mut self, name: &str, value: Value<'static>) {
+        self.site.entry(name.to_owned()).or_insert(value);
+    }
+
     fn field(&mut self, name: &str, value: &Json) -> Result<(), String> {
         let wrong = |kind: &str| format!("`{name}` of a state is {kind}");
         let text =
@@ -127,6 +135,11 @@ impl State {
             "hadoop" => {
                 for (name, value) in entries()? {
                     self.set_hadoop(name, value.as_str().unwrap_or_default());
+                }
+            }
+            "functions" => {
+                for (name, value) in entries()? {
+                    self.site.insert(name.clone(), typed(value));
                 }
             }
             "id" | "name" | "appPath" | "user" | "group" | "actionId" | "timezone" | "callback" => {
@@ -306,6 +319,14 @@ impl Scope for State {
 
     fn now(&self) -> Option<i64> {
         self.now
+    }
+
+    fn site(
+        &self,
+        name: &str,
+        _arguments: &[Value<'_>],
+    ) -> Option<Result<Value<'_>, Box<Failure>>> {
+        self.site.get(name).map(|value| Ok(value.borrowed()))
     }
 }
 

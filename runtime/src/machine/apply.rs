@@ -582,6 +582,12 @@ impl Step<'_> {
         }
     }
 
+    /// A text that is known only now.
+    fn compile(&self, text: &str) -> el::Template {
+        let Plan { dialect, functions, .. } = self.plan;
+        el::Template::compile_with(text, el::Phase::Workflow, *dialect, functions)
+    }
+
     /// The evaluated text of an action. What was evaluated before is evaluated again, as the engine does it.
     fn action_text(&self, node: NodeIndex, action: &Action) -> Result<String, Box<el::Failure>> {
         let scope = self.scope(Some(node), el::Phase::Workflow);
@@ -589,7 +595,7 @@ impl Step<'_> {
             if !text.contains("${") {
                 return Ok(text.clone());
             }
-            let again = el::Template::compile(text, el::Phase::Workflow, self.plan.dialect);
+            let again = self.compile(text);
             return again.text(&scope).map(Cow::into_owned);
         }
         let mut text = action.head.text(&scope)?.into_owned();
@@ -603,8 +609,7 @@ impl Step<'_> {
                         _ => value,
                     };
                     let escaped = escape_text(value.trim());
-                    let template =
-                        el::Template::compile(&escaped, el::Phase::Workflow, self.plan.dialect);
+                    let template = self.compile(&escaped);
                     merged.push((name, Cow::Owned(template.text(&scope)?.into_owned())));
                 }
             }

@@ -37,6 +37,15 @@ impl Scope for JobScope<'_> {
     fn now(&self) -> Option<i64> {
         Some(self.world.now())
     }
+
+    fn site(
+        &self,
+        name: &str,
+        _arguments: &[Value<'_>],
+    ) -> Option<Result<Value<'_>, Box<Failure>>> {
+        let mut functions = self.plan.functions.iter();
+        functions.find(|function| function.name == name)?.answer().map(Ok)
+    }
 }
 
 impl WorkflowScope for JobScope<'_> {

@@ -10,7 +10,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::el::{Dialect, Template};
+use crate::el::{Dialect, SiteFunction, Template};
 
 /// The version of the form that this program writes. A larger one is refused.
 pub const VERSION: u16 = 1;
@@ -48,6 +48,8 @@ pub struct Plan {
     pub global: Option<Global>,
     /// Named credentials: name, type, properties.
     pub credentials: Vec<Credential>,
+    /// Functions that the site has added to its server, with what they answer here.
+    pub functions: Vec<SiteFunction>,
     /// Where the definition was read, for messages.
     pub path: String,
     /// Offsets at which the lines of the definition begin, for messages.

@@ -322,5 +322,6 @@ pub fn site_function(function: &crate::settings::SiteFunction) -> SiteFunction {
             _ => Gives::Argument,
         },
         phases: Phases::of(&phases),
+        value: function.value.clone(),
     }
 }

@@ -219,7 +219,10 @@ impl Examination<'_, '_> {
             let place = self.span(node.start, node.start + name_end);
             match target {
                 Target::Arity => self.arity(node, &name, arguments),
-                Target::Unknown if functions::named(&name).next().is_some() => {
+                Target::Unknown
+                    if functions::named(&name).next().is_some()
+                        || self.facts.site.iter().any(|function| function.name == name) =>
+                {
                     self.out_of_place(&name, place, self.place.phase);
                 }
                 Target::Unknown => {
@@ -229,7 +232,13 @@ impl Examination<'_, '_> {
                         .iter()
                         .filter(|function| function.phases().has(self.place.phase))
                         .map(|function| function.name)
-                        .chain(self.facts.site.iter().map(|function| function.name.as_str()));
+                        .chain(
+                            self.facts
+                                .site
+                                .iter()
+                                .filter(|function| function.phases.has(self.place.phase))
+                                .map(|function| function.name.as_str()),
+                        );
                     if let Some(near) = nearest(&name, known) {
                         finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
                             format!("Call `{near}`"),
@@ -255,8 +264,10 @@ impl Examination<'_, '_> {
     }
 
     fn out_of_place(&mut self, name: &str, place: Span, phase: Phase) {
+        let own = self.facts.site.iter().filter(|function| function.name == name);
         let mut places: Vec<&str> = functions::named(name)
             .flat_map(|function| function.phases().iter())
+            .chain(own.flat_map(|function| function.phases.iter()))
             .map(Phase::place)
             .collect();
         places.sort_unstable();
@@ -270,8 +281,14 @@ impl Examination<'_, '_> {
     fn arity(&mut self, node: &Node, name: &str, given: u32) {
         let place = self.span(node.start, node.end);
         let Some((_, function)) = functions::find(name, self.place.phase) else {
-            let message = format!("`{name}` has another number of parameters");
-            self.out.push(Diagnostic::new(&WRONG_ARITY, place, message));
+            let own = self.facts.site.iter().find(|function| function.name == name);
+            let message = match own.map(|function| function.parameters.len()) {
+                Some(1) => format!("`{name}` of this site takes one parameter"),
+                Some(count) => format!("`{name}` of this site takes {count} parameters"),
+                None => format!("`{name}` has another number of parameters"),
+            };
+            let finding = Diagnostic::new(&WRONG_ARITY, place, message);
+            self.out.push(finding.help(format!("it is given {given}")));
             return;
         };
         let mut finding = Diagnostic::new(&WRONG_ARITY, place, functions::arity_message(function));
