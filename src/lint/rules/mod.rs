@@ -37,6 +37,7 @@ mod email_address_malformed;
 mod email_attachment_unsupported;
 mod email_recipient_missing;
 mod empty_workflow;
+mod endless_property;
 mod error_skips_join;
 mod error_swallowed;
 mod external_recipient;
@@ -248,6 +249,7 @@ pub(super) static ALL: &[&Rule] = &[
     // Security
     &cleartext_password::RULE,
     &delete_outside_application_data::RULE,
+    &endless_property::RULE,
     &external_recipient::RULE,
     &fetched_code::RULE,
     &hardcoded_cluster_address::RULE,

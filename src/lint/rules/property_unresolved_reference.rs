@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "property-unresolved-reference",
         group: Group::Parameters,
-        summary: "a job property refers to one that nothing defines, or to itself",
+        summary: "a job property refers to one that nothing defines",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -37,14 +37,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
-                let message = if name == entry.name {
-                    format!("`{name}` refers to itself")
-                } else if !is_given(facts, name) && !entries.iter().any(|other| other.name == name)
-                {
-                    format!("nothing defines `{name}`, so the text stays as it is")
-                } else {
+                if is_given(facts, name) || entries.iter().any(|other| other.name == name) {
                     continue;
-                };
+                }
+                let message = format!("nothing defines `{name}`, so the text stays as it is");
                 let finding =
                     Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());

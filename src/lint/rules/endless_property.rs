@@ -1,0 +1,46 @@
+//! Properties that refer to one another in a circle.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Language;
+use crate::lint::{Facts, Rule};
+use ankus_runtime::configuration::substitute;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "endless-property",
+        group: Group::Parameters,
+        summary: "a job property whose references to others do not come to an end",
+        level: Level::Error,
+        since: "0.1.0",
+        oozie: &["E0803"],
+        fix: None,
+        page: include_str!("../../../docs/rules/endless-property.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // The server resolves all properties of a job when a workflow is submitted; a coordinator takes them as they are.
+    if facts.language != Language::Workflow {
+        return;
+    }
+    let value = |name: &str| facts.submission.get(name);
+    for (source, entries) in facts.property_files() {
+        for entry in &entries {
+            let Some(own) = value(&entry.name) else { continue };
+            let lookup = |name: &str| value(name).map(std::borrow::Cow::Borrowed);
+            let Err(endless) = substitute(own, lookup) else { continue };
+            // What only refers to a circle is told where the circle is.
+            if endless.cycle().is_some_and(|circle| !circle.contains(&entry.name)) {
+                continue;
+            }
+            let message = endless.to_string();
+            let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
+            out.push(
+                finding
+                    .help("the server resolves all properties at submission, and gives up here")
+                    .in_file(source.path.clone()),
+            );
+        }
+    }
+}
