@@ -15,6 +15,7 @@ mod eval;
 mod expressions;
 mod fixes;
 mod format;
+mod fuzz_seeds;
 mod graph;
 mod lint;
 mod mending;

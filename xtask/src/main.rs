@@ -3,12 +3,15 @@
 //! `cargo xtask gen` makes the files anew that are generated and committed. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
 //! that run one.
+//! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
 
 #![expect(
     clippy::disallowed_macros,
     clippy::disallowed_methods,
     reason = "a chore reads and writes the project and talks to whoever runs it"
 )]
+
+mod fuzz;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -38,9 +41,11 @@ fn main() -> ExitCode {
                 Err(why) => fail(&why),
             }
         }
+        Some("fuzz") => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         _ => {
             eprintln!(
-                "usage: cargo xtask gen | simulate [--seeds N] [--first N] | kill [--times N]"
+                "usage: cargo xtask gen | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | simulate [--seeds N] [--first N] | kill [--times N]"
             );
             ExitCode::from(2)
         }
