@@ -344,6 +344,7 @@ pub fn arity_message(function: &Function) -> String {
 pub fn unknown_message(name: &str, phase: Phase) -> String {
     let mut places: Vec<&str> =
         named(name).flat_map(|function| function.phases().iter()).map(Phase::place).collect();
+    places.sort_unstable();
     places.dedup();
     if places.is_empty() {
         return format!("no function is named `{name}`");
