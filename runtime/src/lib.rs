@@ -26,4 +26,6 @@ pub mod actions;
 
 pub mod driver;
 
+pub mod simulation;
+
 pub mod scenario;

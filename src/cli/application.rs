@@ -13,8 +13,7 @@ use crate::syntax::properties::{Origin, Submission};
 use ankus_runtime::configuration::{read_xml, substitute};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::el::Dialect;
-use ankus_runtime::host::applications::Applications;
-use ankus_runtime::host::files::{FileUri, Files as _};
+use ankus_runtime::host::files::FileUri;
 use ankus_runtime::plan::{Global, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -70,8 +69,17 @@ pub(crate) fn load(
     properties: &PropertyArguments,
     shell: &Shell,
 ) -> miette::Result<Application> {
+    load_with(path, properties, shell.config.as_deref())
+}
+
+/// The same, with the `--config` that was given.
+pub(crate) fn load_with(
+    path: &Path,
+    properties: &PropertyArguments,
+    config: Option<&Path>,
+) -> miette::Result<Application> {
     let found = find(path, properties)?;
-    let cache = SettingsCache::new(shell)?;
+    let cache = SettingsCache::with(config)?;
     let loaded = disk::load(&found, &cache, properties)?;
     let outcome = match loaded.too_large {
         Some(size) => check::too_large(&loaded.input(), size),
@@ -220,7 +228,8 @@ impl Compiler for Frontend {
     fn compile(
         &self,
         path: &FileUri,
-        files: &Applications,
+        files: &dyn ankus_runtime::host::files::Files,
+        properties: &BTreeMap<String, String>,
         inherited: Option<&Global>,
     ) -> Result<Plan, (String, String)> {
         let own = |code: &str, message: String| (code.to_owned(), message);
@@ -242,26 +251,50 @@ impl Compiler for Frontend {
             }
         };
         let source = Arc::new(Source::new(file.to_string(), text));
-        let (snapshot, submission) = (Files::new(), Submission::default());
+        let snapshot = Files::new();
+        let mut submission = Submission::default();
+        for (name, value) in properties {
+            submission.set(name, value);
+        }
+        // What a parent hands down stands for what the definition does not say.
+        let mut settings = (*self.settings).clone();
+        if let Some(inherited) = inherited {
+            let server = &mut settings.server;
+            server.name_node = inherited.name_node.clone().or(server.name_node.take());
+            let manager = inherited.resource_manager.as_ref().map(|(_, manager)| manager.clone());
+            server.resource_manager = manager.or(server.resource_manager.take());
+        }
         let outcome = check::check(&check::Input {
             source: &source,
             encoding: if bytes.is_empty() { Encoding::Utf8 } else { encoding },
             not_text: None,
             kind: FileKind::Workflow,
-            settings: &self.settings,
+            settings: &settings,
             settings_path: &source.path,
             submission: &submission,
             files: &snapshot,
             user: disk::user(),
         });
         let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {
-            let verdict = outcome.file.reference.as_ref().map(|reference| &reference.verdict);
+            let reference = outcome.file.reference.as_ref();
+            let submit = reference.and_then(|reference| reference.submit.as_ref());
+            let verdict = submit.or(reference.map(|reference| &reference.verdict));
             let code = verdict.and_then(|verdict| verdict.code).unwrap_or("E0701");
             let subject = verdict.map(|verdict| verdict.subject.join(", ")).unwrap_or_default();
             let message =
                 format!("{code}: `{file}` is refused ({subject}); `ankus check` says why");
             return Err(own("OozieClientException", message));
         };
+        let submit =
+            outcome.file.reference.as_ref().and_then(|reference| reference.submit.as_ref());
+        // A parameter may get its value from defaults, which the submission of the job looks at.
+        if let Some(code) = submit.and_then(|submit| submit.code).filter(|code| *code != "E0738") {
+            let subject = submit.map(|submit| submit.subject.join(", ")).unwrap_or_default();
+            return Err(own(
+                "OozieClientException",
+                format!("{code}: `{file}` is refused ({subject})"),
+            ));
+        }
         let beside = file.parent().map(|folder| folder.child("config-default.xml"));
         let defaults = match beside {
             Some(beside) if files.status(&beside).map_err(io)?.is_some() => {

@@ -234,7 +234,12 @@ pub(crate) struct SettingsCache {
 impl SettingsCache {
     /// A cache that answers with `--config` where it is given.
     pub(crate) fn new(shell: &Shell) -> miette::Result<SettingsCache> {
-        let fixed = match &shell.config {
+        SettingsCache::with(shell.config.as_deref())
+    }
+
+    /// A cache that answers with this file where one is given.
+    pub(crate) fn with(config: Option<&Path>) -> miette::Result<SettingsCache> {
+        let fixed = match config {
             Some(file) => Some(read_settings(file)?),
             None => None,
         };

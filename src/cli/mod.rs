@@ -27,6 +27,7 @@ mod schema;
 mod shell;
 mod simulate;
 mod store;
+mod test;
 mod timeline;
 mod upgrade;
 
@@ -116,14 +117,23 @@ commands! {
     Upgrade(upgrade),
     /// Run a workflow on this machine.
     Run(run),
+    /// Play scenarios of applications in simulated time.
+    Test(test),
 }
 
 /// What tests of the runtime need of the command line.
 #[doc(hidden)]
 pub mod testing {
     use super::application::Frontend;
-    use ankus_runtime::driver::Surroundings;
+    use crate::settings::Settings;
+    use ankus_runtime::driver::{Compiler, Surroundings};
     use std::path::{Path, PathBuf};
+    use std::sync::Arc;
+
+    /// The frontend as a run has it, under these settings.
+    pub fn compiler(settings: Settings) -> impl Compiler {
+        Frontend { settings: Arc::new(settings) }
+    }
 
     /// Surroundings as a run has them, with this launcher and file root.
     pub fn surroundings(launcher: PathBuf, root: &Path) -> Surroundings {

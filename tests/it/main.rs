@@ -24,6 +24,7 @@ mod schema;
 mod simulation;
 mod tidy;
 mod timeline;
+mod traces;
 mod verdicts;
 
 use std::path::PathBuf;

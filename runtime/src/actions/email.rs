@@ -132,6 +132,11 @@ impl Request<'_, '_> {
     }
 }
 
+/// A mail as it would be sent, and sent to nobody.
+pub fn compose(request: &Request<'_, '_>) -> Result<Vec<u8>, Fault> {
+    request.message().map(|message| message.formatted())
+}
+
 /// Sends a mail, or keeps it.
 pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
     let message = request.message()?;

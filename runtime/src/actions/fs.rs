@@ -42,6 +42,15 @@ impl From<io::Error> for Fault {
     }
 }
 
+/// Whether there is an implementation for a scheme: where all are allowed, one that nobody has heard of still fails.
+pub(crate) fn is_known(scheme: &str) -> bool {
+    const KNOWN: [&str; 15] = [
+        "hdfs", "file", "webhdfs", "swebhdfs", "hftp", "viewfs", "har", "ftp", "s3", "s3n", "s3a",
+        "gs", "abfs", "abfss", "wasb",
+    ];
+    KNOWN.contains(&scheme)
+}
+
 /// What the operations of one action run with.
 pub struct Operations<'a> {
     /// The file systems.
@@ -139,12 +148,7 @@ impl Operations<'_> {
             let text = format!("E0904: Scheme [{}] not supported in uri [{uri}]", uri.scheme);
             return Err(Fault::own("HadoopAccessorException", text));
         }
-        // With every scheme allowed there is still no implementation for one nobody has heard of.
-        const KNOWN: [&str; 15] = [
-            "hdfs", "file", "webhdfs", "swebhdfs", "hftp", "viewfs", "har", "ftp", "s3", "s3n",
-            "s3a", "gs", "abfs", "abfss", "wasb",
-        ];
-        if any && !KNOWN.contains(&uri.scheme.as_str()) {
+        if any && !is_known(&uri.scheme) {
             let text =
                 format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
             return Err(Fault::own("HadoopAccessorException", text));

@@ -48,6 +48,8 @@ pub struct Workplace<'a, 'input> {
     pub node: &'a str,
     /// The folder of this attempt.
     pub folder: &'a Path,
+    /// Evaluates a text with expressions as the action's own text was.
+    pub evaluate: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
 /// A program that is ready to be started.
@@ -92,7 +94,8 @@ impl Workplace<'_, '_> {
         let work = self.folder.join("work");
         fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
         self.prepare_element()?;
-        let configuration = self.configuration()?;
+        let application = self.application();
+        let configuration = merged(self.files, &application, self.element, self.evaluate)?;
         let written = self.folder.join("action.xml");
         fs::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
         let jars = self.bring_files(&work)?;
@@ -203,40 +206,12 @@ impl Workplace<'_, '_> {
         operations.run(prepare).map_err(|fault| refusal(Class::Error, "JA018", fault.message))
     }
 
-    /// The folder of the application.
     fn application(&self) -> FileUri {
-        let path = FileUri::parse(&self.run.job.app_path);
-        let is_file = matches!(self.files.status(&path), Ok(Some(status)) if !status.directory);
-        if is_file { path.parent().unwrap_or(path) } else { path }
+        application_folder(self.files, self.run)
     }
 
     fn resolve(&self, path: &str) -> FileUri {
-        let uri = FileUri::parse(path);
-        let application = self.application();
-        match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
-            (false, _) => uri,
-            (true, true) => application.with_path(uri.path),
-            (true, false) => application.with_path(format!("{}/{}", application.path, uri.path)),
-        }
-    }
-
-    /// The merged configuration: files of properties, then what the element has.
-    fn configuration(&self) -> Result<BTreeMap<String, String>, Refusal> {
-        let mut merged = BTreeMap::new();
-        for file in children(self.element, "job-xml") {
-            let path = text_of(file);
-            let uri = self.resolve(path.trim());
-            let bytes = self.files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
-                refusal(Class::Error, "JA008", format!("cannot read the job-xml `{uri}`: {error}"))
-            })?;
-            let text = String::from_utf8_lossy(&bytes);
-            let read = configuration::read_xml(&text).map_err(|why| {
-                refusal(Class::Error, "JA007", format!("the job-xml `{uri}` cannot be read: {why}"))
-            })?;
-            merged.extend(read);
-        }
-        merged.extend(configuration_of(self.element).unwrap_or_default());
-        Ok(merged)
+        resolve(&self.application(), path)
     }
 
     /// Brings `lib/`, files and archives into the folder of work. Answers the names of jars.
@@ -342,6 +317,48 @@ impl Workplace<'_, '_> {
             }
         }
     }
+}
+
+/// The folder of a job's application.
+pub fn application_folder(files: &dyn Files, run: &Run) -> FileUri {
+    let path = FileUri::parse(&run.job.app_path);
+    let is_file = matches!(files.status(&path), Ok(Some(status)) if !status.directory);
+    if is_file { path.parent().unwrap_or(path) } else { path }
+}
+
+/// A path of an action: one without a scheme is of the application's file system, a relative one below its folder.
+fn resolve(application: &FileUri, path: &str) -> FileUri {
+    let uri = FileUri::parse(path);
+    match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
+        (false, _) => uri,
+        (true, true) => application.with_path(uri.path),
+        (true, false) => application.with_path(format!("{}/{}", application.path, uri.path)),
+    }
+}
+
+/// The merged configuration of an action: files of properties in their order, then what its element has.
+pub fn merged(
+    files: &dyn Files,
+    application: &FileUri,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut merged = BTreeMap::new();
+    for file in children(element, "job-xml") {
+        let uri = resolve(application, text_of(file).trim());
+        let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
+            refusal(Class::Error, "JA008", format!("cannot read the job-xml `{uri}`: {error}"))
+        })?;
+        let text = evaluate(&String::from_utf8_lossy(&bytes)).map_err(|why| {
+            refusal(Class::Failed, "EL_ERROR", format!("in the job-xml `{uri}`: {why}"))
+        })?;
+        let read = configuration::read_xml(&text).map_err(|why| {
+            refusal(Class::Error, "JA007", format!("the job-xml `{uri}` cannot be read: {why}"))
+        })?;
+        merged.extend(read);
+    }
+    merged.extend(configuration_of(element).unwrap_or_default());
+    Ok(merged)
 }
 
 /// What a program left behind, as an executor tells it.

@@ -2,7 +2,6 @@
 //!
 //! A call that starts a program, or a child job, answers that it has started and then stays until that has ended.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -18,7 +17,9 @@ use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Worked, Workplace};
 use crate::host::files::FileUri;
 use crate::host::process::{self, State};
-use crate::machine::{Answer, Command, Event, External, JobStatus, Phase, Run, Submission, submit};
+use crate::machine::{
+    self, Answer, Command, Event, External, JobStatus, Phase, Run, Submission, submit,
+};
 use crate::plan::{NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
@@ -26,8 +27,6 @@ use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step
 pub(super) const KIND: &str = "call";
 /// The kind of a timer.
 pub(super) const TIMER: &str = "timer";
-/// Parents of parents are at most so many.
-const DEEPEST: u32 = 50;
 /// How often a program is looked after whose end nobody tells.
 const LOOK_MS: u64 = 30_000;
 
@@ -157,7 +156,24 @@ impl Call {
             kind => {
                 let folder = self.folder(&looked);
                 let shared = self.shared.clone();
+                let world = shared.world();
+                let evaluate = |text: &str| {
+                    let phase = crate::el::Phase::Workflow;
+                    let template = crate::el::Template::compile(text, phase, looked.plan.dialect);
+                    let scope = machine::JobScope {
+                        plan: &looked.plan,
+                        run: &looked.run,
+                        node: Some(node),
+                        world: &world,
+                        phase,
+                    };
+                    template
+                        .text(&scope)
+                        .map(|text| text.into_owned())
+                        .map_err(|failure| failure.to_string())
+                };
                 let workplace = Workplace {
+                    evaluate: &evaluate,
                     files: &shared.files,
                     tools: &shared.surroundings.tools,
                     schemes: &shared.surroundings.schemes,
@@ -291,46 +307,16 @@ impl Call {
     ) -> Result<External, (String, String)> {
         let shared = &self.shared;
         let own = |code: &str, message: String| (code.to_owned(), message);
-        let propagates = has_child(element, "propagate-configuration");
-        let parent = &looked.run;
-        let mut properties: BTreeMap<String, String> = if propagates {
-            (*parent.conf).clone()
-        } else {
-            let kept = |name: &str| name == "user.name" || name.starts_with("oozie.");
-            let kept = parent.conf.iter().filter(|(name, _)| kept(name));
-            kept.map(|(name, value)| (name.clone(), value.clone())).collect()
-        };
-        let path = child_text(element, "app-path").unwrap_or_default();
-        properties.insert("oozie.wf.application.path".to_owned(), path.clone());
-        if let Some(inline) = crate::actions::workplace::configuration_of(element) {
-            for (name, value) in inline {
-                if name == "user.name" || name == "mapreduce.job.user.name" {
-                    let message = format!("the property `{name}` may not be set here (E0808)");
-                    return Err(own("CommandException", message));
-                }
-                properties.insert(name, value);
-            }
-        }
-        let depth = parent.property("oozie.action.subworkflow.depth");
-        let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0_u32);
         let most = shared.surroundings.server.get("oozie.action.subworkflow.max.depth");
-        let most = most.and_then(|most| most.parse().ok()).unwrap_or(DEEPEST);
-        if depth >= most {
-            let message = format!("sub-workflows are nested more than {most} deep");
-            return Err(own("SUBWF001", message));
-        }
-        properties.remove("oozie.wf.workflow.notification.url");
-        let top = parent.property("oozie.wf.superparent.id").unwrap_or(&parent.job.id).to_owned();
-        properties.insert("oozie.wf.superparent.id".to_owned(), top);
-        properties.insert("oozie.wf.parent.id".to_owned(), parent.job.id.clone());
-        properties.insert("oozie.action.subworkflow.depth".to_owned(), (depth + 1).to_string());
+        let most = most.and_then(|most| most.parse().ok()).unwrap_or(machine::DEEPEST);
         let node = &looked.plan.node(self.saved.what.node).name;
-        let external = format!("{}@{node}@{}", parent.job.id, parent.job.run);
-        properties.insert("oozie.wf.external.id".to_owned(), external);
+        let child = machine::child(&looked.run, node, element, most)?;
+        let machine::Child { path, properties, propagates } = child;
 
         let inherited = looked.plan.global.as_ref().filter(|_| propagates);
         let uri = FileUri::parse(&path);
-        let plan = shared.surroundings.compiler.compile(&uri, &shared.files, inherited)?;
+        let plan =
+            shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited)?;
         let bytes = plan.to_bytes();
         let id = shared.next_id();
         let submission = Submission { id: id.clone(), properties, defaults: Vec::new() };
@@ -458,10 +444,6 @@ fn finished(status: &str, data: Option<String>) -> Answer {
 
 fn error(fault: Fault) -> Answer {
     Answer::Error(Class::Error, fault.code, fault.message)
-}
-
-fn has_child(element: roxmltree::Node<'_, '_>, name: &str) -> bool {
-    element.children().any(|child| child.is_element() && child.tag_name().name() == name)
 }
 
 /// The trimmed text of the first child of this name.

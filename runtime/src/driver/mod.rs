@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::configuration;
 use crate::host::applications::Applications;
-use crate::host::files::{FileUri, Hosts, LocalFiles};
-use crate::machine::{Command, Event, Refused, Submission, submit};
+use crate::host::files::{FileUri, Files, Hosts, LocalFiles};
+use crate::machine::{Change, Command, Event, JobStatus, Refused, Submission, submit};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
     self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, control,
@@ -29,18 +30,20 @@ use crate::store::{self, Memory, Reader, Sqlite, Store};
 
 pub use keep::{JobRecord, Moment};
 use keep::{Keep, spaces};
+pub(crate) use world::FilesOf;
 
 /// The name of the store in its folder.
 pub const STORE: &str = "store.sqlite";
 
 /// Makes plans of applications that a run comes upon: the frontend, as a sub-workflow needs it.
 pub trait Compiler: Send + Sync {
-    /// The plan of the workflow at a path of the file system, under shared settings handed down by its parent. An error
-    /// is the code and the message of the action that asked.
+    /// The plan of the workflow at a path of the file system, submitted with these properties and under shared settings
+    /// handed down by its parent. An error is the code and the message of the action that asked.
     fn compile(
         &self,
         path: &FileUri,
-        files: &Applications,
+        files: &dyn Files,
+        properties: &BTreeMap<String, String>,
         inherited: Option<&Global>,
     ) -> Result<Plan, (String, String)>;
 }
@@ -397,8 +400,9 @@ impl Shared {
         for (uri, folder) in &new.mounts {
             self.files.mount(FileUri::parse(uri), folder.clone());
         }
-        let submission =
-            Submission { id: id.clone(), properties: new.properties, defaults: Vec::new() };
+        let defaults = configuration::default_files(&new.properties, &self.files)
+            .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
+        let submission = Submission { id: id.clone(), properties: new.properties, defaults };
         let run = submit(&plan, submission, &self.world()).map_err(Error::Refused)?;
         let keep = Keep::plan_key(self.reader(), &new.plan)?;
         self.plans
@@ -488,6 +492,8 @@ impl Shared {
         crate::machine::rerun(&old, &new, &mut run, properties, &self.world())
             .map_err(Error::Refused)?;
         let (changed, removed) = run.take_changes();
+        let number = record.moments;
+        record.moments += 1;
         record.plan.clone_from(&key);
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(record.root.clone());
         let body = job::Job::new(self.clone(), id, &record.root);
@@ -506,6 +512,8 @@ impl Shared {
                     let row = keep::encode(&run.rows[&node]);
                     rows.put(spaces::ROW, keep::row_key(id, node), row);
                 }
+                let again = Moment { at: run.job.modified, change: Change::Job(JobStatus::Prep) };
+                rows.put(spaces::EVENT, keep::moment_key(id, number), keep::encode(&vec![again]));
                 rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
                 rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
             },

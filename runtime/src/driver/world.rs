@@ -1,7 +1,7 @@
 //! The world that jobs of a driver see.
 
 use super::Shared;
-use crate::actions::fs::GLOB_LIMIT;
+use crate::actions::fs::{GLOB_LIMIT, is_known};
 use crate::el::{self, Failure, FileScope};
 use crate::host::files::{FileUri, Files};
 use crate::machine::World;
@@ -73,18 +73,28 @@ fn failed(error: &std::io::Error) -> Box<Failure> {
     Failure::exception("IOException", error.to_string())
 }
 
+/// A URI that some file system answers for; one without a scheme is of the default one.
+fn reachable(uri: &str) -> Result<FileUri, Box<Failure>> {
+    let uri = FileUri::parse(uri);
+    if uri.scheme.is_empty() || is_known(&uri.scheme) {
+        return Ok(uri);
+    }
+    let message = format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
+    Err(Failure::exception("HadoopAccessorException", message))
+}
+
 impl FileScope for FilesOf<'_> {
     fn exists(&self, uri: &str) -> Result<bool, Box<Failure>> {
-        let found = self.0.glob(&FileUri::parse(uri), GLOB_LIMIT);
+        let found = self.0.glob(&reachable(uri)?, GLOB_LIMIT);
         found.map(|found| !found.is_empty()).map_err(|error| failed(&error))
     }
 
     fn status(&self, uri: &str) -> Result<Option<el::FileStatus>, Box<Failure>> {
-        self.look(&FileUri::parse(uri))
+        self.look(&reachable(uri)?)
     }
 
     fn children(&self, uri: &str) -> Result<Vec<el::FileStatus>, Box<Failure>> {
-        let folder = FileUri::parse(uri);
+        let folder = reachable(uri)?;
         let names = self.0.list(&folder).map_err(|error| failed(&error))?;
         let mut found = Vec::with_capacity(names.len());
         for name in names {

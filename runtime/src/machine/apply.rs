@@ -1049,7 +1049,8 @@ fn choice(text: &str) -> Result<String, String> {
     let switch = document.root_element();
     let ways = || switch.children().filter(roxmltree::Node::is_element);
     let case = ways().find(|way| {
-        let words: String = way.children().filter_map(|child| child.text()).collect();
+        let texts = way.children().filter(roxmltree::Node::is_text);
+        let words: String = texts.filter_map(|child| child.text()).collect();
         way.tag_name().name() == "case" && words.trim() == "true"
     });
     let way = case.or_else(|| ways().find(|way| way.tag_name().name() == "default"));

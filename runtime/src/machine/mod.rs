@@ -8,6 +8,7 @@
 //! It must not know XML workflows, clocks, files or processes.
 
 mod apply;
+mod child;
 pub mod coordinator;
 mod rerun;
 mod scope;
@@ -18,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
+pub use child::{Child, DEEPEST, child};
 pub use rerun::rerun;
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};

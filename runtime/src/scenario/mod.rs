@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use compare::{Difference, compare};
+pub use run::{Compile, Played, play};
 
 mod compare;
+mod run;
 
 /// A scenario as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]

@@ -1,0 +1,82 @@
+//! What a sub-workflow action submits.
+
+use std::collections::BTreeMap;
+
+use roxmltree::Node;
+
+use super::Run;
+
+/// Sub-workflows are nested at most so deep, unless the server says otherwise
+/// (`oozie.action.subworkflow.max.depth`).
+pub const DEEPEST: u32 = 50;
+
+/// A child job, as its parent asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Child {
+    /// Where its application lies.
+    pub path: String,
+    /// What it is submitted with.
+    pub properties: BTreeMap<String, String>,
+    /// Whether it gets the shared settings of its parent too.
+    pub propagates: bool,
+}
+
+/// The child that the evaluated element of a sub-workflow action asks for; the code and the message of the action where it
+/// cannot be had.
+pub fn child(
+    parent: &Run,
+    node: &str,
+    element: Node<'_, '_>,
+    deepest: u32,
+) -> Result<Child, (String, String)> {
+    let named = |name: &'static str| {
+        element.children().find(move |child| child.is_element() && child.tag_name().name() == name)
+    };
+    let text = |element: Node<'_, '_>| -> String {
+        element.children().filter_map(|child| child.text()).collect::<String>().trim().to_owned()
+    };
+    let propagates = named("propagate-configuration").is_some();
+    let mut properties: BTreeMap<String, String> = if propagates {
+        (*parent.conf).clone()
+    } else {
+        let kept = |name: &str| name == "user.name" || name.starts_with("oozie.");
+        let kept = parent.conf.iter().filter(|(name, _)| kept(name));
+        kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+    };
+    let path = named("app-path").map(text).unwrap_or_default();
+    properties.insert("oozie.wf.application.path".to_owned(), path.clone());
+    let configuration = named("configuration");
+    for property in configuration.iter().flat_map(|configuration| configuration.children()) {
+        let field = |name: &str| {
+            let field = property
+                .children()
+                .find(|child| child.is_element() && child.tag_name().name() == name)?;
+            Some(text(field))
+        };
+        let (Some(name), Some(value)) = (field("name"), field("value")) else { continue };
+        if name == "user.name" || name == "mapreduce.job.user.name" {
+            let message = format!("E0808: the property `{name}` may not be set for a sub-workflow");
+            return Err(("CommandException".to_owned(), message));
+        }
+        properties.insert(name, value);
+    }
+    let depth = parent.property("oozie.action.subworkflow.depth");
+    let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0_u32);
+    if depth >= deepest {
+        let message = format!("sub-workflows are nested more than {deepest} deep");
+        return Err(("SUBWF001".to_owned(), message));
+    }
+    // The engine puts a callback of its own here; a child tells its parent without one.
+    properties.remove("oozie.wf.workflow.notification.url");
+    let top = parent.property("oozie.wf.superparent.id").unwrap_or(&parent.job.id).to_owned();
+    let external = format!("{}@{node}@{}", parent.job.id, parent.job.run);
+    for (name, value) in [
+        ("oozie.wf.superparent.id", top),
+        ("oozie.wf.parent.id", parent.job.id.clone()),
+        ("oozie.action.subworkflow.depth", (depth + 1).to_string()),
+        ("oozie.wf.external.id", external),
+    ] {
+        properties.insert(name.to_owned(), value);
+    }
+    Ok(Child { path, properties, propagates })
+}

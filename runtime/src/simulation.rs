@@ -1,0 +1,505 @@
+//! Jobs in simulated time: the machine with a queue in place of the world.
+//!
+//! In: plans, submissions, commands, and [`Executors`] that say what each call of an action's executor brings and when.
+//! Out: every change of a status with its simulated moment. `fs` works on files in memory, sub-workflows are jobs of the
+//! same simulation; nothing waits, and the same input gives the same run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::actions::command::Class;
+use crate::actions::email;
+use crate::actions::fs::Operations;
+use crate::configuration;
+use crate::driver::FilesOf;
+use crate::el::FileScope;
+use crate::host::files::{FileUri, Files, MemoryFiles};
+use crate::machine::{
+    self, Answer, Change, Command, DEEPEST, Effect, Event, External, JobStatus, Phase, Refused,
+    Row, Run, Submission, World, apply,
+};
+use crate::plan::{Global, NodeIndex, Plan};
+
+/// A run of more steps than this is taken for one without end.
+const MOST_STEPS: u64 = 50_000_000;
+
+/// A call of an executor.
+pub struct Call<'a> {
+    /// The job.
+    pub run: &'a Run,
+    /// Its plan.
+    pub plan: &'a Plan,
+    /// The node.
+    pub node: NodeIndex,
+    /// What is called for.
+    pub phase: Phase,
+    /// The file root.
+    pub files: &'a MemoryFiles,
+}
+
+impl Call<'_> {
+    /// The node's name.
+    pub fn name(&self) -> &str {
+        &self.plan.node(self.node).name
+    }
+
+    /// The type of the action.
+    pub fn kind(&self) -> &str {
+        self.plan.node(self.node).work.row_type()
+    }
+
+    /// The evaluated text of the action.
+    pub fn text(&self) -> &str {
+        self.run.rows.get(&self.node).and_then(|row| row.conf.as_deref()).unwrap_or_default()
+    }
+}
+
+/// What a call brings, and after how many simulated milliseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// When.
+    pub after_ms: u64,
+    /// For which phase it is the answer.
+    pub phase: Phase,
+    /// The answer.
+    pub answer: Answer,
+    /// Files that are there from then on: URI and text.
+    pub writes: Vec<(String, String)>,
+}
+
+impl Reply {
+    /// An answer at once.
+    pub fn now(phase: Phase, answer: Answer) -> Reply {
+        Reply { after_ms: 0, phase, answer, writes: Vec::new() }
+    }
+}
+
+/// What stands in the place of the world's executors.
+pub trait Executors {
+    /// What a call brings; several answers where an action goes on by itself.
+    fn call(&mut self, call: &Call<'_>) -> Vec<Reply>;
+
+    /// The plan of a sub-workflow; or the code and message of the action that asked.
+    fn compile(
+        &mut self,
+        path: &FileUri,
+        files: &dyn Files,
+        properties: &BTreeMap<String, String>,
+        inherited: Option<&Global>,
+    ) -> Result<Plan, (String, String)>;
+
+    /// Whether executors of a type want to be called when a result is taken.
+    fn asks_end(&self, _kind: &str) -> bool {
+        false
+    }
+
+    /// Whether there is an executor for a type.
+    fn knows(&self, _kind: &str) -> bool {
+        true
+    }
+
+    /// Whether a type is answered here and not by the simulation itself, as `fs` and `sub-workflow` otherwise are.
+    fn replaces(&self, _call: &Call<'_>) -> bool {
+        false
+    }
+}
+
+/// Something that changed in a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// Simulated milliseconds since 1970.
+    pub at: i64,
+    /// The job's place in [`Simulation::jobs`].
+    pub job: usize,
+    /// What changed.
+    pub change: Change,
+}
+
+/// A job of a simulation.
+pub struct SimulatedJob {
+    /// Its plan.
+    pub plan: Arc<Plan>,
+    /// Its state.
+    pub run: Run,
+    parent: Option<(usize, NodeIndex, u32)>,
+}
+
+enum Todo {
+    Event { job: usize, event: Box<Event>, writes: Vec<(String, String)> },
+    ChildEnded { job: usize, node: NodeIndex, serial: u32, status: String },
+}
+
+/// Jobs, files and a clock.
+pub struct Simulation<E> {
+    /// What answers calls.
+    pub executors: E,
+    /// The file root.
+    pub files: MemoryFiles,
+    /// Properties of the server that are not as shipped.
+    pub server: BTreeMap<String, String>,
+    /// The jobs, in the order of their submission.
+    pub jobs: Vec<SimulatedJob>,
+    /// Every change, in order.
+    pub moments: Vec<Moment>,
+    /// When and to which URL something was told.
+    pub notifications: Vec<(i64, String)>,
+    now: i64,
+    queue: BTreeMap<(i64, u64), Todo>,
+    number: u64,
+    steps: u64,
+}
+
+struct Around<'a, E> {
+    executors: &'a E,
+    files: FilesOf<'a>,
+    server: &'a BTreeMap<String, String>,
+    now: i64,
+}
+
+impl<E: Executors> World for Around<'_, E> {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn files(&self) -> Option<&dyn FileScope> {
+        Some(&self.files)
+    }
+
+    fn server(&self, name: &str) -> Option<String> {
+        self.server.get(name).cloned()
+    }
+
+    fn asks_end(&self, kind: &str) -> bool {
+        self.executors.asks_end(kind)
+    }
+
+    fn knows(&self, kind: &str) -> bool {
+        self.executors.knows(kind)
+    }
+}
+
+impl<E: Executors> Simulation<E> {
+    /// No jobs, at a moment in milliseconds since 1970.
+    pub fn new(executors: E, now: i64) -> Simulation<E> {
+        let files = MemoryFiles::default();
+        files.set_now(now);
+        Simulation {
+            executors,
+            files,
+            server: BTreeMap::new(),
+            jobs: Vec::new(),
+            moments: Vec::new(),
+            notifications: Vec::new(),
+            now,
+            queue: BTreeMap::new(),
+            number: 0,
+            steps: 0,
+        }
+    }
+
+    /// The simulated moment.
+    pub fn now(&self) -> i64 {
+        self.now
+    }
+
+    /// When something happens next, if anything ever does.
+    pub fn next(&self) -> Option<i64> {
+        self.queue.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// Lets time pass in which nothing happens.
+    pub fn advance_to(&mut self, at: i64) {
+        self.now = self.now.max(at);
+        self.files.set_now(self.now);
+    }
+
+    /// Submits a job, which stays in PREP until it gets [`Command::Start`]. Answers its place.
+    pub fn submit(
+        &mut self,
+        plan: Arc<Plan>,
+        mut submission: Submission,
+    ) -> Result<usize, Refused> {
+        let defaults = configuration::default_files(&submission.properties, &self.files);
+        submission.defaults.extend(defaults.map_err(|message| Refused { code: "E0803", message })?);
+        let around = Around {
+            executors: &self.executors,
+            files: FilesOf(&self.files),
+            server: &self.server,
+            now: self.now,
+        };
+        let run = machine::submit(&plan, submission, &around)?;
+        self.jobs.push(SimulatedJob { plan, run, parent: None });
+        Ok(self.jobs.len() - 1)
+    }
+
+    /// Has a job take a command now.
+    pub fn command(&mut self, job: usize, command: Command) {
+        self.apply(job, &Event::Command(command));
+    }
+
+    /// News of a running action: its executor is asked.
+    pub fn check(&mut self, job: usize, node: NodeIndex) {
+        self.apply(job, &Event::Check { node });
+    }
+
+    /// Runs an ended job again, under a plan that may have changed.
+    pub fn rerun(
+        &mut self,
+        job: usize,
+        plan: Arc<Plan>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Refused> {
+        let around = Around {
+            executors: &self.executors,
+            files: FilesOf(&self.files),
+            server: &self.server,
+            now: self.now,
+        };
+        let of = &mut self.jobs[job];
+        machine::rerun(&of.plan, &plan, &mut of.run, properties, &around)?;
+        of.plan = plan;
+        of.run.take_changes();
+        self.moments.push(Moment { at: self.now, job, change: Change::Job(JobStatus::Prep) });
+        Ok(())
+    }
+
+    /// Does what is due next, and moves time there. `false` when nothing will ever happen.
+    pub fn step(&mut self) -> bool {
+        let Some(((at, _), todo)) = self.queue.pop_first() else { return false };
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            self.queue.clear();
+            return false;
+        }
+        self.advance_to(at);
+        match todo {
+            Todo::Event { job, event, writes } => {
+                for (uri, text) in writes {
+                    // In memory a file can only fail to be written where a folder stands.
+                    let _ = self.files.write(&FileUri::parse(&uri), text.as_bytes());
+                }
+                self.apply(job, &event);
+            }
+            Todo::ChildEnded { job, node, serial, status } => {
+                let answer = Answer::Finished {
+                    external: None,
+                    status,
+                    data: None,
+                    child_ids: None,
+                    stats: None,
+                    error: None,
+                };
+                self.apply(job, &Event::Answered { node, serial, phase: Phase::Check, answer });
+            }
+        }
+        true
+    }
+
+    /// Goes on until nothing is due any more, or only after `until`.
+    pub fn run_until(&mut self, until: i64) {
+        while self.next().is_some_and(|at| at <= until) && self.step() {}
+    }
+
+    /// The row of a node, by name.
+    pub fn row(&self, job: usize, name: &str) -> Option<&Row> {
+        let of = self.jobs.get(job)?;
+        of.run.rows.get(&of.plan.find(name)?)
+    }
+
+    fn push(&mut self, at: i64, todo: Todo) {
+        self.number += 1;
+        self.queue.insert((at.max(self.now), self.number), todo);
+    }
+
+    fn apply(&mut self, job: usize, event: &Event) {
+        let mut todo = vec![(job, event.clone())];
+        while let Some((job, event)) = todo.pop() {
+            let around = Around {
+                executors: &self.executors,
+                files: FilesOf(&self.files),
+                server: &self.server,
+                now: self.now,
+            };
+            let of = &mut self.jobs[job];
+            let effects = apply(&of.plan, &mut of.run, &event, &around);
+            of.run.take_changes();
+            for effect in effects {
+                match effect {
+                    Effect::Call { node, serial, phase } => self.call(job, node, serial, phase),
+                    Effect::Timer { node, serial, at } => {
+                        let event = Box::new(Event::Due { node, serial });
+                        self.push(at, Todo::Event { job, event, writes: Vec::new() });
+                    }
+                    Effect::Changed(change) => {
+                        self.moments.push(Moment { at: self.now, job, change });
+                    }
+                    Effect::Notify(url) => self.notifications.push((self.now, url)),
+                    Effect::SuspendParent => {
+                        if let Some((parent, ..)) = self.jobs[job].parent {
+                            todo.push((parent, Event::Command(Command::Suspend)));
+                        }
+                    }
+                    Effect::Ended => {
+                        if let Some((parent, node, serial)) = self.jobs[job].parent {
+                            let status = self.jobs[job].run.job.status.name().to_owned();
+                            self.push(
+                                self.now,
+                                Todo::ChildEnded { job: parent, node, serial, status },
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, job: usize, node: NodeIndex, serial: u32, reply: Reply) {
+        let Reply { after_ms, phase, answer, writes } = reply;
+        let event = Box::new(Event::Answered { node, serial, phase, answer });
+        let at = self.now.saturating_add(i64::try_from(after_ms).unwrap_or(i64::MAX));
+        self.push(at, Todo::Event { job, event, writes });
+    }
+
+    fn call(&mut self, job: usize, node: NodeIndex, serial: u32, phase: Phase) {
+        let of = &self.jobs[job];
+        let call = Call { run: &of.run, plan: &of.plan, node, phase, files: &self.files };
+        let replies = match call.kind() {
+            _ if self.executors.replaces(&call) => self.executors.call(&call),
+            "fs" if phase == Phase::Start => vec![Reply::now(phase, self.file_system(&call))],
+            "email" if phase == Phase::Start => vec![Reply::now(phase, self.email(&call))],
+            "sub-workflow" => vec![Reply::now(phase, self.child(job, node, serial, phase))],
+            _ => self.executors.call(&call),
+        };
+        for reply in replies {
+            self.answer(job, node, serial, reply);
+        }
+    }
+
+    fn file_system(&self, call: &Call<'_>) -> Answer {
+        let document = match roxmltree::Document::parse(call.text()) {
+            Ok(document) => document,
+            Err(error) => {
+                let code = "JDOMParseException".to_owned();
+                return Answer::Error(Class::Error, code, error.to_string());
+            }
+        };
+        let element = document.root_element();
+        let name_node = element.children().find(|child| child.tag_name().name() == "name-node");
+        let name_node = name_node.and_then(|child| child.text()).map(str::trim);
+        let given = self.server.get("oozie.service.HadoopAccessorService.supported.filesystems");
+        let schemes: Vec<String> = match given {
+            Some(given) => given.split(',').map(|scheme| scheme.trim().to_owned()).collect(),
+            None => vec!["*".to_owned()],
+        };
+        let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
+        let operations = Operations { files: &self.files, schemes: &schemes, name_node, recovery };
+        match operations.run(element) {
+            Ok(()) => finished("OK"),
+            Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
+        }
+    }
+
+    fn email(&self, call: &Call<'_>) -> Answer {
+        let document = match roxmltree::Document::parse(call.text()) {
+            Ok(document) => document,
+            Err(error) => {
+                let code = "JDOMParseException".to_owned();
+                return Answer::Error(Class::Error, code, error.to_string());
+            }
+        };
+        let composed = email::compose(&email::Request {
+            element: document.root_element(),
+            files: &self.files,
+            server: &self.server,
+            maildir: std::path::Path::new(""),
+            unique: &format!("{}.{}", call.run.job.id, call.node),
+            now_ms: self.now,
+        });
+        match composed {
+            Ok(_) => finished("OK"),
+            Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
+        }
+    }
+
+    fn child(&mut self, job: usize, node: NodeIndex, serial: u32, phase: Phase) -> Answer {
+        let known = self.jobs[job].run.rows.get(&node).and_then(|row| row.external_id.clone());
+        let known = known.and_then(|id| self.jobs.iter().position(|job| job.run.job.id == id));
+        match phase {
+            Phase::Start => match self.start_child(job, node, serial, known) {
+                Ok(id) => Answer::Started(External {
+                    id: id.clone(),
+                    tracker: "local".to_owned(),
+                    console: id,
+                }),
+                Err((code, message)) => Answer::Error(Class::Error, code, message),
+            },
+            Phase::Check => {
+                let status = known.map(|child| self.jobs[child].run.job.status.name().to_owned());
+                Answer::Running(status)
+            }
+            Phase::End => Answer::Ended(None),
+            Phase::Kill => {
+                if let Some(child) = known {
+                    self.apply(child, &Event::Command(Command::Kill));
+                }
+                Answer::Stopped
+            }
+        }
+    }
+
+    fn start_child(
+        &mut self,
+        job: usize,
+        node: NodeIndex,
+        serial: u32,
+        known: Option<usize>,
+    ) -> Result<String, (String, String)> {
+        let of = &self.jobs[job];
+        let text = of.run.rows.get(&node).and_then(|row| row.conf.clone()).unwrap_or_default();
+        let document = roxmltree::Document::parse(&text)
+            .map_err(|error| ("JDOMParseException".to_owned(), error.to_string()))?;
+        let most = self.server.get("oozie.action.subworkflow.max.depth");
+        let most = most.and_then(|most| most.trim().parse().ok()).unwrap_or(DEEPEST);
+        let name = &of.plan.node(node).name;
+        let element = document.root_element();
+        let child = machine::child(&of.run, name, element, most)?;
+        let global = of.plan.global.clone().filter(|_| child.propagates);
+        let path = FileUri::parse(&child.path);
+        let plan = Arc::new(self.executors.compile(
+            &path,
+            &self.files,
+            &child.properties,
+            global.as_ref(),
+        )?);
+        let refused = |refused: Refused| ("OozieClientException".to_owned(), refused.to_string());
+        let rerun = of.run.property("oozie.wf.rerun.failnodes").is_some_and(|set| set == "true");
+        let at = match known.filter(|_| rerun) {
+            Some(at) => {
+                self.rerun(at, plan, &child.properties).map_err(refused)?;
+                at
+            }
+            None => {
+                let id = format!("{:07}-000000000000000-ankus-W", self.jobs.len());
+                let submission =
+                    Submission { id, properties: child.properties, defaults: Vec::new() };
+                self.submit(plan, submission).map_err(refused)?
+            }
+        };
+        self.jobs[at].parent = Some((job, node, serial));
+        let start = Box::new(Event::Command(Command::Start));
+        self.push(self.now, Todo::Event { job: at, event: start, writes: Vec::new() });
+        Ok(self.jobs[at].run.job.id.clone())
+    }
+}
+
+/// An action that is through at once.
+pub fn finished(status: &str) -> Answer {
+    Answer::Finished {
+        external: Some(External::none()),
+        status: status.to_owned(),
+        data: None,
+        child_ids: None,
+        stats: None,
+        error: None,
+    }
+}

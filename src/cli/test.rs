@@ -1,0 +1,555 @@
+//! `ankus test`: scenarios of applications, played in simulated time.
+
+use super::application::{self, Application, Frontend};
+use super::disk::{self, PropertyArguments};
+use super::{Exit, Failure, Shell};
+use crate::render;
+use ankus_runtime::driver::Compiler;
+use ankus_runtime::host::files::{FileUri, Files};
+use ankus_runtime::plan::{Global, Plan, Work};
+use ankus_runtime::scenario::{
+    Difference, Expect, ExpectAction, Outcome, Played, Scenario, Stub, compare, play,
+};
+use rayon::prelude::*;
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How scenarios end.
+const ENDING: &str = ".scenario.toml";
+/// Of an application so many files, each at most so large, are in a simulated file root.
+const MOST_FILES: usize = 5_000;
+const LARGEST_FILE: u64 = 4 << 20;
+/// So many scenarios are written at most for one application.
+const MOST_WRITTEN: usize = 500;
+
+/// Play scenarios: applications with stubbed actions, in simulated time, in milliseconds.
+///
+/// A scenario says what the world answers, what an operator does, and what must come out. `fs` actions work on files in
+/// memory and sub-workflows run as they are; every other action needs a stub, or is taken to succeed.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus test --init app/        write a first set of scenarios
+  ankus test                    play every *.scenario.toml below this folder
+  ankus test app/ --coverage    and say which transitions none of them takes")]
+pub(super) struct Arguments {
+    /// Scenarios, or folders with scenarios.
+    #[arg(value_name = "PATH", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// Only scenarios whose path or title has this text.
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
+    /// How.
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+    /// Write what was seen into the scenarios, in the place of what they expect.
+    #[arg(long)]
+    update: bool,
+    /// Write a first set of scenarios for an application.
+    #[arg(long, value_name = "APP", conflicts_with_all = ["update", "coverage", "filter"])]
+    init: Option<PathBuf>,
+    /// Say which transitions no scenario takes.
+    #[arg(long)]
+    coverage: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    Human,
+    /// One object.
+    Json,
+    /// JUnit's XML.
+    Junit,
+    /// Test Anything Protocol.
+    Tap,
+}
+
+/// A scenario that was played, or could not be.
+struct Scored {
+    shown: String,
+    title: String,
+    path: PathBuf,
+    outcome: Result<Scores, String>,
+}
+
+struct Scores {
+    plan: Arc<Plan>,
+    played: Played,
+    differences: Vec<Difference>,
+}
+
+impl Scored {
+    fn fails(&self) -> bool {
+        match &self.outcome {
+            Ok(outcome) => !outcome.differences.is_empty(),
+            Err(_) => true,
+        }
+    }
+
+    /// What is wrong, a line each.
+    fn faults(&self) -> Vec<String> {
+        match &self.outcome {
+            Err(why) => vec![why.clone()],
+            Ok(outcome) => {
+                let line = |difference: &Difference| {
+                    format!(
+                        "{}: expected {}, seen {}",
+                        difference.what, difference.expected, difference.seen
+                    )
+                };
+                outcome.differences.iter().map(line).collect()
+            }
+        }
+    }
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if let Some(path) = &arguments.init {
+        return init(path, shell);
+    }
+    let mut found = Vec::new();
+    for path in &arguments.paths {
+        let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
+        if !metadata.is_dir() {
+            found.push(path.clone());
+            continue;
+        }
+        for entry in ignore::WalkBuilder::new(path).require_git(false).build() {
+            let entry = entry.map_err(|error| Failure::new(format!("cannot read {error}")))?;
+            if entry.file_name().to_str().is_some_and(|name| name.ends_with(ENDING)) {
+                found.push(entry.into_path());
+            }
+        }
+    }
+    found.sort();
+    found.dedup();
+    let shell_config = shell.config.clone();
+    let mut results: Vec<Scored> =
+        found.par_iter().map(|path| play_file(path, shell_config.as_deref())).collect();
+    if let Some(filter) = &arguments.filter {
+        results.retain(|result| result.shown.contains(filter) || result.title.contains(filter));
+    }
+    if results.is_empty() {
+        return Err(Failure::new("there are no scenarios")
+            .help("`ankus test --init APP` writes a first set; their names end in .scenario.toml")
+            .into());
+    }
+    if arguments.update {
+        return update(&results, shell);
+    }
+    let failed = results.iter().filter(|result| result.fails()).count();
+    let text = match arguments.format {
+        Format::Human => human(&results),
+        Format::Json => json_of(&results),
+        Format::Junit => junit(&results),
+        Format::Tap => tap(&results),
+    };
+    shell.out(text)?;
+    if arguments.coverage {
+        coverage(&results, shell)?;
+    }
+    shell.flush()?;
+    if arguments.format == Format::Human {
+        shell.say(format!("{} scenarios, {failed} failed", results.len()));
+    }
+    Ok(Exit::fault_if(failed > 0))
+}
+
+fn play_file(path: &Path, config: Option<&Path>) -> Scored {
+    let shown = disk::shown(path);
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let mut title = name.trim_end_matches(ENDING).to_owned();
+    let outcome = (|| {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let scenario: Scenario = toml::from_str(&text).map_err(|error| error.to_string())?;
+        if let Some(given) = &scenario.title {
+            title.clone_from(given);
+        }
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let application = load(&folder.join(&scenario.app), folder, &scenario, config)?;
+        let plan = Arc::new(application.plan()?);
+        let played = play_one(&application, &scenario, plan.clone())?;
+        let differences = compare(&scenario.expect, &played.seen);
+        Ok(Scores { plan, played, differences })
+    })();
+    Scored { shown, title, path: path.to_owned(), outcome }
+}
+
+fn load(
+    path: &Path,
+    folder: &Path,
+    scenario: &Scenario,
+    config: Option<&Path>,
+) -> Result<Application, String> {
+    let properties = PropertyArguments {
+        files: scenario.property_files.iter().map(|file| folder.join(file)).collect(),
+        define: scenario.properties.clone().into_iter().collect(),
+        no_properties: false,
+    };
+    application::load_with(path, &properties, config).map_err(|report| {
+        let mut text = report.to_string();
+        if let Some(help) = report.help() {
+            let _ = write!(text, " ({help})");
+        }
+        text
+    })
+}
+
+fn play_one(
+    application: &Application,
+    scenario: &Scenario,
+    plan: Arc<Plan>,
+) -> Result<Played, String> {
+    let properties = application.properties();
+    let uri = FileUri::parse(&application::folder_uri(&properties));
+    let folder = application.loaded.found.path.parent().map(Path::to_path_buf).unwrap_or_default();
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    let mut files = Vec::new();
+    for entry in
+        ignore::WalkBuilder::new(&folder).hidden(false).require_git(false).build().flatten()
+    {
+        let small =
+            entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST_FILE);
+        let inner =
+            entry.path().strip_prefix(&folder).ok().and_then(Path::to_str).map(str::to_owned);
+        let (true, Some(inner)) = (small, inner) else { continue };
+        if let Ok(content) = std::fs::read(entry.path()) {
+            files.push((uri.with_path(format!("{}/{inner}", uri.path)).to_string(), content));
+        }
+        if files.len() >= MOST_FILES {
+            break;
+        }
+    }
+    let frontend = Frontend { settings: application.settings().clone() };
+    let mut compile = |path: &FileUri,
+                       files: &dyn Files,
+                       properties: &BTreeMap<String, String>,
+                       inherited: Option<&Global>| {
+        frontend.compile(path, files, properties, inherited)
+    };
+    play(scenario, plan, properties, &files, &mut compile)
+}
+
+fn human(results: &[Scored]) -> String {
+    let mut text = String::new();
+    for result in results {
+        let word = if result.fails() { "FAILED" } else { "ok    " };
+        let _ = writeln!(text, "{word}  {} ({})", result.title, result.shown);
+        for fault in result.faults() {
+            let _ = writeln!(text, "        {}", fault.replace('\n', "\n        "));
+        }
+        if let Ok(outcome) = &result.outcome {
+            if let Some(refused) = &outcome.played.refused {
+                let _ = writeln!(text, "        the submission is refused: {refused}");
+            }
+            if !outcome.played.unstubbed.is_empty() {
+                let names: Vec<_> = outcome.played.unstubbed.iter().map(String::as_str).collect();
+                let _ = writeln!(
+                    text,
+                    "        without a stub, taken to succeed: {}",
+                    names.join(", ")
+                );
+            }
+        }
+    }
+    text
+}
+
+fn json_of(results: &[Scored]) -> String {
+    let scenarios: Vec<_> = results
+        .iter()
+        .map(|result| {
+            let mut object = json!({"path": result.shown, "title": result.title, "ok": !result.fails()});
+            match &result.outcome {
+                Err(why) => object["error"] = why.as_str().into(),
+                Ok(outcome) => {
+                    let seen = &outcome.played.seen;
+                    object["status"] = seen.status.as_str().into();
+                    object["took_ms"] = outcome.played.took_ms.into();
+                    object["path_taken"] = seen.nodes.iter().map(|node| node.name.clone()).collect();
+                    object["unstubbed"] = outcome.played.unstubbed.iter().cloned().collect();
+                    let differences = outcome.differences.iter().map(|difference| {
+                        json!({"what": difference.what, "expected": difference.expected, "seen": difference.seen})
+                    });
+                    object["differences"] = differences.collect();
+                }
+            }
+            object
+        })
+        .collect();
+    let failed = results.iter().filter(|result| result.fails()).count();
+    let summary = json!({"scenarios": results.len(), "failed": failed});
+    format!("{:#}\n", json!({"version": 1, "scenarios": scenarios, "summary": summary}))
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn junit(results: &[Scored]) -> String {
+    let failed = results.iter().filter(|result| result.fails()).count();
+    let mut text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"ankus test\" tests=\"{}\" failures=\"{failed}\">\n",
+        results.len()
+    );
+    for result in results {
+        let _ = write!(
+            text,
+            "  <testcase classname=\"{}\" name=\"{}\"",
+            escape(&result.shown),
+            escape(&result.title)
+        );
+        let faults = result.faults();
+        if faults.is_empty() {
+            text.push_str("/>\n");
+        } else {
+            let _ = writeln!(
+                text,
+                "><failure message=\"{}\">{}</failure></testcase>",
+                escape(&faults[0]),
+                escape(&faults.join("\n"))
+            );
+        }
+    }
+    text.push_str("</testsuite>\n");
+    text
+}
+
+fn tap(results: &[Scored]) -> String {
+    let mut text = format!("TAP version 13\n1..{}\n", results.len());
+    for (number, result) in results.iter().enumerate() {
+        let word = if result.fails() { "not ok" } else { "ok" };
+        let _ = writeln!(text, "{word} {} - {}", number + 1, result.title.replace('#', "\\#"));
+        for fault in result.faults() {
+            let _ = writeln!(text, "# {}", fault.replace('\n', "\n# "));
+        }
+    }
+    text
+}
+
+/// Which ways of the applications no scenario takes.
+fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
+    let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<(String, String)>)> =
+        BTreeMap::new();
+    for outcome in results.iter().filter_map(|result| result.outcome.as_ref().ok()) {
+        let entry = applications
+            .entry(outcome.plan.path.clone())
+            .or_insert_with(|| (outcome.plan.clone(), BTreeSet::new()));
+        let own = outcome.played.taken.iter().filter(|(path, ..)| *path == outcome.plan.path);
+        entry.1.extend(own.map(|(_, from, to)| (from.clone(), to.clone())));
+    }
+    for (path, (plan, taken)) in applications {
+        let ways = ways(&plan);
+        let missed: Vec<_> = ways.iter().filter(|way| !taken.contains(way)).collect();
+        shell.out(format!(
+            "\n{path}: {} of {} transitions taken\n",
+            ways.len() - missed.len(),
+            ways.len()
+        ))?;
+        for (from, to) in missed {
+            shell.out(format!("  never: {from} -> {to}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Every way between nodes that can be reached.
+fn ways(plan: &Plan) -> BTreeSet<(String, String)> {
+    let mut open = vec![plan.start];
+    let mut seen = BTreeSet::from([plan.start]);
+    let mut ways = BTreeSet::new();
+    while let Some(node) = open.pop() {
+        for to in plan.node(node).work.targets() {
+            if plan.nodes.get(to as usize).is_none() {
+                continue;
+            }
+            ways.insert((plan.node(node).name.clone(), plan.node(to).name.clone()));
+            if seen.insert(to) {
+                open.push(to);
+            }
+        }
+    }
+    ways
+}
+
+/// Writes what was seen in the place of what was expected.
+fn update(results: &[Scored], shell: &mut Shell) -> miette::Result<Exit> {
+    let mut failed = false;
+    for result in results {
+        match &result.outcome {
+            Err(why) => {
+                failed = true;
+                shell.say(format!("{}: {why}", result.shown));
+            }
+            Ok(outcome) => {
+                let text = std::fs::read_to_string(&result.path)
+                    .map_err(|error| disk::unreadable(&result.path, error))?;
+                let new = with_expectation(&text, &expectation(&outcome.played))?;
+                if new != text {
+                    disk::write(&result.path, new.as_bytes())?;
+                    shell.say(format!("wrote {}", result.shown));
+                }
+            }
+        }
+    }
+    Ok(Exit::fault_if(failed))
+}
+
+/// What a scenario that must come out like this one expects.
+fn expectation(played: &Played) -> Expect {
+    let seen = &played.seen;
+    let plain = seen
+        .nodes
+        .iter()
+        .filter(|node| !matches!(node.node_type.as_str(), ":FORK:" | ":JOIN:" | ":START:"));
+    let actions = seen
+        .nodes
+        .iter()
+        .filter(|node| !node.node_type.starts_with(':') && node.node_type != "switch");
+    let actions = actions.map(|node| {
+        let count = |number: u32| (number > 0).then_some(number);
+        let expected = ExpectAction {
+            status: Some(node.status.clone()),
+            retries: count(node.retries),
+            user_retries: count(node.user_retries),
+            code: node.code.clone(),
+            ..ExpectAction::default()
+        };
+        (node.name.clone(), expected)
+    });
+    Expect {
+        status: Some(seen.status.clone()),
+        path: Some(plain.map(|node| node.name.clone()).collect()),
+        message: seen.message.clone(),
+        actions: actions.collect(),
+        ..Expect::default()
+    }
+}
+
+/// The text of a scenario with another expectation; the rest stays as it is.
+fn with_expectation(text: &str, expect: &Expect) -> miette::Result<String> {
+    #[derive(serde::Serialize)]
+    struct Only<'a> {
+        expect: &'a Expect,
+    }
+    let mut kept = String::new();
+    let mut inside = false;
+    for line in text.split_inclusive('\n') {
+        let head = line.trim_start();
+        if head.starts_with('[') {
+            let name = head.trim_start_matches('[').trim_start();
+            inside = name.starts_with("expect]")
+                || name.starts_with("expect.")
+                || name.starts_with("expect ");
+        }
+        if !inside {
+            kept.push_str(line);
+        }
+    }
+    let written = toml::to_string(&Only { expect })
+        .map_err(|error| Failure::new("cannot write what was seen as TOML").because(error))?;
+    Ok(format!("{}\n\n{written}", kept.trim_end()))
+}
+
+/// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
+fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
+    let application = application::load(path, &PropertyArguments::default(), shell)?;
+    let plan = match application.plan() {
+        Ok(plan) => Arc::new(plan),
+        Err(why) => {
+            shell.out(render::human::render(&application.errors(), shell.colors))?;
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+    };
+    let folder = application
+        .loaded
+        .found
+        .path
+        .parent()
+        .map(|folder| folder.join("scenarios"))
+        .unwrap_or_default();
+    let file = application
+        .loaded
+        .found
+        .path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    let app = if file == "workflow.xml" { "..".to_owned() } else { format!("../{file}") };
+    let mut open: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
+    let mut failed: BTreeSet<String> = BTreeSet::new();
+    let mut written = 0;
+    let mut taken: BTreeSet<(String, String)> = BTreeSet::new();
+    while let Some(failing) = open.pop() {
+        if written >= MOST_WRITTEN {
+            break;
+        }
+        let stub = |result| Stub { result, ..Stub::default() };
+        let mut scenario = Scenario { app: app.clone(), ..Scenario::default() };
+        for name in &failing {
+            scenario.actions.insert(name.clone(), stub(Outcome::Error));
+        }
+        let played = play_one(&application, &scenario, plan.clone()).map_err(Failure::new)?;
+        if let Some(refused) = &played.refused {
+            let help = "give what it asks for in a job.properties beside the application";
+            return Err(Failure::new(format!("the submission is refused: {refused}"))
+                .help(help)
+                .into());
+        }
+        taken.extend(
+            played
+                .taken
+                .iter()
+                .filter(|(of, ..)| *of == plan.path)
+                .map(|(_, from, to)| (from.clone(), to.clone())),
+        );
+        for node in &played.seen.nodes {
+            let is_action = plan
+                .find(&node.name)
+                .is_some_and(|index| matches!(plan.node(index).work, Work::Action(_)));
+            if is_action && failed.insert(node.name.clone()) {
+                let mut more = failing.clone();
+                more.insert(node.name.clone());
+                open.push(more);
+            }
+        }
+        let name = match failing.iter().next_back() {
+            None => "all-well".to_owned(),
+            Some(_) => {
+                failing.iter().map(String::as_str).collect::<Vec<_>>().join("-and-") + "-fails"
+            }
+        };
+        let name: String = name.chars().take(100).collect();
+        let target = folder.join(format!("{name}{ENDING}"));
+        if target.exists() {
+            shell.say(format!("{} is there already and stays as it is", disk::shown(&target)));
+            continue;
+        }
+        let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
+        let stubbed =
+            played.seen.nodes.iter().filter(|node| {
+                failing.contains(&node.name) || played.unstubbed.contains(&node.name)
+            });
+        for node in stubbed {
+            let result = if failing.contains(&node.name) { "error" } else { "ok" };
+            let _ = write!(text, "\n[actions.{:?}]\nresult = \"{result}\"\n", node.name);
+        }
+        let text = with_expectation(&text, &expectation(&played))?;
+        std::fs::create_dir_all(&folder).map_err(|error| disk::unreadable(&folder, error))?;
+        disk::write(&target, text.as_bytes())?;
+        shell.out(format!("{}\n", disk::shown(&target)))?;
+        written += 1;
+    }
+    let missed: Vec<_> = ways(&plan).into_iter().filter(|way| !taken.contains(way)).collect();
+    if !missed.is_empty() {
+        shell.say("not taken yet; give the properties, data or files that lead there in a scenario of your own:");
+        for (from, to) in missed {
+            shell.say(format!("  {from} -> {to}"));
+        }
+    }
+    Ok(Exit::Success)
+}
