@@ -347,7 +347,9 @@ fn queue(core: &mut Core) -> Vec<ProcedureId> {
     // Ids grow downwards in a tree, so ancestors come first.
     for id in &ids {
         let entry = &core.procedures[id];
-        if entry.flags.locked && !entry.flags.bypass && !entry.state.is_end() {
+        let for_life = entry.lock.as_ref().is_some_and(|lock| lock.held);
+        let waits = entry.state == State::Waiting && !for_life;
+        if entry.flags.locked && !entry.flags.bypass && !entry.state.is_end() && !waits {
             core.restore_lock(*id);
         }
     }
@@ -386,6 +388,14 @@ fn queue(core: &mut Core) -> Vec<ProcedureId> {
         }
     }
     runnable.sort_unstable();
+    // Children that never ran begin with the last of them, as they would have without the restart: so the same one of
+    // several that fail is the first.
+    let parent = |(idle, id): &(bool, ProcedureId)| {
+        idle.then(|| core.procedures[id].parent).flatten().unwrap_or(*id)
+    };
+    for siblings in runnable.chunk_by_mut(|one, next| parent(one) == parent(next)) {
+        siblings.reverse();
+    }
     for id in failed {
         core.enqueue(id, false);
     }

@@ -117,6 +117,8 @@ struct Own {
     budget: u32,
     /// The name of the parent's lock, if this one is to ask for it too.
     parents_lock: Option<u64>,
+    /// Of a child: whether its tree is undone when it fails.
+    tree_undoable: Option<bool>,
     step: u32,
     spawns: bool,
     /// Its end depends on nothing but the seed: not on who is faster.
@@ -164,12 +166,16 @@ impl Node {
             });
         }
         plan.push(Act::Done);
-        // Locks of different depths have different names, so that nobody waits in a circle.
-        let lock_name = dice.once_in(3).then(|| u64::from(own.depth) * 10 + dice.below(2));
+        // Locks of different depths have different names, so that nobody waits in a circle. Undoing takes the locks of
+        // steps in the reverse order, so where there is undoing they are not those that somebody holds for life.
+        let mut lock_name = dice.once_in(3).then(|| u64::from(own.depth) * 10 + dice.below(2));
         let life_lock = lock_name.is_some() && dice.once_in(2);
         let shared = dice.once_in(3);
         let yields = dice.once_in(4);
-        let undoable = !dice.once_in(5);
+        let undoable = own.tree_undoable.unwrap_or(!dice.once_in(5));
+        if undoable && !life_lock {
+            lock_name = lock_name.map(|name| name + 5);
+        }
         Node {
             world: world.clone(),
             own,
@@ -184,7 +190,7 @@ impl Node {
         }
     }
 
-    fn below(&self, n: u32, context: &Context<'_>) -> Vec<New> {
+    fn below(&self, n: u32, children_of_ours: bool) -> Vec<New> {
         let children =
             self.plan.iter().filter(|act| matches!(act, Act::Children(_) | Act::Spawn(_))).count();
         let share = self.own.budget / (n + u32::try_from(children).unwrap_or(1)).max(1) / 2;
@@ -197,14 +203,14 @@ impl Node {
                     seed,
                     depth: self.own.depth + 1,
                     budget: share,
-                    parents_lock: self
-                        .lock_name
-                        .filter(|_| self.life_lock && !self.shared && seed.is_multiple_of(3)),
+                    parents_lock: self.lock_name.filter(|_| {
+                        children_of_ours && self.life_lock && !self.shared && seed.is_multiple_of(3)
+                    }),
+                    tree_undoable: children_of_ours.then_some(self.undoable),
                     step: 0,
                     spawns: self.own.spawns,
                     mild: self.own.mild,
                 };
-                let _ = context;
                 New::of(KIND, Node::new(&self.world, own)).owner(format!("owner {}", seed % 3))
             })
             .collect()
@@ -286,9 +292,9 @@ impl Procedure for Node {
             _ => self.own.step += 1,
         }
         Ok(match act {
-            Act::Children(n) => Step::Children(self.below(n, context)),
+            Act::Children(n) => Step::Children(self.below(n, true)),
             Act::Spawn(n) => {
-                for new in self.below(n, context) {
+                for new in self.below(n, false) {
                     let spawned = context.spawn(new);
                     context.put(
                         "asked",
@@ -585,6 +591,7 @@ impl Storm {
             depth: 0,
             budget: BUDGET,
             parents_lock: None,
+            tree_undoable: None,
             step: 0,
             spawns: !self.damages,
             mild: false,
@@ -678,6 +685,8 @@ impl Storm {
         }
         for _ in 0..2_000 {
             loop {
+                // A submission or a message may have committed the end of somebody.
+                self.forget_ended_holders();
                 let turned = self.executor.turn();
                 self.forget_ended_holders();
                 let committed = self.executor.commit().map_err(|error| error.to_string())?;
@@ -800,6 +809,7 @@ pub(super) fn root(world: &Arc<World>, number: u64) -> New {
         parents_lock: None,
         step: 0,
         spawns: true,
+        tree_undoable: None,
         mild: true,
     };
     New::of(KIND, Node::new(world, own)).owner(format!("owner {}", seed % 3))

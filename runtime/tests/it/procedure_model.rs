@@ -151,6 +151,38 @@ fn a_suspended_sibling_is_not_waited_for_when_a_tree_fails() {
 }
 
 #[test]
+fn of_several_children_that_fail_the_last_is_the_first_also_after_a_crash() {
+    check_script(
+        json!([
+            {"name": "p", "steps": ["children:a,b,c", "done"]},
+            {"name": "a", "steps": ["fail:a"]},
+            {"name": "b", "steps": ["fail:b"]},
+            {"name": "c", "steps": ["again", "fail:c"]},
+        ]),
+        "submit:p start until-finished",
+        &[
+            "execute p 0",
+            "execute c 0",
+            "execute c 1",
+            "rollback c ok",
+            "rollback c ok",
+            "rollback p ok",
+        ],
+        "p ROLLEDBACK: c",
+    );
+}
+
+#[test]
+fn a_sequence_that_only_waits_has_made_its_step() {
+    check_script(
+        json!([{"name": "s", "kind": "sequential", "steps": ["wait-null:50"]}]),
+        "submit:s start until-finished",
+        &["execute s 0", "setTimeoutFailure s true", "rollback s ok"],
+        "s ROLLEDBACK: Operation timed out after <t>",
+    );
+}
+
+#[test]
 fn a_tree_that_is_not_undoable_just_ends() {
     check_script(
         json!([
