@@ -330,10 +330,12 @@ fn tap(results: &[Scored]) -> String {
     text
 }
 
+/// A way out of a node: from which, to which.
+type Way = (String, String);
+
 /// Which ways of the applications no scenario takes.
 fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
-    let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<(String, String)>)> =
-        BTreeMap::new();
+    let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<Way>)> = BTreeMap::new();
     for outcome in results.iter().filter_map(|result| result.outcome.as_ref().ok()) {
         let entry = applications
             .entry(outcome.plan.path.clone())

@@ -7,7 +7,9 @@
 //!
 //! `docs/graph-analysis.md` has the method and why it is sound.
 
+pub mod exhaust;
 pub mod game;
+pub mod order;
 pub mod solve;
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Move, Witness};
@@ -57,8 +59,8 @@ kinds! {
     GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too tangled for all of it to be judged";
 }
 
-/// Reported faults of one definition; a generated one with a systematic mistake would give thousands.
-const MOST: usize = 100;
+/// Branches of a path that are named in a witness; of a deeper one the innermost.
+const MOST_BRANCHES: usize = 50;
 
 /// Judges the graph of a workflow.
 pub fn judge(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Vec<Diagnostic> {
@@ -71,10 +73,15 @@ pub fn judge(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Vec<Diagn
     let graph = Graph::of(workflow, names, reach);
     let solution = solve::solve(&graph);
     let mut findings: Vec<Diagnostic> =
-        solution.faults.iter().take(MOST).map(|found| finding(workflow, &graph, found)).collect();
+        solution.faults.iter().map(|found| finding(workflow, &graph, found)).collect();
     if solution.undecided {
         let message = "the graph is too tangled for all of it to be judged";
         let help = "what is reported was played and is certain; there may be more";
+        findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
+    }
+    if solution.unplayed > 0 {
+        let message = format!("{} more faults of forks and joins may be here", solution.unplayed);
+        let help = "what is reported was played and is certain; mend it first";
         findings.push(Diagnostic::new(&GRAPH_UNDECIDED, workflow.span, message).help(help));
     }
     findings.sort_by_key(|finding| finding.span);
@@ -112,28 +119,35 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
 
     let node = name(found.node);
     let fork = found.fork.map(name).unwrap_or_default();
+    let failures = match found.price {
+        0 => String::new(),
+        1 => ", when 1 action fails".to_owned(),
+        price => format!(", when {price} actions fail"),
+    };
     let what = match found.fault {
         Fault::Double if graph.role(found.node) == Role::Join => {
-            format!("the join `{node}` is completed twice")
+            format!("the join `{node}` is completed twice, on two paths of the fork `{fork}`")
         }
         Fault::Double => format!("`{node}` is entered twice, on two paths of the fork `{fork}`"),
         Fault::Orphan => format!("the join `{node}` is reached outside any fork"),
-        Fault::CutOff => format!(
-            "`{node}` ends the run on a path of the fork `{fork}` while the others are at work"
-        ),
-        Fault::Race => {
-            format!(
-                "paths of the fork `{fork}` arrive at different joins, `{node}` among them; the slowest decides"
-            )
-        }
-        Fault::Hang => format!("the fork `{node}` names a node twice, so its join waits for ever"),
+        Fault::CutOff => format!("`{node}` ends the run on a path of the fork `{fork}`"),
+        Fault::Race => match other_join(graph, found) {
+            Some(other) => format!(
+                "paths of the fork `{fork}` arrive at two joins, `{}` and `{node}`",
+                name(other)
+            ),
+            None => format!("paths of the fork `{fork}` arrive at `{node}` and at another join"),
+        },
+        Fault::Hang => format!("the join of the fork `{node}` waits for ever"),
     };
-    let failures = match found.price {
-        0 => String::new(),
-        1 => " when 1 action fails".to_owned(),
-        price => format!(" when {price} actions fail"),
+    let then = match found.fault {
+        Fault::Double => "; the job fails",
+        Fault::Orphan => "; the job fails",
+        Fault::CutOff => "; what its other paths still do is killed",
+        Fault::Race => "; the slowest decides where the run goes on",
+        Fault::Hang => ", as two of its paths are one",
     };
-    let message = format!("{what}{failures}");
+    let message = format!("{what}{failures}{then}");
     let span = workflow.node(NodeId(found.node)).name.span;
     let mut finding = Diagnostic::new(kind, span, message);
 
@@ -155,29 +169,35 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
     }
     if let Some((first, second)) = contradiction {
         let help = format!(
-            "only if the decisions `{}` and `{}`, which ask the same, answer differently",
+            "this happens only if the decisions `{}` and `{}`, which ask the same, answer differently",
             name(first),
             name(second)
         );
         finding = finding.help(help);
     } else {
         finding = finding.help(match found.fault {
-            Fault::Double => {
-                "lead the paths together in their join first, or copy the node under a second name"
+            Fault::Double if found.price > 0 => {
+                "send failures to a kill node, or give each path a handler of its own"
             }
+            Fault::Double => "lead the paths together in their join, and go on from there",
             Fault::Orphan => "lead to what stands behind the join",
             Fault::CutOff => "lead to the join of the fork, or to a kill node if all shall stop",
             Fault::Race => "lead all paths of the fork to one join",
-            Fault::Hang => "name each node once",
+            Fault::Hang => "name each node once: a path is known by the node it begins with",
         });
     }
     let run = moves
         .iter()
         .map(|(step, transition)| {
-            let branches = found.play.branches(step.path);
-            let path = branches
-                .iter()
-                .fold("/".to_owned(), |path, node| format!("{path}{}/", name(*node)));
+            let branches = found.play.branches(step.path, MOST_BRANCHES + 1);
+            let mut path = "/".to_owned();
+            if branches.len() > MOST_BRANCHES {
+                path.push_str("…/");
+            }
+            for node in branches.iter().take(MOST_BRANCHES).rev() {
+                path.push_str(&name(*node));
+                path.push('/');
+            }
             let (node, to) =
                 (name(step.from).into_owned(), transition.target.text.clone().into_owned());
             Move { node, exit: transition.way.name(), to, path }
@@ -186,6 +206,21 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
     let witness =
         Witness { fault: found.fault.name(), node: node.into_owned(), failures: found.price, run };
     finding.witness(witness)
+}
+
+/// The join at which another path of the fork has arrived before the race was seen.
+fn other_join(graph: &Graph, found: &Found<'_>) -> Option<u32> {
+    let to = |step: &Step| graph.exits(step.from)[step.exit as usize].to;
+    let last = found.play.steps.iter().rev().find(|step| to(step) == found.node)?;
+    // The token of a path whose fork it left at once stands on the path of the fork.
+    let home = |step: &Step| match graph.role(step.from) {
+        Role::Fork => step.path,
+        _ => found.play.parent(step.path),
+    };
+    let arrived = |step: &&Step| {
+        home(step) == home(last) && to(step) != found.node && graph.role(to(step)) == Role::Join
+    };
+    found.play.steps.iter().find(arrived).map(to)
 }
 
 /// Two decisions of a run that ask the same and answer differently.
@@ -260,13 +295,13 @@ mod tests {
         check(
             &format!("{FORK}{}{}", action("a", "j", "k"), action("b", "end", "k")),
             &[
-                "cut-off: `end` ends the run on a path of the fork `f` while the others are at work [:start: f f b]",
+                "cut-off: `end` ends the run on a path of the fork `f`; what its other paths still do is killed [:start: f f b]",
             ],
         );
         check(
             &format!("{FORK}{}{}", action("a", "j", "end"), action("b", "j", "k")),
             &[
-                "cut-off-after-failure: `end` ends the run on a path of the fork `f` while the others are at work when 1 action fails [:start: f f a]",
+                "cut-off-after-failure: `end` ends the run on a path of the fork `f`, when 1 action fails; what its other paths still do is killed [:start: f f a]",
             ],
         );
         check(
@@ -277,19 +312,33 @@ mod tests {
                 action("t", "k", "k")
             ),
             &[
-                "entered-twice-after-failures: `t` is entered twice, on two paths of the fork `f` when 2 actions fail [:start: f f a b]",
+                "entered-twice-after-failures: `t` is entered twice, on two paths of the fork `f`, when 2 actions fail; the job fails [:start: f f a b]",
+            ],
+        );
+        check(
+            &format!(
+                "{FORK}<join name='l' to='end'/>{}{}",
+                action("a", "j", "k"),
+                action("b", "l", "k")
+            ),
+            &[
+                "joins-race: paths of the fork `f` arrive at two joins, `j` and `l`; the slowest decides where the run goes on [:start: f f a b]",
             ],
         );
         check(
             "<start to='j'/><join name='j' to='end'/>",
-            &["join-outside-fork: the join `j` is reached outside any fork [:start:]"],
+            &[
+                "join-outside-fork: the join `j` is reached outside any fork; the job fails [:start:]",
+            ],
         );
         check(
             &format!(
                 "<start to='f'/><fork name='f'><path start='a'/><path start='j'/><path start='j'/></fork><join name='j' to='end'/>{}",
                 action("a", "j", "end")
             ),
-            &["hangs: the fork `f` names a node twice, so its join waits for ever [:start:]"],
+            &[
+                "hangs: the join of the fork `f` waits for ever, as two of its paths are one [:start:]",
+            ],
         );
     }
 }

@@ -4,7 +4,7 @@
 //! and an order of the nodes in which every transition but those of a circle goes forward. A circle is reported once,
 //! as the shortest one through a transition that closes it, whole; nodes that nothing leads to are reported each.
 
-use petgraph::algo::tarjan_scc;
+use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 
 use super::names::Names;
@@ -97,6 +97,9 @@ pub static UNUSED_KILL: Kind = Kind {
 /// Characters of a name that current servers take, of nodes that a run can reach.
 const NAME_LIMIT: usize = 128;
 
+/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+const MOST_COMPARED: usize = 2_000_000;
+
 /// What can be entered, and in which order.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
@@ -157,8 +160,8 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
             );
         }
     }
-    // Components come in reverse topological order.
-    let components = tarjan_scc(&graph);
+    // Components come in reverse topological order. Tarjan's algorithm would be the usual one; that of the library recurses.
+    let components = kosaraju_scc(&graph);
     for component in components.iter().rev() {
         for index in component {
             if reach.reachable[index.index()] {
@@ -169,13 +172,12 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
     // The server looks only at what it can get to; a workflow without a start it refuses anyway.
     let seen = |id: NodeId| !started || reach.reachable[id.index()];
     let kind = |id: NodeId, kind: &'static Kind| if seen(id) { kind } else { &FAULT_OUT_OF_REACH };
+    let mut patience = MOST_COMPARED;
     for transition in workflow.transitions() {
         if transition.target.given && names.target(transition).is_none() {
-            findings.push(unresolved(
-                workflow,
-                transition,
-                kind(transition.from, &UNRESOLVED_TRANSITION),
-            ));
+            let kind = kind(transition.from, &UNRESOLVED_TRANSITION);
+            findings.push(unresolved(workflow, transition, kind, patience > 0));
+            patience = patience.saturating_sub(workflow.nodes.len());
         }
     }
     for (id, node) in workflow.nodes() {
@@ -231,6 +233,7 @@ fn unresolved(
     workflow: &Workflow<'_>,
     transition: &Transition<'_>,
     kind: &'static Kind,
+    guess: bool,
 ) -> Diagnostic {
     let name = &transition.target;
     let message = match &*name.text {
@@ -242,6 +245,7 @@ fn unresolved(
     let own = &*workflow.node(transition.from).name.text;
     let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
     let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
+    let known = known.filter(|_| guess);
     match nearest(&name.text, known.clone()) {
         Some(near) => {
             let title = format!("Rename to `{near}`");

@@ -1,7 +1,7 @@
 //! Findings drawn into their source, for a person at a terminal.
 
 use crate::check::{Finding, Report};
-use crate::diag::{Level, Move, Safety};
+use crate::diag::{Level, Safety, Witness};
 use crate::source::Source;
 use codespan_reporting::diagnostic::{Diagnostic, Label, Severity};
 use codespan_reporting::files::{Error, Files};
@@ -86,6 +86,69 @@ fn masked(report: &Report) -> BTreeMap<&str, Source> {
     masked
 }
 
+/// Lines of a run that are drawn; of a longer one the begin and the end.
+const RUN_LINES: usize = 40;
+
+/// Columns that a line of a run takes before the next node goes to a new one.
+const RUN_WIDTH: usize = 90;
+
+/// A run, a line for each stretch on one path, further in for each fork that it is inside.
+fn drawn(witness: &Witness) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    // Where the last line left off: the node it has come to, and the path.
+    let mut at: Option<(&str, &str)> = None;
+    let mut steps = witness.run.iter().peekable();
+    while let Some(step) = steps.next() {
+        let depth = step.path.matches('/').count().saturating_sub(1).min(12);
+        let margin = "│ ".repeat(depth);
+        if step.exit == "path" {
+            let mut line = format!("{margin}{} splits: {}", step.node, step.to);
+            while let Some(next) =
+                steps.next_if(|next| next.exit == "path" && next.node == step.node)
+            {
+                line.push_str(", ");
+                line.push_str(&next.to);
+            }
+            lines.push(line);
+            at = None;
+            continue;
+        }
+        let onward = format!(" ─{}→ {}", step.exit, step.to);
+        let goes_on = at == Some((step.node.as_str(), step.path.as_str()));
+        match lines.last_mut() {
+            Some(line) if goes_on && line.chars().count() + onward.chars().count() <= RUN_WIDTH => {
+                line.push_str(&onward);
+            }
+            _ => {
+                let node = step.node.trim_matches(':');
+                let way = if step.exit == "start" || step.exit == "join" {
+                    format!("{node} → {}", step.to)
+                } else {
+                    format!("{node}{onward}")
+                };
+                lines.push(format!("{margin}{way}"));
+            }
+        }
+        at = Some((&step.to, &step.path));
+    }
+    if let Some(line) = lines.last_mut() {
+        line.push_str(match witness.fault {
+            "double" => "   ◄ a second time",
+            "orphan" => "   ◄ outside any fork",
+            "cut-off" => "   ◄ the run is over",
+            "race" => "   ◄ another join",
+            "hang" => "   ◄ one path for two",
+            _ => "",
+        });
+    }
+    if lines.len() > RUN_LINES {
+        let left_out = lines.len() - RUN_LINES + 1;
+        let half = RUN_LINES / 2;
+        lines.splice(half..half + left_out, [format!("… {left_out} lines more …")]);
+    }
+    format!("a run that shows it:\n  {}", lines.join("\n  "))
+}
+
 fn diagnostic<'a>(
     report: &'a Report,
     masked: &'a BTreeMap<&str, Source>,
@@ -140,7 +203,7 @@ fn diagnostic<'a>(
         });
     }
     if let Some(witness) = &found.witness {
-        notes.push(run(&witness.run));
+        notes.push(drawn(witness));
     }
     if let Some(help) = &found.help {
         notes.push(format!("help: {help}"));
@@ -155,20 +218,4 @@ fn diagnostic<'a>(
         .with_labels(labels)
         .with_notes(notes);
     (sources, diagnostic)
-}
-
-/// A run as a table: the node that is left, by which way, and where to.
-fn run(moves: &[Move]) -> String {
-    let node = |name: &'_ str| if name == ":start:" { "start".to_owned() } else { name.to_owned() };
-    let exit = |exit: &str| if exit == "start" { String::new() } else { exit.to_owned() };
-    let rows: Vec<_> =
-        moves.iter().map(|step| (node(&step.node), exit(step.exit), &step.to)).collect();
-    let wide = |lengths: &mut dyn Iterator<Item = usize>| lengths.max().unwrap_or_default();
-    let nodes = wide(&mut rows.iter().map(|row| row.0.chars().count()));
-    let exits = wide(&mut rows.iter().map(|row| row.1.chars().count()));
-    let mut text = String::from("a run that shows it:");
-    for (node, exit, to) in rows {
-        text.push_str(&format!("\n  {node:nodes$}  {exit:exits$} → {to}"));
-    }
-    text
 }

@@ -4,6 +4,10 @@
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
 //! that run one.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
+//! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
+//! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
+//! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
+//! their lines and opens quotes, and says which findings of untouched parts are lost.
 
 #![expect(
     clippy::disallowed_macros,
@@ -11,7 +15,10 @@
     reason = "a chore reads and writes the project and talks to whoever runs it"
 )]
 
+mod damage;
 mod fuzz;
+mod graphs;
+mod scale;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -42,17 +49,44 @@ fn main() -> ExitCode {
             }
         }
         Some("fuzz") => fuzz::run(&std::env::args().skip(2).collect::<Vec<_>>()),
+        Some("graphs") => told(graphs::compare(
+            option("--count").unwrap_or(1_000_000),
+            option("--threads").unwrap_or(2) as usize,
+            option("--first").unwrap_or(0),
+        )),
+        Some("scale") => {
+            let shape = std::env::args().nth(2).filter(|shape| !shape.starts_with('-'));
+            let least = option("--least").unwrap_or(1_000) as usize;
+            told(scale::all(
+                shape.as_deref(),
+                least,
+                option("--most").unwrap_or(1_000_000) as usize,
+            ))
+        }
+        Some("damage") => {
+            let Some(folder) = std::env::args_os().nth(2) else {
+                return fail("say which folder: cargo xtask damage FOLDER");
+            };
+            let step = option("--step").unwrap_or(1) as usize;
+            told(damage::all(Path::new(&folder), step, option("--threads").unwrap_or(2) as usize))
+        }
+        // What `scale` starts and measures.
+        Some("scaled") => {
+            let shape = std::env::args().nth(2).unwrap_or_default();
+            told(scale::one(&shape, number(3).unwrap_or(1_000) as usize))
+        }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen | fuzz [--target NAME] [--minutes N] [--seed N] \
-                 | simulate [--seeds N] [--first N] | kill [--times N]"
+                "usage: cargo xtask gen | simulate [--seeds N] [--first N] | kill [--times N] \
+                 | fuzz [--target NAME] [--minutes N] [--seed N] | graphs [--count COUNT] \
+                 | scale [SHAPE] | damage FOLDER"
             );
             ExitCode::from(2)
         }
     }
 }
 
-/// The number after this word.
+/// The number behind an option.
 fn option(name: &str) -> Option<u64> {
     let at = std::env::args().position(|argument| argument == name)?;
     number(at + 1)
@@ -60,6 +94,13 @@ fn option(name: &str) -> Option<u64> {
 
 fn number(at: usize) -> Option<u64> {
     std::env::args().nth(at)?.parse().ok()
+}
+
+fn told(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => fail(&why),
+    }
 }
 
 fn fail(why: &str) -> ExitCode {

@@ -1,9 +1,8 @@
 //! What expressions ask of other actions: whether they are there, can have run, capture their output, and print that key.
 //!
-//! Whether an action has run where an expression is evaluated is a question about paths from the start. A join is entered
-//! when every branch of its fork has come, so an action in one branch has run behind the join on every path.
+//! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 
 use ankus_runtime::el::Piece;
 use ankus_runtime::el::tree::{Op, Target};
@@ -13,10 +12,10 @@ use super::types::{Origin, infer};
 use super::{Expression, Facts, Input, nearest};
 use crate::diag::{Diagnostic, Fix};
 use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
+use crate::passes::pairs::game::Graph;
+use crate::passes::pairs::order::{Chance, Order};
+use crate::passes::{names, reach};
 use crate::source::Span;
-
-/// Workflows beyond that size are not searched for paths.
-const MOST_NODES: usize = 5_000;
 
 /// A question about an action.
 struct Question {
@@ -47,7 +46,10 @@ pub(super) fn check(
     for (id, node) in workflow.nodes() {
         by_name.entry(node.name.text.as_ref()).or_insert(id);
     }
-    let mut paths = Paths::new(workflow, &by_name);
+    let (names, _) = names::bind(workflow);
+    let (reach, _) = reach::reach(workflow, &names);
+    let graph = Graph::of(workflow, &names, &reach);
+    let mut runs = Order::of(&graph, None);
     for question in &questions {
         let Some(id) = by_name.get(question.action.as_str()).copied() else {
             let message = format!("no node is named `{}`", question.action);
@@ -73,7 +75,7 @@ pub(super) fn check(
             continue;
         }
         if let Some(here) = question.node.as_deref().and_then(|name| by_name.get(name).copied()) {
-            order(question, id, here, workflow, &mut paths, out);
+            order(question, id, here, workflow, &mut runs, out);
         }
         let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
             continue;
@@ -159,16 +161,16 @@ fn order(
     action: NodeId,
     here: NodeId,
     workflow: &Workflow<'_>,
-    paths: &mut Paths<'_, '_>,
+    runs: &mut Order<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
-    if workflow.nodes.len() > MOST_NODES || !paths.reachable().contains(&here) {
-        // A node that nothing reaches has no past.
+    if !runs.enters(here.0).is_possible() {
+        // A node that no run enters has no past.
         return;
     }
     let asked = workflow.node(action);
-    if !paths.leads(action, here) {
-        if paths.beside(action, here) {
+    if !runs.before(action.0, here.0).is_possible() {
+        if action != here && runs.beside(action.0, here.0).is_possible() {
             let message = format!("`{}` runs beside this, and may not have ended", question.action);
             out.push(
                 Diagnostic::new(&ACTION_ON_SOME_PATHS, question.span, message)
@@ -186,156 +188,13 @@ fn order(
                 .note(asked.name.span, "the action is here")
                 .help("what it asks for is always empty: ask behind the action"),
         );
-    } else if paths.avoids(action, here) {
+    } else if matches!(runs.without(action.0, here.0), Chance::Exact(_) | Chance::Over(_)) {
         let message =
             format!("`{}` has run on some paths that lead here, but not on all", question.action);
         out.push(
             Diagnostic::new(&ACTION_ON_SOME_PATHS, question.span, message)
                 .note(asked.name.span, "the action is here"),
         );
-    }
-}
-
-/// Paths through a workflow.
-struct Paths<'p, 'a> {
-    workflow: &'p Workflow<'a>,
-    next: Vec<Vec<NodeId>>,
-    reached: HashMap<NodeId, HashSet<NodeId>>,
-}
-
-impl<'p, 'a> Paths<'p, 'a> {
-    fn new(workflow: &'p Workflow<'a>, by_name: &HashMap<&str, NodeId>) -> Paths<'p, 'a> {
-        let next = workflow
-            .nodes()
-            .map(|(id, _)| {
-                workflow
-                    .exits(id)
-                    .iter()
-                    .filter_map(|exit| by_name.get(exit.target.text.as_ref()).copied())
-                    .collect()
-            })
-            .collect();
-        Paths { workflow, next, reached: HashMap::new() }
-    }
-
-    /// Everything behind a node.
-    fn behind(&mut self, from: NodeId) -> &HashSet<NodeId> {
-        let next = &self.next;
-        self.reached.entry(from).or_insert_with(|| {
-            let mut reached = HashSet::new();
-            let mut open = next[from.index()].clone();
-            while let Some(node) = open.pop() {
-                if reached.insert(node) {
-                    open.extend(&next[node.index()]);
-                }
-            }
-            reached
-        })
-    }
-
-    fn reachable(&mut self) -> HashSet<NodeId> {
-        let Some(start) = self.workflow.start() else { return HashSet::new() };
-        let mut reached = self.behind(start).clone();
-        reached.insert(start);
-        reached
-    }
-
-    fn leads(&mut self, from: NodeId, to: NodeId) -> bool {
-        self.behind(from).contains(&to)
-    }
-
-    /// Whether both can run at the same time: a fork leads to both by different paths.
-    fn beside(&mut self, one: NodeId, other: NodeId) -> bool {
-        if one == other || self.leads(other, one) {
-            return false;
-        }
-        let forks: Vec<NodeId> = self
-            .workflow
-            .nodes()
-            .filter(|(_, node)| node.shape == Shape::Fork)
-            .map(|(id, _)| id)
-            .collect();
-        forks.into_iter().any(|fork| {
-            let paths = self.next[fork.index()].clone();
-            let to = |paths: &mut Paths<'_, '_>, path: NodeId, node: NodeId| {
-                path == node || paths.leads(path, node)
-            };
-            paths.iter().any(|first| {
-                to(self, *first, one)
-                    && paths.iter().any(|second| second != first && to(self, *second, other))
-            })
-        })
-    }
-
-    /// Whether a run can come to `here` without `action`. A join is entered over all branches of a fork.
-    fn avoids(&mut self, action: NodeId, here: NodeId) -> bool {
-        let Some(start) = self.workflow.start() else { return false };
-        let mut reached: HashSet<NodeId> = HashSet::new();
-        let mut open = vec![start];
-        let mut forks = Vec::new();
-        loop {
-            while let Some(node) = open.pop() {
-                if node == action || !reached.insert(node) {
-                    continue;
-                }
-                if node == here {
-                    return true;
-                }
-                if self.workflow.node(node).shape == Shape::Fork {
-                    forks.push(node);
-                }
-                for next in &self.next[node.index()] {
-                    if self.workflow.node(*next).shape != Shape::Join {
-                        open.push(*next);
-                    }
-                }
-            }
-            // A join opens when some fork reaches it over every path without the action.
-            let joins: BTreeSet<NodeId> = reached
-                .iter()
-                .flat_map(|node| &self.next[node.index()])
-                .filter(|next| {
-                    self.workflow.node(**next).shape == Shape::Join && !reached.contains(next)
-                })
-                .copied()
-                .collect();
-            for join in joins {
-                let full = |paths: &Paths<'_, '_>, fork: NodeId| {
-                    let branches = &paths.next[fork.index()];
-                    !branches.is_empty()
-                        && branches
-                            .iter()
-                            .all(|branch| paths.reaches_without(*branch, join, action))
-                };
-                let opened = forks.iter().any(|fork| full(self, *fork));
-                // A join that belongs to no fork is entered by whoever comes.
-                let orphan = !forks.iter().any(|fork| {
-                    self.next[fork.index()].iter().all(|branch| {
-                        *branch == join || self.reaches_without(*branch, join, NodeId(u32::MAX))
-                    })
-                });
-                if opened || orphan {
-                    open.push(join);
-                }
-            }
-            if open.is_empty() {
-                return false;
-            }
-        }
-    }
-
-    fn reaches_without(&self, from: NodeId, to: NodeId, without: NodeId) -> bool {
-        let mut seen = HashSet::new();
-        let mut open = vec![from];
-        while let Some(node) = open.pop() {
-            if node == to {
-                return true;
-            }
-            if node != without && seen.insert(node) {
-                open.extend(&self.next[node.index()]);
-            }
-        }
-        false
     }
 }
 

@@ -125,6 +125,13 @@ impl Graph {
         }
     }
 
+    /// The same graph, in which a node ends the run.
+    pub fn without(&self, node: u32) -> Graph {
+        let mut graph = self.clone();
+        graph.roles[node as usize] = Role::Stop;
+        graph
+    }
+
     /// How many nodes there are.
     pub fn len(&self) -> usize {
         self.roles.len()
@@ -240,65 +247,20 @@ impl<'g> Play<'g> {
         self.at.get(&path).map(|(node, _)| *node)
     }
 
-    /// Whether the token of a path has entered the node it is at.
-    pub fn is_settled(&self, path: PathId) -> bool {
-        self.at.get(&path).is_some_and(|(_, settled)| *settled)
+    /// The path that a path was split from; `/` is its own.
+    pub fn parent(&self, path: PathId) -> PathId {
+        self.paths[path as usize].0
     }
 
-    /// What decides how the run can go on; two runs with the same key have the same future.
-    pub fn key(&self) -> Vec<u32> {
-        let chain = |path: PathId| {
-            let mut branches = self.branches(path);
-            branches.push(u32::MAX);
-            branches
-        };
-        let mut tokens: Vec<Vec<u32>> = self
-            .at
-            .iter()
-            .map(|(path, (node, settled))| {
-                let mut token = vec![*node, u32::from(*settled)];
-                token.extend(chain(*path));
-                token
-            })
-            .collect();
-        tokens.sort_unstable();
-        let mut counters: Vec<Vec<u32>> = self
-            .counters
-            .iter()
-            .map(|(path, (left, join))| {
-                let mut counter = vec![*left, join.unwrap_or(u32::MAX)];
-                counter.extend(chain(*path));
-                counter
-            })
-            .collect();
-        counters.sort_unstable();
-        let mut entered: Vec<u32> = self.entered.keys().copied().collect();
-        entered.sort_unstable();
-        let mut key = entered;
-        for part in tokens.into_iter().chain(counters) {
-            key.push(u32::MAX - 1);
-            key.extend(part);
-        }
-        key
-    }
-
-    /// Every token, by path.
-    pub fn tokens(&self) -> Vec<(PathId, u32)> {
-        let mut tokens: Vec<_> = self.at.iter().map(|(path, (node, _))| (*path, *node)).collect();
-        tokens.sort_unstable();
-        tokens
-    }
-
-    /// The names of the branches that lead to a path, the outermost first, as nodes.
-    pub fn branches(&self, path: PathId) -> Vec<u32> {
+    /// The first nodes of the branches that lead to a path, the innermost first, and at most so many.
+    pub fn branches(&self, path: PathId, most: usize) -> Vec<u32> {
         let mut out = Vec::new();
         let mut at = path;
-        while at != 0 {
+        while at != 0 && out.len() < most {
             let (parent, node) = self.paths[at as usize];
             out.push(node);
             at = parent;
         }
-        out.reverse();
         out
     }
 
