@@ -329,3 +329,81 @@ fn secrets_are_not_printed() {
         assert!(!format!("{run:?}").contains("hunter2"), "{format}: {run:?}");
     }
 }
+
+#[test]
+fn settings_are_begun_and_shown() {
+    let apps = folder(&[("workflow.xml", OK)]);
+    let config =
+        |arguments: &[&str]| ankus(&[&["config"], arguments].concat()).folder(apps.path()).run();
+    config(&["show"]).said(0, "no ankus.toml").said(0, "target = \"5.2.1\"  # default");
+    config(&["init"]).said(0, "wrote `./ankus.toml`");
+    config(&["init"]).said(2, "is there already");
+    config(&["show"]).said(0, "ankus.toml\n");
+    ankus(&["check"]).folder(apps.path()).run().said(0, "nothing to report");
+}
+
+#[test]
+fn what_an_application_reads_is_listed() {
+    let text = OK.replace("<start", "<parameters><property><name>day</name></property><property><name>limit</name><value>400</value></property></parameters>\n  <start")
+        .replace("<end", "<action name=\"a\"><fs><name-node>${nameNode}</name-node><mkdir path=\"${nameNode}/in/${day}/${limit}\"/></fs><ok to=\"end\"/><error to=\"end\"/></action>\n  <end");
+    let apps = folder(&[("workflow.xml", &text), ("job.properties", "nameNode=hdfs://nn:8020\n")]);
+    let params =
+        |arguments: &[&str]| ankus(&[&["params"], arguments].concat()).folder(apps.path()).run();
+    let run = params(&[]);
+    run.said(0, "nameNode  = hdfs://nn:8020  (job.properties)").said(0, "day       missing");
+    run.said(0, "limit     = 400  (default, workflow.xml)").said(0, "nobody gives 1 of them");
+    params(&["--format", "properties"]).said(0, "\nday=\n").said(0, "\n#limit=400\n");
+    let json: serde_json::Value =
+        serde_json::from_str(&params(&["--format", "json"]).stdout).expect("JSON");
+    let names: Vec<_> =
+        json["parameters"].as_array().expect("a list").iter().map(|p| p["name"].as_str()).collect();
+    assert_eq!(names, [Some("day"), Some("limit"), Some("nameNode")]);
+    assert_eq!(json["parameters"][2]["shape"], "file system");
+    params(&["nowhere"]).said(2, "`nowhere`");
+}
+
+#[test]
+fn shells_and_manuals_are_served() {
+    for (shell, words) in [
+        ("bash", "complete -F _ankus"),
+        ("zsh", "#compdef ankus"),
+        ("fish", "complete -c ankus"),
+        ("powershell", "Register-ArgumentCompleter"),
+    ] {
+        ankus(&["completions", shell]).run().said(0, words);
+    }
+    ankus(&["man"]).run().said(0, ".TH ankus 1");
+    let pages = folder(&[]);
+    ankus(&["man", "--output", "man1"]).folder(pages.path()).run().said(0, "pages to `man1`");
+    assert!(pages.path().join("man1/ankus-check.1").is_file());
+    assert!(pages.path().join("man1/ankus-job-list.1").is_file());
+}
+
+#[test]
+fn schemas_are_printed_and_doctors_look() {
+    for name in ["settings", "check"] {
+        let run = ankus(&["schema", name]).run();
+        let schema: serde_json::Value = serde_json::from_str(&run.stdout).expect("JSON");
+        assert_eq!(schema["type"], "object");
+    }
+    let apps = folder(&[]);
+    let run = ankus(&["doctor"]).folder(apps.path()).run();
+    run.said(0, "store     .ankus: not there yet");
+    let broken = folder(&[("ankus.toml", "[rulez]\n")]);
+    ankus(&["doctor"]).folder(broken.path()).run().said(1, "unknown key `rulez`");
+}
+
+/// The application of the README ends as the README says.
+#[test]
+fn the_example_runs_and_leaves_its_report() {
+    let here = folder(&[]);
+    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects/flood-watch");
+    let run = ankus(&[OsStr::new("run"), project.as_os_str()]).folder(here.path()).run();
+    run.said(0, "SUCCEEDED flood-watch-2024-06-03");
+    let reports = here.path().join(".ankus/root/reports/2024-06-03");
+    let report = std::fs::read_to_string(reports.join("report.txt")).expect("a report");
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = std::fs::read_to_string(readme).expect("it is there");
+    assert!(readme.contains(&report), "the README shows another report than:\n{report}");
+    assert!(reports.join("WARNING").is_file());
+}

@@ -204,3 +204,74 @@ fn the_readme_shows_what_is_printed() {
     }
     assert!(sessions > 0, "the README shows a session");
 }
+
+/// A generated file: on a difference it is written, and looked at before it is committed.
+fn fresh(path: &str, text: &str) {
+    let place = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::fs::read_to_string(&place).ok().as_deref() != Some(text) {
+        std::fs::write(&place, text).expect("the manual can be written to");
+        panic!("{path} was stale and is written anew: look at it and commit it");
+    }
+}
+
+#[test]
+fn the_list_of_rules_is_fresh() {
+    use ankus::diag::{Group, Safety};
+    let mut text = String::from(
+        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess).\n",
+    );
+    let kinds = check::kinds();
+    for group in Group::ALL {
+        let members: Vec<_> = kinds.iter().filter(|kind| kind.group == group).collect();
+        if members.is_empty() {
+            continue;
+        }
+        text.push_str(&format!("\n## {}\n\n", group.name()));
+        text.push_str(
+            "| rule | level | codes | fix | what it finds |\n| --- | --- | --- | --- | --- |\n",
+        );
+        for kind in members {
+            let level = match Settings::default().rating(kind, "") {
+                Rating::At(level) => level.name(),
+                Rating::Off => "off",
+            };
+            let fix = match kind.fix {
+                Some(Safety::Safe) => "yes",
+                Some(Safety::Guess) => "guess",
+                None => "",
+            };
+            let summary = kind.summary.replace('|', "\\|");
+            let codes = kind.oozie.join(" ");
+            text.push_str(&format!(
+                "| [{0}]({0}.md) | {level} | {codes} | {fix} | {summary} |\n",
+                kind.name
+            ));
+        }
+    }
+    fresh("docs/rules/README.md", &text);
+}
+
+#[test]
+fn the_schema_of_settings_is_fresh() {
+    let schema = ankus::settings::schema::schema(&check::kinds());
+    let text = serde_json::to_string_pretty(&schema).expect("values have text for keys");
+    fresh("docs/ankus.schema.json", &(text + "\n"));
+}
+
+/// The settings of the manual are settings.
+#[test]
+fn the_settings_of_the_manual_are_read() {
+    let names: Vec<&str> = check::kinds().iter().map(|kind| kind.name).collect();
+    for page in ["docs/settings.md", "README.md"] {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = std::fs::read_to_string(path).expect("it is there");
+        for block in text.split("```toml\n").skip(1) {
+            let block = block.split("```").next().expect("a block");
+            assert!(
+                Settings::parse(block, &names).is_ok(),
+                "{page}: {:?}",
+                Settings::parse(block, &names)
+            );
+        }
+    }
+}

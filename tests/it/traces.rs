@@ -122,13 +122,10 @@ impl Executors for Scripted {
                 template.text(&scope).map(|text| text.into_owned()).map_err(|f| f.to_string())
             };
             let folder = application_folder(call.files, call.run);
-            match merged(call.files, &folder, element, &evaluate) {
-                Ok(configuration) => {
-                    let id = format!("{}@{}", call.run.job.id, call.name());
-                    self.configurations.borrow_mut().insert(id, configuration);
-                }
-                // The recorded executor notes the exception and goes on without.
-                Err(_) => {}
+            // The recorded executor notes the exception and goes on without.
+            if let Ok(configuration) = merged(call.files, &folder, element, &evaluate) {
+                let id = format!("{}@{}", call.run.job.id, call.name());
+                self.configurations.borrow_mut().insert(id, configuration);
             }
         }
         let mut step = self.step(call, element);
@@ -652,7 +649,7 @@ fn replay(scenario: &Value) -> Vec<String> {
 fn engine_traces() {
     let folder = crate::shared("ANKUS_VERDICTS", "verdicts");
     let Some(text) = folder.and_then(|folder| {
-        std::fs::read_to_string(PathBuf::from(folder).join("workflow-traces.json")).ok()
+        std::fs::read_to_string(folder.join("workflow-traces.json")).ok()
     }) else {
         println!("skipped: workflow-traces.json is not there (ANKUS_VERDICTS)");
         return;

@@ -1,6 +1,7 @@
 //! Chores with logic in them.
 //!
-//! `cargo xtask gen` makes the files anew that are generated and committed. `cargo xtask simulate --seeds N [--first N]` puts
+//! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
+//! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
 //! that run one.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
@@ -18,6 +19,8 @@
 mod damage;
 mod fuzz;
 mod graphs;
+mod mutate;
+mod peers;
 mod scale;
 
 use std::path::{Path, PathBuf};
@@ -28,14 +31,19 @@ use ankus_runtime::procedure::{crash, simulation};
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
         Some("gen") => {
+            let check = std::env::args().any(|argument| argument == "--check");
             for (path, text) in generated() {
                 if std::fs::read_to_string(&path).ok().as_deref() != Some(text.as_str()) {
+                    if check {
+                        return fail(&format!("{} is stale: cargo xtask gen", path.display()));
+                    }
                     std::fs::write(&path, text).expect("the project can be written to");
                     eprintln!("wrote {}", path.display());
                 }
             }
             ExitCode::SUCCESS
         }
+        Some("bench-peers") => peers::run(&root()),
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
         }
@@ -77,9 +85,9 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen | simulate [--seeds N] [--first N] | kill [--times N] \
-                 | fuzz [--target NAME] [--minutes N] [--seed N] | graphs [--count COUNT] \
-                 | scale [SHAPE] | damage FOLDER"
+                "usage: cargo xtask gen [--check] | bench-peers | simulate [--seeds N] [--first N] \
+                 | kill [--times N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | graphs [--count COUNT] | scale [SHAPE] | damage FOLDER | mutate [--count COUNT]"
             );
             ExitCode::from(2)
         }

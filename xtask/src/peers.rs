@@ -1,0 +1,128 @@
+//! `ankus check` beside `xmllint --noout --schema`, on the same files, in one run.
+//!
+//! In: the workflows of `ANKUS_CORPUS` (default `../shared/corpus`) and the schemas of `ANKUS_SCHEMAS` (default
+//! `../shared/schemas/all.xsd`). Out: medians of alternating rounds, and what one start of the binary costs. ankus runs
+//! with one thread, for xmllint has no more.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+const ROUNDS: usize = 11;
+
+pub(crate) fn run(root: &Path) -> ExitCode {
+    let built =
+        Command::new("cargo").args(["build", "--release", "--quiet"]).current_dir(root).status();
+    if !built.is_ok_and(|status| status.success()) {
+        return super::fail("the release build failed");
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let ankus = target.join("release/ankus");
+    let size = std::fs::metadata(&ankus).map_or(0, |found| found.len());
+    eprintln!("release binary: {:.1} MB", size as f64 / 1e6);
+    let start = median(|| time(Command::new(&ankus).arg("--version")), 101);
+    eprintln!("ankus --version: {:.2} ms, median of 101", millis(start));
+
+    let place = |variable: &str, beside: &str| {
+        std::env::var_os(variable).map_or_else(|| root.join(beside), PathBuf::from)
+    };
+    let corpus = place("ANKUS_CORPUS", "../shared/corpus");
+    let schema = place("ANKUS_SCHEMAS", "../shared/schemas/all.xsd");
+    let mut files = Vec::new();
+    collect(&corpus, &mut files);
+    files.sort();
+    if files.is_empty() {
+        eprintln!("skipped: no workflow is below {}", corpus.display());
+        return ExitCode::SUCCESS;
+    }
+    let bytes: u64 =
+        files.iter().filter_map(|file| std::fs::metadata(file).ok()).map(|m| m.len()).sum();
+    eprintln!("{} workflows, {:.2} MB", files.len(), bytes as f64 / 1e6);
+
+    let check = |threads: &str| {
+        let mut command = Command::new(&ankus);
+        command
+            .args(["check", "--format", "concise", "--exit-zero"])
+            .env("RAYON_NUM_THREADS", threads);
+        command.args(&files);
+        command
+    };
+    let whole = median(
+        || {
+            time(
+                Command::new(&ankus)
+                    .args(["check", "--format", "concise", "--exit-zero"])
+                    .arg(&corpus),
+            )
+        },
+        ROUNDS,
+    );
+    eprintln!(
+        "ankus check of the whole corpus, all threads: {:.0} ms, median of {ROUNDS}",
+        millis(whole)
+    );
+    if Command::new("xmllint").arg("--version").stderr(Stdio::null()).status().is_err()
+        || !schema.is_file()
+    {
+        let alone = median(|| time(&mut check("1")), ROUNDS);
+        eprintln!(
+            "ankus, one thread: {:.0} ms; xmllint or its schemas are not here",
+            millis(alone)
+        );
+        return ExitCode::SUCCESS;
+    }
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        ours.push(time(&mut check("1")));
+        let mut xmllint = Command::new("xmllint");
+        theirs.push(time(xmllint.args(["--noout", "--schema"]).arg(&schema).args(&files)));
+    }
+    let (ours, theirs) = (middle(ours), middle(theirs));
+    eprintln!(
+        "ankus check, one thread: {:.0} ms; xmllint --schema: {:.0} ms; ratio {:.2}; medians of {ROUNDS} alternating rounds",
+        millis(ours),
+        millis(theirs),
+        ours.as_secs_f64() / theirs.as_secs_f64()
+    );
+    ExitCode::SUCCESS
+}
+
+/// Files whose first element is a workflow.
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    let mut todo = vec![folder.to_owned()];
+    while let Some(folder) = todo.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                todo.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "xml") {
+                let text = std::fs::read(&path).unwrap_or_default();
+                let head = String::from_utf8_lossy(&text[..text.len().min(4096)]).into_owned();
+                if head.contains("<workflow-app") {
+                    files.push(path);
+                }
+            }
+        }
+    }
+}
+
+fn time(command: &mut Command) -> Duration {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let begin = Instant::now();
+    // Findings are no failure of the measurement.
+    let _ = command.status();
+    begin.elapsed()
+}
+
+fn median(mut once: impl FnMut() -> Duration, rounds: usize) -> Duration {
+    middle((0..rounds).map(|_| once()).collect())
+}
+
+fn middle(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
