@@ -48,6 +48,7 @@ fn main() -> ExitCode {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
         }
         Some("kill") => kills(option("--times").unwrap_or(200)),
+        Some("mutate") => mutate::run(number(2).unwrap_or(10_000), number(3).unwrap_or(1)),
         Some("killed") => {
             // What `kill` starts and kills.
             let store = std::env::args_os().nth(2).expect("`kill` says where the store is");
