@@ -10,12 +10,14 @@ mod check;
 mod compile;
 mod completions;
 mod config;
+mod diff;
 mod disk;
 mod doctor;
 mod eval;
 mod explain;
 mod fmt;
 mod graph;
+mod inventory;
 mod job;
 mod man;
 mod mend;
@@ -89,6 +91,8 @@ commands! {
     Completions(completions),
     /// Show the settings that hold, or begin a file of them.
     Config(config),
+    /// Tell what changed in meaning between two definitions, applications or trees.
+    Diff(diff),
     /// Look whether everything that a run may need is there.
     Doctor(doctor),
     /// Evaluate a text with expressions as the server would.
@@ -99,6 +103,8 @@ commands! {
     Fmt(fmt),
     /// Draw a workflow, coordinator or bundle.
     Graph(graph),
+    /// Tell what a tree of applications consists of, and how hard it is to carry over.
+    Inventory(inventory),
     /// List, show and steer jobs.
     Job(job),
     /// Print the manual pages.

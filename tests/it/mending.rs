@@ -203,3 +203,62 @@ fn files_are_watched() {
     let out = child.wait_with_output().expect("it ended");
     assert!(String::from_utf8_lossy(&out.stdout).contains("nowhere"));
 }
+
+#[test]
+fn differences_are_of_meaning() {
+    let (old, new) = (folder(), folder());
+    let pair = [old.path().to_str().expect("text"), new.path().to_str().expect("text")];
+    let diff = |extra: &[&str]| ankus(old.path(), &[&["diff", pair[0], pair[1]], extra].concat());
+    let other =
+        APP.replace("\r\n", "\n").replace("<!-- ankus: allow(self-transition) once -->", "");
+    std::fs::write(new.path().join("workflow.xml"), &other).expect("a file");
+    let (code, out, talk) = diff(&[]);
+    assert_eq!((code, out.as_str()), (0, ""), "{talk}");
+    let other =
+        other.replace("<exec>echo</exec>", "<exec>printf</exec>").replace("\"k\"", "\"fail\"");
+    std::fs::write(new.path().join("workflow.xml"), &other).expect("a file");
+    std::fs::write(old.path().join("job.properties"), "a=1\ndb.password=x\n").expect("a file");
+    std::fs::write(new.path().join("job.properties"), "a=2\ndb.password=y\n").expect("a file");
+    let (code, out, _) = diff(&[]);
+    assert_eq!(code, 1);
+    for words in [
+        "shell exec: echo => printf",
+        "> kill k is now kill fail",
+        "a: 1 => 2",
+        "db.password: *** => ***",
+    ] {
+        assert!(out.contains(words), "{words} in {out}");
+    }
+    assert!(!out.contains("error:"), "a transition follows a renamed node: {out}");
+    let (_, out, _) = diff(&["--format", "json"]);
+    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(value["version"], 1);
+    assert_eq!(value["files"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn an_estate_is_listed() {
+    let folder = folder();
+    let path = folder.path();
+    std::fs::create_dir(path.join("c")).expect("a folder");
+    std::fs::create_dir(path.join("w")).expect("a folder");
+    std::fs::rename(path.join("workflow.xml"), path.join("w/workflow.xml")).expect("a move");
+    let coordinator = format!(
+        "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2020-01-01T00:00Z\" end=\"2021-01-01T00:00Z\" timezone=\"UTC\"><action><workflow><app-path>hdfs://nn/{name}/workflow.xml</app-path></workflow></action></coordinator-app>"
+    );
+    std::fs::write(path.join("c/coordinator.xml"), coordinator).expect("a file");
+    let (code, out, talk) = ankus(path, &["inventory", ".", "--format", "json"]);
+    assert_eq!(code, 0, "{talk}");
+    let value: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(value["applications"].as_array().map(Vec::len), Some(2));
+    assert_eq!(value["applications"][0]["calls"][0]["to"], "w/workflow.xml");
+    assert_eq!(value["actions"][0]["name"], "shell");
+    let (_, out, _) = ankus(path, &["inventory"]);
+    assert!(out.contains("workflow 0.5") && out.contains("coord:days"), "{out}");
+    let (_, out, _) = ankus(path, &["inventory", "--format", "csv"]);
+    assert_eq!(out.lines().count(), 3, "{out}");
+    let (code, _, _) = ankus(path, &["inventory", "--format", "html", "--output", "estate.html"]);
+    assert_eq!(code, 0);
+    let page = text(path, "estate.html");
+    assert!(page.contains("<svg") && page.contains("workflow.xml"), "{page}");
+}

@@ -3,7 +3,7 @@
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
-//! that run one.
+//! that run one. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
 //! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
 //! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: cargo xtask gen [--check] | bench-peers | simulate [--seeds N] [--first N] \
                  | kill [--times N] | fuzz [--target NAME] [--minutes N] [--seed N] \
-                 | graphs [--count COUNT] | scale [SHAPE] | damage FOLDER | mutate [--count COUNT]"
+                 | graphs [--count COUNT] | scale [SHAPE] | damage FOLDER | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
         }

@@ -1,0 +1,104 @@
+//! `ankus inventory`.
+
+use super::disk::{self, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell};
+use crate::check::{self, FileKind};
+use crate::diag::Group;
+use crate::emit::inventory::{self, Application, Inventory};
+use crate::settings::{Rating, Settings};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus inventory .                                     what this tree consists of
+  ankus inventory . --format html -o estate.html        one page with tables that sort, and who calls whom
+  ankus inventory . --format csv > estate.csv           a row a definition")]
+pub(crate) struct Arguments {
+    /// Trees of applications.
+    #[arg(value_name = "DIR", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// How to print it.
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    format: Format,
+    /// Write to a file instead of the standard output.
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The engine that definitions would be carried over to.
+    #[arg(long, value_name = "ENGINE", default_value = "airflow")]
+    to: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Tables.
+    Human,
+    /// One object.
+    Json,
+    /// A row a definition.
+    Csv,
+    /// One page.
+    Html,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let cache = SettingsCache::new(shell)?;
+    let search = disk::definitions(&arguments.paths)?;
+    let mut failures = search.failures;
+    let migration: BTreeSet<&'static str> = check::kinds()
+        .iter()
+        .filter(|kind| kind.group == Group::Migration)
+        .map(|kind| kind.name)
+        .collect();
+    let found: Vec<_> =
+        search.found.into_iter().filter(|found| found.kind != FileKind::Properties).collect();
+    let properties = PropertyArguments::default();
+    let applications: Vec<miette::Result<Application>> = found
+        .par_iter()
+        .map(|found| {
+            let mut loaded = disk::load(found, &cache, &properties)?;
+            let mut settings = Settings::clone(&loaded.settings.settings);
+            if settings.migration.is_none() {
+                settings.migration = Some(arguments.to.clone());
+            }
+            // What is lacking elsewhere is counted whatever the settings say of it.
+            let on: BTreeMap<String, Rating> = check::kinds()
+                .into_iter()
+                .filter(|kind| kind.group == Group::Migration)
+                .map(|kind| (kind.name.to_owned(), Rating::At(kind.level)))
+                .collect();
+            settings.rules.extend(on);
+            loaded.settings.settings = Arc::new(settings);
+            let outcome = match loaded.too_large {
+                Some(size) => check::too_large(&loaded.input(), size),
+                None => check::check(&loaded.input()),
+            };
+            Ok(Application::new(&outcome.file, &outcome.findings, &loaded.source.text, &migration))
+        })
+        .collect();
+    let mut known = Vec::new();
+    for application in applications {
+        match application {
+            Ok(application) => known.push(application),
+            Err(report) => failures.push(report.to_string()),
+        }
+    }
+    let inventory = Inventory::new(known);
+    let text = match arguments.format {
+        Format::Human => inventory::human(&inventory),
+        Format::Json => inventory::json(&inventory),
+        Format::Csv => inventory::csv(&inventory),
+        Format::Html => inventory::html(&inventory),
+    };
+    match &arguments.output {
+        Some(path) => disk::write(path, text.as_bytes())?,
+        None => shell.out(text)?,
+    }
+    shell.flush()?;
+    if !failures.is_empty() {
+        return Err(Failure::new(failures.join("\n")).into());
+    }
+    Ok(Exit::Success)
+}
