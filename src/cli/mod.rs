@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod completions;
 mod config;
+mod coordinator;
 mod diff;
 mod disk;
 mod doctor;

@@ -3,7 +3,7 @@
 use super::application::{self, APPLICATION_PATH};
 use super::disk::{PropertyArguments, SettingsCache};
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, plan, simulate, timeline};
+use super::{Exit, Failure, Shell, coordinator, plan, simulate, timeline};
 use crate::render;
 use crate::settings::Settings;
 use ankus_runtime::driver::{self, Submit};
@@ -32,21 +32,21 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ID", conflicts_with_all = ["path", "dry_run", "strict", "id"])]
     resume: Option<String>,
     #[command(flatten)]
-    properties: PropertyArguments,
+    pub(super) properties: PropertyArguments,
     #[command(flatten)]
-    store: StoreArguments,
+    pub(super) store: StoreArguments,
     /// The folder in which the file systems of the application lie; `root` in the store's folder if none is named.
     #[arg(long, value_name = "DIR")]
-    root: Option<PathBuf>,
+    pub(super) root: Option<PathBuf>,
     /// The id the job gets.
     #[arg(long, value_name = "ID", value_parser = job_id)]
-    id: Option<String>,
+    pub(super) id: Option<String>,
     /// How it is told of.
     #[arg(long, value_enum, default_value = "human")]
-    format: RunFormat,
+    pub(super) format: RunFormat,
     /// Say whether it would be accepted and with which properties, and run nothing.
     #[arg(long)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// Do not run what has errors, though a server would take it.
     #[arg(long)]
     strict: bool,
@@ -62,7 +62,7 @@ pub(super) struct Arguments {
     at: Option<Instant>,
     /// At the first Ctrl-C leave at once; what runs goes on, and `--resume` finds it.
     #[arg(long)]
-    detach_on_signal: bool,
+    pub(super) detach_on_signal: bool,
 }
 
 fn job_id(text: &str) -> Result<String, String> {
@@ -87,6 +87,19 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let Some(path) = &arguments.path else { return Err(Failure::new("nothing is named").into()) };
     if arguments.simulate {
         return simulated(path, &arguments, shell);
+    }
+    if !is_plan(path) {
+        let found = application::find(path, &arguments.properties)?;
+        match found.kind {
+            crate::check::FileKind::Coordinator => {
+                return coordinator::run(&found, &arguments, shell);
+            }
+            crate::check::FileKind::Bundle => {
+                let failure = Failure::new("a bundle runs in simulated time only");
+                return Err(failure.help("add --simulate, or run its coordinators").into());
+            }
+            _ => {}
+        }
     }
     let prepared = if is_plan(path) {
         of_plan(path, &arguments, shell)?
@@ -226,6 +239,9 @@ fn of_application(
 
 /// Goes on with a job: wakes what sleeps, and resumes what is suspended.
 fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if coordinator::is_one(id, &arguments.store)? {
+        return coordinator::resume(id, arguments, shell);
+    }
     take_up(
         id,
         &arguments.store,

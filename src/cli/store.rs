@@ -172,7 +172,7 @@ impl Mask for Masked<'_> {
 }
 
 /// Counts the signals that ask us to stop.
-fn signals() -> Arc<AtomicUsize> {
+pub(crate) fn signals() -> Arc<AtomicUsize> {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = count.clone();
     // Without it a signal simply ends us, which loses nothing.

@@ -7,6 +7,7 @@
 
 mod cli;
 mod coordinator_rules;
+mod coordinator_run;
 mod coordinator_traces;
 mod coordinators;
 mod corpus;

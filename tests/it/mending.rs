@@ -243,9 +243,7 @@ fn an_estate_is_listed() {
     std::fs::create_dir(path.join("c")).expect("a folder");
     std::fs::create_dir(path.join("w")).expect("a folder");
     std::fs::rename(path.join("workflow.xml"), path.join("w/workflow.xml")).expect("a move");
-    let coordinator = format!(
-        "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2020-01-01T00:00Z\" end=\"2021-01-01T00:00Z\" timezone=\"UTC\"><action><workflow><app-path>hdfs://nn/{name}/workflow.xml</app-path></workflow></action></coordinator-app>"
-    );
+    let coordinator = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2020-01-01T00:00Z\" end=\"2021-01-01T00:00Z\" timezone=\"UTC\"><action><workflow><app-path>hdfs://nn/w/workflow.xml</app-path></workflow></action></coordinator-app>";
     std::fs::write(path.join("c/coordinator.xml"), coordinator).expect("a file");
     let (code, out, talk) = ankus(path, &["inventory", ".", "--format", "json"]);
     assert_eq!(code, 0, "{talk}");

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use ankus::check::kinds;
@@ -648,9 +647,9 @@ fn replay(scenario: &Value) -> Vec<String> {
 #[test]
 fn engine_traces() {
     let folder = crate::shared("ANKUS_VERDICTS", "verdicts");
-    let Some(text) = folder.and_then(|folder| {
-        std::fs::read_to_string(folder.join("workflow-traces.json")).ok()
-    }) else {
+    let Some(text) =
+        folder.and_then(|folder| std::fs::read_to_string(folder.join("workflow-traces.json")).ok())
+    else {
         println!("skipped: workflow-traces.json is not there (ANKUS_VERDICTS)");
         return;
     };

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DataEvent, DatasetText, Definition, Instances, logic};
 use crate::el::{
     self, CoordinatorScope, DataKind, DataUris, Dialect, Effects, FileScope, FileStatus, Phase,
@@ -69,7 +71,7 @@ impl fmt::Display for Failure {
 impl std::error::Error for Failure {}
 
 /// The data of one event of one action.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventData {
     /// Name of the data-in or data-out.
     pub name: String,
@@ -80,7 +82,7 @@ pub struct EventData {
 }
 
 /// An action as it is created.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Action {
     /// Its number, from 1.
     pub number: i64,

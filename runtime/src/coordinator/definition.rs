@@ -158,7 +158,7 @@ pub struct Logic {
 }
 
 /// A coordinator that was taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Definition {
     /// Name of the application.
     pub name: String,

@@ -6,6 +6,7 @@
 //! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
 
 mod call;
+pub mod coordinator;
 mod job;
 mod keep;
 pub mod object;
@@ -302,6 +303,9 @@ impl Driver {
         let of = shared.clone();
         registry.register(job::KIND, move |bytes| job::Job::read(&of, bytes));
         let of = shared.clone();
+        registry
+            .register(coordinator::KIND, move |bytes| coordinator::Coordinator::read(&of, bytes));
+        let of = shared.clone();
         registry.register(call::KIND, move |bytes| call::Call::read(&of, bytes));
         let of = shared.clone();
         registry.register(call::TIMER, move |bytes| call::Timer::read(&of, bytes));
@@ -327,6 +331,32 @@ impl Driver {
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
         self.shared.submit(new)
+    }
+
+    /// Submits a coordinator and lets it run. It is durable when this returns.
+    pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
+        self.shared.submit_coordinator(new)
+    }
+
+    /// Lets a coordinator, and its workflows, do what they have to do.
+    pub fn activate_coordinator(&self, id: &str) -> Result<(), Error> {
+        self.shared.activate_coordinator(id).map(|_| ())
+    }
+
+    /// Has a coordinator take what a client commands, or says why it would not.
+    pub fn coordinator_event(
+        &self,
+        id: &str,
+        event: &crate::machine::coordinator::Event,
+    ) -> Result<(), Error> {
+        self.shared.coordinator_event(id, event)
+    }
+
+    /// Waits so long for a coordinator's end, and says whether it has come.
+    pub fn wait_for_coordinator(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        let procedure = self.shared.activate_coordinator(id)?;
+        let finished = self.executor.wait(procedure, Some(at_most)).is_some();
+        Ok(finished || self.executor.state(procedure).is_none())
     }
 
     /// Lets a job, and all below it, do what it has to do.
@@ -440,10 +470,16 @@ impl Shared {
 
     fn activate(&self, id: &str) -> Result<(), Error> {
         let record = self.record(id)?;
-        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(record.root.clone());
+        self.wake_all(&record.root);
+        Ok(())
+    }
+
+    /// Wakes everything that sleeps because the job on top of it was not active.
+    fn wake_all(&self, root: &str) {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned());
         let woken: Vec<ProcedureId> = {
             let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-            let of = |(root, _): &(String, ProcedureId)| *root == record.root;
+            let of = |(known, _): &(String, ProcedureId)| *known == root;
             let woken = asleep.iter().filter(|entry| of(entry)).map(|(_, id)| *id).collect();
             asleep.retain(|entry| !of(entry));
             woken
@@ -451,7 +487,6 @@ impl Shared {
         for procedure in woken {
             self.executor().wake(procedure);
         }
-        Ok(())
     }
 
     fn command(&self, id: &str, command: Command) -> Result<(), Error> {

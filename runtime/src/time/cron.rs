@@ -3,6 +3,7 @@
 //! The parser and the search follow Quartz step by step, because its answers at the edges (`31W` in a month of thirty
 //! days, names cut after three letters, a lone `L` in the hours) come from the order of its steps and from nothing else.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 use super::calendar::{civil_of_days, day_of_week, days_of_civil, month_length};
@@ -109,6 +110,19 @@ pub struct Cron {
     text: String,
     /// One expression, or two of which the earlier fire counts, where both day fields are restricted.
     sides: Vec<Side>,
+}
+
+impl Serialize for Cron {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Cron {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cron, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Cron::parse(&text).map_err(|_| serde::de::Error::custom(format!("`{text}` is no cron")))
+    }
 }
 
 impl Cron {

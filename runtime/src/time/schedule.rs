@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Cron, EndOf, Instant, NoFire, ProcessingZone, Unit, WeekStart, Zone, add, end_of};
 
 /// How often.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Frequency {
     /// So many units, counted from the start or from the end of its period.
     Every {
@@ -21,7 +21,7 @@ pub enum Frequency {
 }
 
 /// Start, end and frequency of a coordinator, in the zones that matter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
     /// The first nominal time, if no end of a period and no cron says otherwise.
     pub start: Instant,

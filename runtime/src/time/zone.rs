@@ -1,5 +1,6 @@
 //! Time zones as Java names them, over the bundled database.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,6 +55,20 @@ const OLD_NAMES: [(&str, &str); 28] = [
     ("MST", "-07:00"),
     ("HST", "-10:00"),
 ];
+
+impl Serialize for Zone {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.id)
+    }
+}
+
+impl<'de> Deserialize<'de> for Zone {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Zone, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Zone::from_id(&text)
+            .map_err(|_| serde::de::Error::custom(format!("`{text}` is no time zone")))
+    }
+}
 
 impl Zone {
     /// UTC.

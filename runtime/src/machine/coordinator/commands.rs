@@ -1,5 +1,7 @@
 //! What clients command a coordinator job.
 
+use serde::{Deserialize, Serialize};
+
 use super::scope::{self, ScopeKind};
 use super::{ActionStatus, Effect, Status, Turn};
 use crate::time::Instant;
@@ -22,7 +24,7 @@ impl Refusal {
 }
 
 /// How actions run again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RerunOptions {
     /// Their instances are resolved anew.
     pub refresh: bool,

@@ -146,7 +146,7 @@ pub enum WorkflowStatus {
 }
 
 /// One action of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// Where it is.
     pub status: ActionStatus,
@@ -231,8 +231,8 @@ pub struct World<'a> {
     pub existing: &'a dyn Existing,
 }
 
-/// The state of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The state of a job. What is kept of it as one piece is without its actions, which are [restored](Job::restore) one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
     /// Where it is.
     pub status: Status,
@@ -251,12 +251,16 @@ pub struct Job {
     /// Its controls, which can be changed.
     pub controls: Controls,
     /// Its actions, by number. They are changed by events only, for they are counted.
+    #[serde(skip)]
     pub actions: BTreeMap<i64, Run>,
     /// How many there are of each state.
+    #[serde(skip)]
     counts: [usize; ActionStatus::ALL.len()],
     /// Those that are ready, by time.
+    #[serde(skip)]
     ready: BTreeSet<(Instant, i64)>,
     /// How many have an unanswered command.
+    #[serde(skip)]
     pending_runs: usize,
     /// Whether it changed since the last pass over states.
     is_modified: bool,
@@ -293,6 +297,15 @@ impl Job {
         self.counts[status as usize]
     }
 
+    /// Puts an action back that was kept.
+    pub fn restore(&mut self, number: i64, run: Run) {
+        self.pending_runs += usize::from(run.pending > 0);
+        if run.status == ActionStatus::Ready {
+            self.ready.insert((run.data.nominal, number));
+        }
+        self.insert(number, run);
+    }
+
     fn insert(&mut self, number: i64, run: Run) {
         self.counts[run.status as usize] += 1;
         self.actions.insert(number, run);
@@ -316,7 +329,7 @@ impl Job {
 }
 
 /// What happens to a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// A pass of materialization.
     Materialize,

@@ -1,10 +1,12 @@
 //! Which actions a command is about.
 
+use serde::{Deserialize, Serialize};
+
 use super::{ActionStatus, Job, Refusal};
 use crate::time::ProcessingZone;
 
 /// How a scope is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScopeKind {
     /// Numbers: `1,4-6`.
     Action,
