@@ -1,3 +1,4 @@
+//! A target of cargo-fuzz for `properties::check`: whole applications.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 

@@ -1,9 +1,5 @@
 //! Properties: how they are read, merged and resolved.
 
-use std::collections::BTreeMap;
-
-use crate::host::files::{FileUri, Files};
-
 /// Values are substituted at most that often; a value that needs more does not come to an end.
 const MOST_SUBSTITUTIONS: usize = 20;
 
@@ -82,29 +78,6 @@ pub fn substitute<'v>(
             None => return Ok(text.into()),
         }
     }
-}
-
-/// The properties of the files that `oozie.default.configuration.path` names, the strongest first; a file that is not
-/// there is passed over.
-pub fn default_files(
-    properties: &BTreeMap<String, String>,
-    files: &dyn Files,
-) -> Result<Vec<Vec<(String, String)>>, String> {
-    let Some(paths) = properties.get("oozie.default.configuration.path") else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    for path in paths.split(',').map(str::trim).filter(|path| !path.is_empty()) {
-        let uri = FileUri::parse(path);
-        let failed =
-            |why: String| format!("the default configuration `{uri}` cannot be read: {why}");
-        if files.status(&uri).map_err(|error| failed(error.to_string()))?.is_none() {
-            continue;
-        }
-        let bytes = files.read(&uri, 16 << 20).map_err(|error| failed(error.to_string()))?;
-        found.push(read_xml(&String::from_utf8_lossy(&bytes)).map_err(failed)?);
-    }
-    Ok(found)
 }
 
 /// What is wrong with the formal parameters of a definition.

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use crate::actions::command::Class;
 use crate::actions::email;
 use crate::actions::fs::Operations;
-use crate::configuration;
 use crate::driver::FilesOf;
 use crate::el::FileScope;
 use crate::host::files::{FileUri, Files, MemoryFiles};
@@ -219,7 +218,7 @@ impl<E: Executors> Simulation<E> {
         plan: Arc<Plan>,
         mut submission: Submission,
     ) -> Result<usize, Refused> {
-        let defaults = configuration::default_files(&submission.properties, &self.files);
+        let defaults = crate::host::defaults::default_files(&submission.properties, &self.files);
         submission.defaults.extend(defaults.map_err(|message| Refused { code: "E0803", message })?);
         let around = Around {
             executors: &self.executors,

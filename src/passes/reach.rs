@@ -268,13 +268,16 @@ fn escaped(name: &str) -> String {
 /// `entered`: other nodes that no run comes to lead here.
 fn unreachable(workflow: &Workflow<'_>, node: &Node<'_>, entered: bool) -> Diagnostic {
     let (name, span) = (&node.name.text, node.name.span);
+    let kills = workflow.nodes.iter().filter(|node| node.shape == Shape::Kill).count();
     let whole = removal(workflow.text, node.span);
     if node.shape == Shape::Kill {
         let message = format!("nothing leads to the kill node `{name}`");
         let finding = Diagnostic::new(&UNUSED_KILL, span, message);
-        return match entered {
-            true => finding,
-            false => finding.fix(Fix::safe("Remove the node", whole, "")),
+        // The only one is what the author forgot to use rather than what is left over.
+        return match (entered, kills) {
+            (true, _) => finding,
+            (false, 1) => finding.fix(Fix::guess("Remove the node", whole, "")),
+            (false, _) => finding.fix(Fix::safe("Remove the node", whole, "")),
         };
     }
     let message = format!("no path from start leads to `{name}`");

@@ -29,8 +29,9 @@ pub fn schema(kinds: &[&Kind]) -> Value {
         "A function that the site adds to its server.",
         json!({
             "name": text("Its name, as `site:quarter`."),
-            "parameters": {"type": "array", "items": {"enum": ["string", "number", "boolean", "any"]}},
-            "result": {"enum": ["string", "number", "boolean", "any"]},
+            "parameters": {"type": "array", "items": {"enum": ["string", "integer", "number", "boolean", "map", "any"]}},
+            "result": {"enum": ["string", "integer", "number", "boolean", "map", "any"]},
+            "value": text("What a run here takes it to return, whatever the arguments."),
             "phases": list("Groups of functions that have it: `workflow`, `coord-action-create`, …"),
         }),
     );

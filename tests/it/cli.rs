@@ -7,13 +7,37 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const OK: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="quiet">
-  <start to="end"/>
+  <start to="which"/>
+  <decision name="which">
+    <switch>
+      <case to="make">${wf:conf('anew') eq 'true'}</case>
+      <default to="end"/>
+    </switch>
+  </decision>
+  <action name="make">
+    <fs><mkdir path="${nameNode}/new"/></fs>
+    <ok to="end"/>
+    <error to="failed"/>
+  </action>
+  <kill name="failed"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>
   <end name="end"/>
 </workflow-app>
 "#;
 
 const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="broken">
-  <start to="ende"/>
+  <start to="which"/>
+  <decision name="which">
+    <switch>
+      <case to="make">${wf:conf('anew') eq 'true'}</case>
+      <default to="end"/>
+    </switch>
+  </decision>
+  <action name="make">
+    <fs><mkdir path="${nameNode}/new"/></fs>
+    <ok to="ende"/>
+    <error to="failed"/>
+  </action>
+  <kill name="failed"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>
   <end name="end"/>
 </workflow-app>
 "#;
@@ -118,14 +142,20 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 
 #[test]
 fn exit_codes_are_those_of_the_help() {
-    let apps = folder(&[("ok/workflow.xml", OK), ("broken/workflow.xml", BROKEN)]);
+    let odd = OK.replace("${nameNode}", "hdfs://nn");
+    let apps = folder(&[
+        ("ok/workflow.xml", OK),
+        ("broken/workflow.xml", BROKEN),
+        ("odd/workflow.xml", &odd),
+    ]);
     let check =
         |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
+    check(&["odd"]).said(0, "1 file: 1 warning");
     check(&["ok"]).said(0, "nothing to report");
     check(&["broken"]).said(1, "no node is named `ende`");
     check(&[]).said(1, "no node is named `ende`");
     check(&["broken", "--exit-zero"]).said(0, "no node is named `ende`");
-    check(&["broken", "--ignore", "names", "--deny", "warning"]).said(1, "unreachable-node");
+    check(&["odd", "--deny", "warning"]).said(1, "hardcoded-name-node");
     check(&["broken", "--level", "error"]).said(1, "1 file: 1 error");
     check(&["nowhere"]).said(2, "`nowhere`");
     check(&["--no-such-flag"]).said(2, "--no-such-flag");
@@ -183,7 +213,7 @@ fn a_closed_pipe_is_no_error() {
 fn the_standard_input_is_a_file_as_well() {
     ankus(&["check", "-"]).input(OK).run().said(0, "nothing to report");
     let run = ankus(&["check", "-", "--stdin-filename", "apps/a/workflow.xml"]).input(BROKEN).run();
-    run.said(1, "apps/a/workflow.xml:2:14");
+    run.said(1, "apps/a/workflow.xml:11:13");
     ankus(&["check", "-"]).input("").run().said(1, "the definition is empty");
     ankus(&["check", "-"])
         .input(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice())
@@ -309,10 +339,10 @@ fn fixes_are_written_whole_and_only_when_asked_for() {
     let read = || std::fs::read_to_string(apps.path().join("workflow.xml")).expect("a file");
     let check =
         |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
-    check(&["--diff", "--unsafe-fixes"]).said(1, "+  <start to=\"end\"/>");
-    check(&["--fix"]).said(1, "no node is named `ende`");
+    check(&["--diff"]).said(1, "+    <ok to=\"end\"/>");
+    check(&["--unsafe-fixes"]).said(1, "no node is named `ende`");
     assert_eq!(read(), BROKEN);
-    check(&["--fix", "--unsafe-fixes"]).said(0, "mended 1 finding in ");
+    check(&["--fix"]).said(0, "mended 1 finding in ");
     assert_eq!(read(), BROKEN.replace("ende", "end"));
     let left: Vec<_> = std::fs::read_dir(apps.path()).expect("a folder").collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -328,6 +358,19 @@ fn secrets_are_not_printed() {
         let run = ankus(&["check", "--format", format]).folder(apps.path()).run();
         assert!(!format!("{run:?}").contains("hunter2"), "{format}: {run:?}");
     }
+}
+
+#[test]
+fn guesses_are_made_only_when_asked_for() {
+    let idle = OK.replace("error to=\"failed\"", "error to=\"end\"");
+    let apps = folder(&[("workflow.xml", &idle)]);
+    let read = || std::fs::read_to_string(apps.path().join("workflow.xml")).expect("a file");
+    let check =
+        |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
+    check(&["--fix"]).said(0, "unused-kill");
+    assert_eq!(read(), idle);
+    check(&["--fix", "--unsafe-fixes"]).said(0, "mended 1 finding in ");
+    assert!(!read().contains("<kill"));
 }
 
 #[test]
@@ -357,8 +400,8 @@ fn what_an_application_reads_is_listed() {
         serde_json::from_str(&params(&["--format", "json"]).stdout).expect("JSON");
     let names: Vec<_> =
         json["parameters"].as_array().expect("a list").iter().map(|p| p["name"].as_str()).collect();
-    assert_eq!(names, [Some("day"), Some("limit"), Some("nameNode")]);
-    assert_eq!(json["parameters"][2]["shape"], "file system");
+    assert_eq!(names, [Some("anew"), Some("day"), Some("limit"), Some("nameNode")]);
+    assert_eq!(json["parameters"][3]["shape"], "file system");
     params(&["nowhere"]).said(2, "`nowhere`");
 }
 

@@ -27,6 +27,8 @@ const WITHOUT_EXAMPLES: &[&str] = &[
     "nested-too-deep",
     "node-name-too-long",
     "not-text",
+    // What takes a hundred lines to show is tested beside its rule.
+    "wide-fork",
     // What nothing else explains is explained by no example either.
     "refused",
     "schema-newer-than-server",

@@ -319,7 +319,7 @@ impl Call {
             shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited)?;
         let bytes = plan.to_bytes();
         let id = shared.next_id();
-        let defaults = crate::configuration::default_files(&properties, &shared.files)
+        let defaults = crate::host::defaults::default_files(&properties, &shared.files)
             .map_err(|why| own("OozieClientException", format!("E0803: {why}")))?;
         let submission = Submission { id: id.clone(), properties, defaults };
         let refused = |refused: crate::machine::Refused| {

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::{JobRecord, Keep, decode, encode, prefix, spaces};
 use super::{Error, Shared, job};
-use crate::configuration;
 use crate::coordinator::{Definition, Existing, Failure as Fault};
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::{
@@ -429,7 +428,7 @@ fn start(
     let plan = shared.surroundings.compiler.compile(&uri, &shared.files, &properties, None);
     let plan = plan.map_err(|(_, message)| own(message))?;
     let id = shared.next_id();
-    let defaults = configuration::default_files(&properties, &shared.files)
+    let defaults = crate::host::defaults::default_files(&properties, &shared.files)
         .map_err(|message| ("E0803".to_owned(), message))?;
     let submission = Submission { id: id.clone(), properties, defaults };
     let made = submit(&plan, submission, &shared.world());

@@ -19,7 +19,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::configuration;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, Hosts, LocalFiles};
 use crate::machine::{Change, Command, Event, JobStatus, Refused, Submission, submit};
@@ -430,7 +429,7 @@ impl Shared {
         for (uri, folder) in &new.mounts {
             self.files.mount(FileUri::parse(uri), folder.clone());
         }
-        let defaults = configuration::default_files(&new.properties, &self.files)
+        let defaults = crate::host::defaults::default_files(&new.properties, &self.files)
             .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
         let submission = Submission { id: id.clone(), properties: new.properties, defaults };
         let run = submit(&plan, submission, &self.world()).map_err(Error::Refused)?;

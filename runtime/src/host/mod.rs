@@ -1,5 +1,6 @@
 //! Time, processes, files, network and randomness, real or simulated.
 
 pub mod applications;
+pub mod defaults;
 pub mod files;
 pub mod process;

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/decision-case-shadowed.md"),
     },
     check,
@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
             };
             let finding = Diagnostic::new(&RULE.kind, span, message).note(other.name_span(), words);
-            out.push(finding.fix(Fix::safe("Remove the case", facts.removal(case.span()), "")));
+            out.push(finding.fix(Fix::guess("Remove the case", facts.removal(case.span()), "")));
         }
     }
 }

@@ -32,11 +32,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .filter_map(|way| way.target)
             .filter(|target| !inside[*target] && graph.nodes[*target].kind == "join")
             .collect();
+        let failing_to = |target: usize| {
+            let failing = own.iter().filter_map(|index| graph.nodes[*index].way("error"));
+            failing.filter(|error| error.target == Some(target)).count()
+        };
         for action in own.iter().map(|index| &graph.nodes[*index]) {
             let Some(error) = action.way("error") else { continue };
             let Some(target) = error.target else { continue };
             // Straight to a `kill` is what everybody does: all is over at once.
             if inside[target] || graph.nodes[target].kind != "action" {
+                continue;
+            }
+            // Where several lead, it is entered twice when both fail, and that is told with the run that shows it.
+            if failing_to(target) > 1 {
                 continue;
             }
             let after = graph.reach([target], |_, way| way.how != "error");

@@ -180,6 +180,7 @@ pub(super) static ALL: &[&Rule] = &[
     &duplicate_parameter::RULE,
     &duplicate_property_key::RULE,
     &el_in_config_default::RULE,
+    &endless_property::RULE,
     &job_xml_unreadable::RULE,
     &misspelt_oozie_property::RULE,
     &no_parameters_section::RULE,
@@ -249,7 +250,6 @@ pub(super) static ALL: &[&Rule] = &[
     // Security
     &cleartext_password::RULE,
     &delete_outside_application_data::RULE,
-    &endless_property::RULE,
     &external_recipient::RULE,
     &fetched_code::RULE,
     &hardcoded_cluster_address::RULE,
