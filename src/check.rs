@@ -300,6 +300,12 @@ pub fn check(input: &Input<'_>) -> Outcome {
         }
         if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
             one_sentence(&file, &mut found);
+        } else if found
+            .iter()
+            .any(|finding| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION))
+        {
+            // What is no definition at all has no further faults.
+            found.retain(|finding| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION));
         }
         suppressions = suppression::of_tree(&tree);
     }

@@ -29,7 +29,7 @@ const STOPPING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SI
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct StoreArguments {
     /// The folder of the store.
-    #[arg(long, value_name = "DIR", env = "ANKUS_STORE", default_value = ".ankus")]
+    #[arg(long, global = true, value_name = "DIR", env = "ANKUS_STORE", default_value = ".ankus")]
     pub(crate) store: PathBuf,
 }
 
@@ -331,7 +331,7 @@ fn tell(
             shell.out(format!("{line}\n"))
         }
         (RunFormat::Human, Change::Job(JobStatus::Running)) => {
-            shell.say(format!("{} {id}", &at[11..19]));
+            shell.say(format!("{} RUNNING   {id}", &at[11..19]));
             Ok(())
         }
         (RunFormat::Human, Change::Job(_)) => Ok(()),

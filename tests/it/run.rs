@@ -340,3 +340,75 @@ fn another_process_reaches_a_run() {
     assert_eq!(output.status.code(), Some(1), "{}", text(&output));
     assert!(text(&output).contains("KILLED"), "{}", text(&output));
 }
+
+/// A folder of programs that do nothing, well.
+fn stand_ins(folder: &Path, names: &[&str]) {
+    use std::os::unix::fs::PermissionsExt as _;
+    for name in names {
+        let path = folder.join(name);
+        fs::write(&path, "#!/bin/sh\nexit 0\n").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+    }
+}
+
+/// Applications of others, with their own properties, end as a server would have them end.
+#[test]
+fn applications_of_the_corpus_end_as_on_a_server() {
+    let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
+    let apps = corpus.join("apache__oozie/examples/src/main/apps");
+    let (folder, tools) =
+        (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    stand_ins(tools.path(), &["hadoop", "pig"]);
+    let path = |with: bool| {
+        let system = "/usr/bin:/bin".to_owned();
+        if with { format!("{}:{system}", tools.path().display()) } else { system }
+    };
+    for (app, with, code, words) in [
+        ("no-op", false, 0, "SUCCEEDED no-op-wf"),
+        ("shell", false, 0, "SUCCEEDED shell-wf"),
+        ("subwf", true, 0, "SUCCEEDED subwf-wf"),
+        ("demo", true, 0, "SUCCEEDED demo-wf"),
+        ("subwf", false, 1, "[tools] hadoop"),
+        ("demo", false, 1, "[tools] pig"),
+    ] {
+        let app = apps.join(app);
+        let app = app.to_str().expect("text");
+        let output = ankus(folder.path(), &["run", app]).env("PATH", path(with)).output();
+        let output = output.expect("it runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{app}: {said}");
+        assert!(said.contains(words), "{app}: {said}");
+    }
+}
+
+/// A disk that is full stops a run with a sentence, and it goes on when there is room. Where the output of an action was
+/// lost, the action has failed and is run again.
+#[test]
+fn a_full_disk_loses_nothing() {
+    let script = "mount -t tmpfs -o size=200k tmpfs small && \
+         { $ANKUS run app --store small/store --id full-W; code=$?; } ; \
+         mount -o remount,size=20m small && \
+         { $ANKUS run --resume full-W --store small/store || \
+           $ANKUS job rerun full-W --failed --store small/store; } && exit $code";
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    fs::create_dir(folder.path().join("small")).expect("a folder");
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script])
+        .current_dir(folder.path())
+        .env("ANKUS", BINARY)
+        .output();
+    let output = match output {
+        Ok(output) if !text(&output).contains("unshare") && !text(&output).contains("mount:") => {
+            output
+        }
+        refused => {
+            println!("skipped: no small disk can be mounted here ({refused:?})");
+            return;
+        }
+    };
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("no room is left"), "{said}");
+    assert!(said.contains("SUCCEEDED"), "{said}");
+}

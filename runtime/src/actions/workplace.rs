@@ -413,6 +413,11 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
             );
         }
     }
+    if capture != Capture::Nothing && exit.unkept > 0 {
+        let message =
+            "the disk of the store had no room for its output; make room and run it again";
+        return failed("JA018", message.to_owned());
+    }
     let path = match capture {
         Capture::Nothing => None,
         Capture::Stdout => Some(folder.join("stdout")),

@@ -47,6 +47,9 @@ pub struct Exit {
     pub signal: Option<i32>,
     /// Why it could not be started.
     pub error: Option<String>,
+    /// Bytes of its output that the disk had no room for.
+    #[serde(default)]
+    pub unkept: u64,
 }
 
 /// What is known of a folder.
@@ -76,6 +79,10 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
         return Ok(None);
     }
     let text = serde_json::to_vec_pretty(program).map_err(io::Error::other)?;
+    // How it ends can be written down even when the disk is full by then.
+    for name in ["started", "child", "exit"] {
+        write_synced(&folder.join(name).with_extension(NEW), &[b' '; RESERVED])?;
+    }
     write_whole(&folder.join("launch.json"), &text)?;
     // The lock goes to the launcher as its standard input: from here on it lives as long as the launcher does.
     let child = Command::new(launcher)
@@ -213,7 +220,7 @@ pub fn launch(folder: &Path) -> io::Result<()> {
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     let text = fs::read(folder.join("launch.json"))?;
     let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
-    write_whole(&folder.join("started"), std::process::id().to_string().as_bytes())?;
+    write_reserved(&folder.join("started"), std::process::id().to_string().as_bytes())?;
 
     let started = Command::new(&program.program)
         .args(&program.arguments)
@@ -227,31 +234,35 @@ pub fn launch(folder: &Path) -> io::Result<()> {
     let exit = match started {
         Err(error) => Exit { error: Some(error.to_string()), ..Exit::default() },
         Ok(mut child) => {
-            fs::write(folder.join("child"), child.id().to_string())?;
+            write_reserved(&folder.join("child"), child.id().to_string().as_bytes())?;
             let streams = [
                 child.stdout.take().map(|stream| keep(stream, folder.join("stdout"), program.kept)),
                 child.stderr.take().map(|stream| keep(stream, folder.join("stderr"), program.kept)),
             ];
             let status = child.wait()?;
-            for thread in streams.into_iter().flatten() {
-                let _ = thread.join();
-            }
-            Exit { code: status.code(), signal: status.signal(), error: None }
+            let unkept = streams.into_iter().flatten().map(|thread| match thread.join() {
+                Ok(Ok(unkept)) => unkept,
+                // A stream that could not be read or written at all has lost something.
+                Ok(Err(_)) | Err(_) => 1,
+            });
+            let unkept = unkept.sum();
+            Exit { code: status.code(), signal: status.signal(), error: None, unkept }
         }
     };
     write_exit(folder, &exit)
 }
 
-/// Keeps the beginning of a stream in a file, and reads the rest so that the program does not stand still.
+/// Keeps the beginning of a stream in a file, and reads the rest so that the program does not stand still. The answer is
+/// how many bytes would have been kept if there had been room on the disk.
 fn keep(
     mut stream: impl Read + Send + 'static,
     path: PathBuf,
     kept: u64,
-) -> thread::JoinHandle<io::Result<()>> {
+) -> thread::JoinHandle<io::Result<u64>> {
     thread::spawn(move || {
-        let mut file = File::create(path)?;
+        let mut file = File::create(path);
         let mut buffer = vec![0; 64 << 10];
-        let (mut room, mut dropped) = (kept, 0_u64);
+        let (mut room, mut dropped, mut unkept) = (kept, 0_u64, 0_u64);
         loop {
             let read = match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -260,18 +271,23 @@ fn keep(
                 Err(error) => return Err(error),
             };
             let keep = room.min(read as u64);
-            // A full disk stops the log, not the program.
-            if file.write_all(&buffer[..keep as usize]).is_err() {
-                room = 0;
-            } else {
-                room -= keep;
-            }
+            room -= keep;
             dropped += read as u64 - keep;
+            // A full disk stops the log, not the program.
+            let written = match (&mut file, unkept) {
+                (Ok(file), 0) => file.write_all(&buffer[..keep as usize]).is_ok(),
+                _ => false,
+            };
+            if !written {
+                unkept += keep;
+            }
         }
-        if dropped > 0 {
-            let _ = writeln!(file, "\n[{dropped} bytes more were not kept]");
+        if let Ok(file) = &mut file
+            && dropped + unkept > 0
+        {
+            let _ = writeln!(file, "\n[{} bytes more were not kept]", dropped + unkept);
         }
-        Ok(())
+        Ok(unkept)
     })
 }
 
@@ -289,14 +305,33 @@ fn read_exit(folder: &Path) -> io::Result<Option<Exit>> {
 
 fn write_exit(folder: &Path, exit: &Exit) -> io::Result<()> {
     let text = serde_json::to_vec(exit).map_err(io::Error::other)?;
-    write_whole(&folder.join("exit"), &text)
+    write_reserved(&folder.join("exit"), &text)
+}
+
+/// The ending of a file that is not whole yet.
+const NEW: &str = "new";
+/// So much room is taken in advance for what has to be written when a program ends.
+const RESERVED: usize = 512;
+
+/// Writes a file whole or not at all, durably, and where its room was reserved without needing more; what is left of that
+/// is blanks.
+fn write_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
+    let new = path.with_extension(NEW);
+    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&new)?;
+    file.write_all(content)?;
+    file.sync_all()?;
+    fs::rename(&new, path)
 }
 
 /// Writes a file whole or not at all, and durably.
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = File::create(&new)?;
-    file.write_all(content)?;
-    file.sync_all()?;
+    let new = path.with_extension(NEW);
+    write_synced(&new, content)?;
     fs::rename(&new, path)
+}
+
+fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(content)?;
+    file.sync_all()
 }

@@ -1,0 +1,224 @@
+//! How fast workflows are read, checked, compiled and run, on one thread but where it says otherwise.
+//!
+//! `cargo bench --bench workflows`. The server runs 5 to 35 nodes a second, and fewer the longer the definition is; an
+//! aim here is that a node costs the same in a definition of a thousand and of a hundred thousand.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ankus::check::{self, FileKind};
+use ankus::cli::testing;
+use ankus::emit::plan::{Options, plan};
+use ankus::files::Files;
+use ankus::settings::Settings;
+use ankus::source::{Encoding, Source};
+use ankus::syntax::properties::Submission as Properties;
+use ankus::syntax::xml::Tree;
+use ankus_runtime::driver::{self, Driver, Opened, Place, Submit};
+use ankus_runtime::machine::{Command, JobStatus, Submission};
+use ankus_runtime::plan::{Global, Plan};
+use ankus_runtime::simulation::{Call, Executors, Reply, Simulation, finished};
+use divan::counter::{BytesCount, ItemsCount};
+use divan::{Bencher, black_box};
+
+fn main() {
+    divan::main();
+}
+
+const APPLICATION: &str = "hdfs://nn/apps/chain";
+
+/// Actions one after the other.
+fn chain(nodes: usize) -> String {
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"chain\">\n  <start to=\"n0\"/>\n",
+    );
+    for at in 0..nodes {
+        let next = if at + 1 == nodes { "end".to_owned() } else { format!("n{}", at + 1) };
+        writeln!(
+            text,
+            "  <action name=\"n{at}\">\n    <email xmlns=\"uri:oozie:email-action:0.2\">\n      <to>ops@example.org</to>\n      \
+             <subject>${{wf:id()}}</subject>\n      <body>${{wf:lastErrorNode()}}</body>\n    </email>\n    \
+             <ok to=\"{next}\"/>\n    <error to=\"failed\"/>\n  </action>"
+        )
+        .expect("memory");
+    }
+    text.push_str("  <kill name=\"failed\"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>\n  <end name=\"end\"/>\n</workflow-app>\n");
+    text
+}
+
+/// Decisions one after the other: nothing but the engine.
+fn decisions(nodes: usize) -> String {
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"chain\">\n  <start to=\"n0\"/>\n",
+    );
+    for at in 0..nodes {
+        let next = if at + 1 == nodes { "end".to_owned() } else { format!("n{}", at + 1) };
+        writeln!(
+            text,
+            "  <decision name=\"n{at}\"><switch><case to=\"{next}\">${{wf:id() ne ''}}</case><default to=\"end\"/></switch></decision>"
+        )
+        .expect("memory");
+    }
+    text.push_str("  <end name=\"end\"/>\n</workflow-app>\n");
+    text
+}
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.server.definition_limit = Some(u64::MAX);
+    settings
+}
+
+fn checked(text: &str) -> check::Outcome {
+    let settings = settings();
+    check::check(&check::Input {
+        source: &Arc::new(Source::new("workflow.xml", text)),
+        encoding: Encoding::Utf8,
+        not_text: None,
+        kind: FileKind::Workflow,
+        settings: &settings,
+        settings_path: "workflow.xml",
+        submission: &Properties::default(),
+        files: &Files::new(),
+        user: "someone",
+    })
+}
+
+fn compiled(text: &str) -> Plan {
+    let outcome = checked(text);
+    let checked = outcome.checked.as_ref().and_then(check::Checked::workflow);
+    plan(checked.expect("the server takes it"), &Options::default())
+}
+
+#[divan::bench(args = [1_000, 10_000])]
+fn read_xml(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| Tree::parse(black_box(&text)).1.len());
+}
+
+#[divan::bench(args = [1_000, 10_000])]
+fn lower(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    let (tree, _) = Tree::parse(&text);
+    bencher
+        .counter(ItemsCount::new(nodes))
+        .bench(|| ankus::ir::lower::workflow(black_box(&tree)).nodes().count());
+}
+
+#[divan::bench(args = [1_000, 10_000])]
+fn check_whole(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    bencher.counter(ItemsCount::new(nodes)).bench(|| checked(black_box(&text)).findings.len());
+}
+
+#[divan::bench(args = [1_000, 10_000])]
+fn compile(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    let outcome = checked(&text);
+    bencher.counter(ItemsCount::new(nodes)).bench(|| {
+        let checked = outcome.checked.as_ref().and_then(check::Checked::workflow);
+        plan(checked.expect("the server takes it"), &Options::default()).to_bytes().len()
+    });
+}
+
+/// Everything ends at once.
+struct Well;
+
+impl Executors for Well {
+    fn call(&mut self, call: &Call<'_>) -> Vec<Reply> {
+        vec![Reply::now(call.phase, finished("OK"))]
+    }
+
+    fn compile(
+        &mut self,
+        _: &ankus_runtime::host::files::FileUri,
+        _: &dyn ankus_runtime::host::files::Files,
+        _: &BTreeMap<String, String>,
+        _: Option<&Global>,
+    ) -> Result<Plan, (String, String)> {
+        unreachable!("nothing asks for a sub-workflow")
+    }
+}
+
+fn properties() -> BTreeMap<String, String> {
+    BTreeMap::from([
+        ("user.name".to_owned(), "ann".to_owned()),
+        ("oozie.wf.application.path".to_owned(), APPLICATION.to_owned()),
+    ])
+}
+
+fn simulate(plan: &Arc<Plan>, jobs: usize) {
+    let mut simulation = Simulation::new(Well, 1_700_000_000_000);
+    for at in 0..jobs {
+        let submission =
+            Submission { id: format!("{at}-W"), properties: properties(), defaults: Vec::new() };
+        let job = simulation.submit(plan.clone(), submission).expect("it is taken");
+        simulation.command(job, Command::Start);
+    }
+    while simulation.step() {}
+    assert!(simulation.jobs.iter().all(|job| job.run.job.status == JobStatus::Succeeded));
+}
+
+/// Nodes a second, as every action is prepared, started and ended.
+#[divan::bench(args = [1_000, 100_000], sample_count = 5)]
+fn simulated_actions(bencher: Bencher<'_, '_>, nodes: usize) {
+    let plan = Arc::new(compiled(&chain(nodes)));
+    bencher.counter(ItemsCount::new(nodes)).bench(|| simulate(&plan, 1));
+}
+
+/// Nodes a second where there is nothing but the way to the next.
+#[divan::bench(args = [1_000, 100_000], sample_count = 5)]
+fn simulated_decisions(bencher: Bencher<'_, '_>, nodes: usize) {
+    let plan = Arc::new(compiled(&decisions(nodes)));
+    bencher.counter(ItemsCount::new(nodes)).bench(|| simulate(&plan, 1));
+}
+
+#[divan::bench(sample_count = 3)]
+fn simulated_jobs(bencher: Bencher<'_, '_>) {
+    let plan = Arc::new(compiled(&chain(10)));
+    bencher.counter(ItemsCount::new(100_000_usize)).bench(|| simulate(&plan, 10_000));
+}
+
+fn open(folder: &Path) -> Box<Driver> {
+    let surroundings = testing::surroundings(PathBuf::from("ankus"), &folder.join("root"));
+    match driver::open(Place::Folder(folder.to_owned()), surroundings).expect("a store") {
+        Opened::Mine(driver) => driver,
+        Opened::Theirs(_) => unreachable!("the folder is new"),
+    }
+}
+
+fn durably(plan: &[u8], jobs: usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let driver = open(folder.path());
+    let ids: Vec<String> = (0..jobs)
+        .map(|_| {
+            let submit = Submit {
+                plan: plan.to_vec(),
+                properties: properties(),
+                id: None,
+                mounts: Vec::new(),
+            };
+            driver.submit(submit).expect("it is taken")
+        })
+        .collect();
+    for id in &ids {
+        while !driver.wait(id, Duration::from_secs(1)).expect("a job") {}
+    }
+}
+
+/// Nodes a second with a hundred jobs at once, written to SQLite on disk.
+#[divan::bench(args = [100, 1_000], sample_count = 3)]
+fn durable_decisions(bencher: Bencher<'_, '_>, nodes: usize) {
+    let plan = compiled(&decisions(nodes)).to_bytes();
+    bencher.counter(ItemsCount::new(nodes * 100)).bench(|| durably(&plan, 100));
+}
+
+/// Jobs of ten nodes a second.
+#[divan::bench(sample_count = 3)]
+fn durable_jobs(bencher: Bencher<'_, '_>) {
+    let plan = compiled(&decisions(10)).to_bytes();
+    bencher.counter(ItemsCount::new(10_000_usize)).bench(|| durably(&plan, 1_000));
+}
