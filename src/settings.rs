@@ -122,6 +122,8 @@ pub struct SiteAction {
     pub xsd: Option<String>,
     /// The text of that schema, put here by whoever reads files.
     pub xsd_text: Option<String>,
+    /// What that schema includes, by the location it gives, as far as it could be read.
+    pub xsd_included: Vec<(String, String)>,
     /// Whether it runs on the cluster, so that it must know a name node and a resource manager.
     pub cluster: bool,
 }

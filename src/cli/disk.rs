@@ -293,6 +293,13 @@ fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
         if let Some(xsd) = &action.xsd {
             let path = file.parent().unwrap_or(Path::new("")).join(xsd);
             let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
+            // What is not there may be known anyway; the reader of the schema says so if not.
+            for location in crate::schema::xsd::includes(&text) {
+                let beside = path.parent().unwrap_or(Path::new("")).join(&location);
+                if let Ok(text) = std::fs::read_to_string(beside) {
+                    action.xsd_included.push((location, text));
+                }
+            }
             action.xsd_text = Some(text);
         }
     }

@@ -424,6 +424,9 @@ fn value(schema: Option<&Schema>, check: Check, text: &str) -> Result<(), Violat
 }
 
 fn pattern(simple: &Simple, text: &str) -> Violation {
+    if !simple.values.is_empty() {
+        return broken("cvc-enumeration-valid", [text, &format!("[{}]", simple.values.join(", "))]);
+    }
     broken("cvc-pattern-valid", [text, &simple.pattern, &simple.name])
 }
 

@@ -118,11 +118,16 @@ pub struct Simple {
     pub pattern: Box<str>,
     /// What of the pattern is understood: characters that may come first, and later.
     form: Option<(Class, Class)>,
+    /// The only values there are, where there is a list of them.
+    pub values: Vec<Box<str>>,
 }
 
 impl Simple {
     /// Whether `text` matches. A pattern of a form that is not known here matches everything.
     pub fn accepts(&self, text: &str) -> bool {
+        if !self.values.is_empty() {
+            return self.values.iter().any(|value| **value == *text);
+        }
         let Some((first, rest)) = &self.form else { return true };
         let mut chars = text.chars();
         chars.next().is_some_and(|c| first.has(c)) && chars.all(|c| rest.has(c) || first.has(c))

@@ -17,10 +17,18 @@ pub fn language(actions: &[SiteAction]) -> (Language, Vec<String>) {
     let mut problems = Vec::new();
     for action in actions {
         match &action.xsd_text {
-            Some(text) => match xsd::read(text, &|_| None) {
-                Ok(schema) => language.site.push(schema),
-                Err(error) => problems.push(format!("the schema of `{}`: {error}", action.name)),
-            },
+            Some(text) => {
+                let included = |location: &str| {
+                    let mut known = action.xsd_included.iter();
+                    known.find(|(known, _)| known == location).map(|(_, text)| text.as_str())
+                };
+                match xsd::read(text, &included) {
+                    Ok(schema) => language.site.push(schema),
+                    Err(error) => {
+                        problems.push(format!("the schema of `{}`: {error}", action.name));
+                    }
+                }
+            }
             None => {
                 for namespace in &action.schemas {
                     declare(&mut language, namespace, action);
@@ -137,5 +145,50 @@ mod tests {
         let table = [action(&[], Some(schema))];
         assert_eq!(said(right, &table), [] as [&str; 0]);
         assert_eq!(said(wrong, &table), ["`queue` has to come before `arg`"]);
+    }
+
+    #[test]
+    fn a_sites_schema_may_include_what_oozies_own_include() {
+        let schema = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema' xmlns:s='uri:site:sge:1.0' \
+            targetNamespace='uri:site:sge:1.0' elementFormDefault='qualified'>\
+            <xs:include schemaLocation='oozie-common-1.0.xsd'/>INCLUDE<xs:element name='sge' type='s:SGE'/>\
+            <xs:simpleType name='SIZE'><xs:restriction base='xs:string'><xs:enumeration value='small'/>\
+            <xs:enumeration value='large'/></xs:restriction></xs:simpleType>\
+            <xs:simpleType name='SHARE'><xs:restriction base='xs:integer'><xs:minInclusive value='1'/>\
+            <xs:maxInclusive value='9'/></xs:restriction></xs:simpleType>\
+            <xs:complexType name='SGE'><xs:sequence><xs:element name='prepare' type='s:PREPARE' minOccurs='0'/>\
+            <xs:element name='launcher' type='s:LAUNCHER' minOccurs='0'/>\
+            <xs:element name='configuration' type='s:CONFIGURATION' minOccurs='0'/>\
+            <xs:element name='size' type='s:SIZE'/><xs:element name='share' type='s:SHARE'/></xs:sequence>\
+            <xs:attribute name='speed' use='required'><xs:simpleType><xs:restriction base='xs:string'>\
+            <xs:enumeration value='slow'/></xs:restriction></xs:simpleType></xs:attribute>\
+            </xs:complexType></xs:schema>";
+        let plain = SiteAction {
+            schemas: vec!["uri:site:sge:1.0".to_owned()],
+            ..action(&[], Some(&schema.replace("INCLUDE", "")))
+        };
+        let right = "<sge xmlns='uri:site:sge:1.0' speed='slow'><prepare><delete path='/x'/></prepare><launcher><vcores>2\
+            </vcores></launcher><size>large</size><share>9</share></sge>";
+        let wrong = "<sge xmlns='uri:site:sge:1.0' speed='fast'><prepare><mkdir path='/x'/><delete path='/x'/></prepare>\
+            <launcher><vcores>${x}</vcores></launcher><size>huge</size><share>10</share></sge>";
+        assert_eq!(said(right, std::slice::from_ref(&plain)), [] as [&str; 0]);
+        let problems = [
+            "`speed` is one of `slow`",
+            "`delete` has to come before `mkdir`",
+            "`vcores` is a whole number from 0 to 4294967295, and no expression may stand there",
+            "`size` is one of `small`, `large`",
+            "`share` is a whole number from 1 to 9, and no expression may stand there",
+        ];
+        assert_eq!(said(wrong, std::slice::from_ref(&plain)), problems);
+
+        // What is included and not known has to be at hand.
+        let own = "<xs:include schemaLocation='own.xsd'/>";
+        let mut more = SiteAction { xsd_text: Some(schema.replace("INCLUDE", own)), ..plain };
+        let problem = "the schema of `sge`: `own.xsd`, which it includes, is not at hand";
+        assert_eq!(language(std::slice::from_ref(&more)).1, [problem]);
+        let text = "<xs:schema xmlns:xs='http://www.w3.org/2001/XMLSchema'><xs:complexType name='OWN'/></xs:schema>";
+        more.xsd_included.push(("own.xsd".to_owned(), text.to_owned()));
+        assert_eq!(language(std::slice::from_ref(&more)).1, [] as [&str; 0]);
+        assert_eq!(said(right, &[more]), [] as [&str; 0]);
     }
 }

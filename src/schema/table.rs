@@ -387,7 +387,7 @@ pub(super) fn simple(name: &str, pattern: &str) -> Simple {
         .and_then(|rest| rest.strip_suffix("])*){1,39}"))
         .and_then(|rest| rest.split_once("]("))
         .and_then(|(first, rest)| Some((class(first)?, class(rest.strip_prefix('[')?)?)));
-    Simple { name: name.into(), pattern: pattern.into(), form }
+    Simple { name: name.into(), pattern: pattern.into(), form, values: Vec::new() }
 }
 
 /// The characters of `a-z_\-`.

@@ -1500,6 +1500,9 @@ fn problem(schema: &Schema, check: Check, text: &str) -> Option<Cow<'static, str
         }
         Check::Simple(at) => {
             let simple = schema.simples.get(at as usize)?;
+            if !simple.values.is_empty() && !simple.accepts(text) {
+                return Some(format!("is one of `{}`", simple.values.join("`, `")).into());
+            }
             (!simple.accepts(text)).then_some("has characters that are not allowed".into())
         }
     }

@@ -3,7 +3,8 @@
 //! In: the text of a schema, and a way to get the text of what it includes. Out: a [`Schema`] like those of the tables,
 //! or a sentence that says what is not understood. Understood is what Oozie's own schemas use: global and local
 //! elements, complex types with sequences, choices and wildcards, simple content, attributes, and restrictions of
-//! text by a pattern. Documentation in the schema becomes hover text. Nothing is fetched.
+//! text by a pattern, a list of values or bounds. Documentation in the schema becomes hover text. Nothing is fetched;
+//! the schema with the common types of Oozie need not be there, for the tables have them.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,18 @@ use super::table::{SHORT, UNSIGNED_INT, simple};
 use super::{
     Attribute, Check, Child, Content, Meaning, Schema, Simple, Text, Type, TypeId, TypeRef,
 };
+
+/// The schema whose types all of Oozie's own action schemas of version 1.0 include.
+const COMMON: &str = "oozie-common-1.0.xsd";
+/// Where the tables have these types.
+const COMMON_TYPES: &str = "uri:oozie:workflow:1.0";
+
+/// The locations of what a schema includes.
+pub fn includes(text: &str) -> Vec<String> {
+    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let included = document.root_element().children().filter(|n| n.has_tag_name((XSD, "include")));
+    included.filter_map(|node| node.attribute("schemaLocation").map(str::to_owned)).collect()
+}
 
 const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
@@ -31,10 +44,18 @@ pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result
     let (family, version) = namespace.rsplit_once(':').unwrap_or((namespace, ""));
     let family = family.rsplit(':').next().unwrap_or(family).trim_end_matches("-action");
 
+    let mut reader = Reader::default();
     let mut included = Vec::new();
     for child in root.children().filter(|node| node.has_tag_name((XSD, "include"))) {
         let location = child.attribute("schemaLocation").unwrap_or_default();
-        let text = include(location).ok_or_else(|| format!("`{location}` is not at hand"))?;
+        let text = match include(location) {
+            Some(text) => text,
+            None if location.rsplit('/').next() == Some(COMMON) => {
+                reader.common();
+                continue;
+            }
+            None => return Err(format!("`{location}`, which it includes, is not at hand")),
+        };
         let parsed = Document::parse(text);
         included.push(parsed.map_err(|error| format!("`{location}` is not well-formed: {error}"))?);
     }
@@ -43,9 +64,10 @@ pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result
         roots.flat_map(|root| root.children().filter(Node::is_element))
     };
 
-    let mut reader = Reader::default();
     for node in tops().filter(|node| node.has_tag_name((XSD, "simpleType"))) {
-        reader.simple(node)?;
+        let name = node.attribute("name").ok_or("a global type has a name")?;
+        let text = reader.restricted(name, node);
+        reader.texts.insert(name.to_owned(), text);
     }
     for node in tops().filter(|node| node.has_tag_name((XSD, "complexType"))) {
         let name = node.attribute("name").ok_or("a global type has a name")?;
@@ -87,6 +109,7 @@ struct Reader {
     types: Vec<Type>,
     named: HashMap<String, TypeId>,
     simples: Vec<Simple>,
+    texts: HashMap<String, Text>,
 }
 
 #[derive(Default)]
@@ -106,15 +129,45 @@ impl Reader {
         TypeId(self.types.len() as u16 - 1)
     }
 
-    fn simple(&mut self, node: Node<'_, '_>) -> Result<(), String> {
-        let name = node.attribute("name").ok_or("a global type has a name")?;
-        let facets = node.children().filter(|child| child.has_tag_name((XSD, "restriction")));
-        let pattern = facets
-            .flat_map(|facet| facet.children())
-            .find(|child| child.has_tag_name((XSD, "pattern")))
-            .and_then(|child| child.attribute("value"));
-        self.simples.push(simple(name, pattern.unwrap_or_default()));
-        Ok(())
+    /// Takes over the common types as the tables have them.
+    fn common(&mut self) {
+        let Some(schema) = super::builtin(COMMON_TYPES) else { return };
+        self.types.clone_from(&schema.types);
+        self.simples.clone_from(&schema.simples);
+        for (at, ty) in schema.types.iter().enumerate() {
+            if let Some(name) = &ty.name {
+                self.named.insert(name.to_string(), TypeId(at as u16));
+            }
+        }
+    }
+
+    /// The text that a `simpleType` allows.
+    fn restricted(&mut self, name: &str, node: Node<'_, '_>) -> Text {
+        let plain = Text { check: Check::String, meaning: Meaning::Text };
+        let Some(facets) = node.children().find(|child| child.has_tag_name((XSD, "restriction")))
+        else {
+            return plain;
+        };
+        let base = self.text(facets.attribute("base").unwrap_or_default(), facets);
+        let values = |facet: &str| -> Vec<&str> {
+            let all = facets.children().filter(|child| child.has_tag_name((XSD, facet)));
+            all.filter_map(|child| child.attribute("value")).collect()
+        };
+        if let Some(Text { check: Check::Integer { name, min, max }, meaning }) = base {
+            let bound = |facet: &str| values(facet).first().and_then(|value| value.parse().ok());
+            let min = bound("minInclusive").unwrap_or(min);
+            let max = bound("maxInclusive").unwrap_or(max);
+            return Text { check: Check::Integer { name, min, max }, meaning };
+        }
+        let (patterns, values) = (values("pattern"), values("enumeration"));
+        if (patterns.is_empty() && values.is_empty()) || self.simples.len() > usize::from(u8::MAX) {
+            return base.unwrap_or(plain);
+        }
+        let mut simple = simple(name, patterns.first().copied().unwrap_or_default());
+        simple.values = values.into_iter().map(Into::into).collect();
+        self.simples.push(simple);
+        let meaning = if name == "IDENTIFIER" { Meaning::Identifier } else { Meaning::Text };
+        Text { check: Check::Simple((self.simples.len() - 1) as u8), meaning }
     }
 
     fn text(&self, name: &str, node: Node<'_, '_>) -> Option<Text> {
@@ -138,9 +191,7 @@ impl Reader {
             };
             return Some(Text { check, meaning });
         }
-        let at = self.simples.iter().position(|simple| &*simple.name == local)?;
-        let meaning = if local == "IDENTIFIER" { Meaning::Identifier } else { Meaning::Text };
-        Some(Text { check: Check::Simple(at as u8), meaning })
+        self.texts.get(local).copied()
     }
 
     fn element_kind(&mut self, node: Node<'_, '_>, depth: usize) -> Result<TypeRef, String> {
@@ -158,7 +209,16 @@ impl Reader {
                 self.complex(inner, id, depth + 1)?;
                 Ok(TypeRef::Type(id))
             }
-            None => Ok(TypeRef::Text(Text { check: Check::String, meaning: Meaning::Text })),
+            None => Ok(TypeRef::Text(self.inline(node))),
+        }
+    }
+
+    /// The text of what has no type by name.
+    fn inline(&mut self, node: Node<'_, '_>) -> Text {
+        let name = node.attribute("name").unwrap_or_default();
+        match node.children().find(|child| child.has_tag_name((XSD, "simpleType"))) {
+            Some(inner) => self.restricted(name, inner),
+            None => Text { check: Check::String, meaning: Meaning::Text },
         }
     }
 
@@ -256,11 +316,11 @@ impl Reader {
         })
     }
 
-    fn attribute(&self, node: Node<'_, '_>) -> Result<Attribute, String> {
+    fn attribute(&mut self, node: Node<'_, '_>) -> Result<Attribute, String> {
         let name = node.attribute("name").ok_or("an attribute has a name")?;
         let ty = node.attribute("type").unwrap_or_default();
         let text = if ty.is_empty() {
-            Text { check: Check::String, meaning: Meaning::Text }
+            self.inline(node)
         } else {
             self.text(ty, node).ok_or_else(|| format!("no text type `{ty}`"))?
         };
