@@ -1,131 +1,303 @@
-//! `ankus run COORDINATOR`: a coordinator runs here, durably, and its workflows with it.
+//! `ankus run COORDINATOR|BUNDLE`: coordinators run here, durably, and their workflows with them.
 
 use super::disk::{self, Found, Loaded, SettingsCache};
 use super::run::Arguments;
-use super::store::{self, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, timeline};
-use ankus_runtime::driver::coordinator::{self as kept, Moment, SubmitCoordinator};
-use ankus_runtime::driver::{Driver, Opened, object};
+use super::store::{self, RunFormat, Runner, StoreArguments};
+use super::{Exit, Failure, Shell, operate, timeline};
+use crate::check::FileKind;
+use crate::settings::Settings;
+use ankus_runtime::coordinator::Definition;
+use ankus_runtime::driver::bundle::{self, SubmitBundle};
+use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
+use ankus_runtime::driver::{self, object};
 use ankus_runtime::host::files::FileUri;
-use ankus_runtime::machine::coordinator::Status;
+use ankus_runtime::machine::coordinator::{Event, Status, bundle::Event as BundleEvent};
 use ankus_runtime::store::Reader;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often it is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(50);
+/// How often another process is asked whether it is still there.
+const ASK: Duration = Duration::from_secs(1);
 
-/// Submits a coordinator and follows it to its end.
+/// Submits a coordinator or a bundle and follows it to its end.
 pub(super) fn run(found: &Found, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = SettingsCache::new(shell)?;
     let loaded = disk::load(found, &cache, &arguments.properties)?;
-    let mut tracks = timeline::tracks(&loaded, shell)?.tracks;
-    let Some(track) = tracks.pop() else { return Ok(Exit::Fault) };
-    if !track.assumed.is_empty() {
-        let names = track.assumed.join(", ");
-        let failure = Failure::new(format!("nobody gave {names}"));
+    let tracks = timeline::tracks(&loaded, shell)?;
+    let assumed: Vec<&str> =
+        tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
+    if !assumed.is_empty() {
+        let failure = Failure::new(format!("nobody gave {}", assumed.join(", ")));
         return Err(failure.help("give them with -P FILE or -D NAME=VALUE").into());
     }
+    if let Some(absent) = tracks.absent.first() {
+        // The server would take the bundle and leave it in PREP for ever.
+        shell.say(format!("the bundle is refused: E1001, for {absent} does not lie around it"));
+        return Ok(Exit::Fault);
+    }
+    let settings = loaded.settings.settings.clone();
     if arguments.dry_run {
-        let secrets = &loaded.settings.settings.secrets;
-        for (name, value) in &track.definition.properties {
-            shell.out(format!("{name}={}\n", secrets.shown(name, value)))?;
+        for track in &tracks.tracks {
+            for (name, value) in &track.definition.properties {
+                shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;
+            }
         }
         return Ok(Exit::Success);
     }
-    let settings = &loaded.settings;
     let root = arguments.root.as_deref();
-    let opened = store::open(&arguments.store, root, &settings.settings, settings.file.as_deref())?;
-    let driver = mine(opened)?;
-    let mounts = mounts(&loaded, &track.definition.app_path);
-    let new = SubmitCoordinator { definition: track.definition, id: arguments.id.clone(), mounts };
-    let id = driver.submit_coordinator(new).map_err(store::failure)?;
-    follow(&driver, &id, 0, arguments, shell)
+    let base = loaded.settings.file.as_deref();
+    let mut runner: Runner = store::open(&arguments.store, root, &settings, base)?.into();
+    let definitions: Vec<Definition> =
+        tracks.tracks.into_iter().map(|track| track.definition).collect();
+    let mounts = mounts(&loaded, &definitions);
+    let id = arguments.id.clone();
+    let submitted = match tracks.bundle {
+        Some(bundle) => {
+            let new = SubmitBundle { bundle, coordinators: definitions, id, mounts };
+            match &mut runner {
+                Runner::Mine(driver) => driver.submit_bundle(new),
+                Runner::Theirs(client) => driver::submit_bundle_there(client, &new),
+            }
+        }
+        None => {
+            let definition = definitions.into_iter().next();
+            let Some(definition) = definition else { return Ok(Exit::Fault) };
+            let new = SubmitCoordinator { definition, id, mounts };
+            match &mut runner {
+                Runner::Mine(driver) => driver.submit_coordinator(new),
+                Runner::Theirs(client) => driver::submit_coordinator_there(client, &new),
+            }
+        }
+    };
+    let id = submitted.map_err(store::failure)?;
+    let following = Following {
+        store: &arguments.store,
+        root,
+        settings: &settings,
+        settings_file: base,
+        format: arguments.format,
+    };
+    follow(runner, &id, Seen::default(), &following, shell)
 }
 
-/// Goes on with a coordinator.
+/// Goes on with a coordinator or a bundle.
 pub(super) fn resume(id: &str, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let reader = store::reader(&arguments.store)?;
-    let record = record(&*reader, id)?;
-    let loaded = SettingsCache::new(shell)?.for_file(std::path::Path::new("coordinator.xml"))?;
-    let root = arguments.root.as_deref();
-    let opened = store::open(&arguments.store, root, &loaded.settings, loaded.file.as_deref())?;
-    let driver = mine(opened)?;
-    let is_suspended = matches!(record.job.status, Status::Suspended | Status::PrepSuspended);
-    if is_suspended {
-        let resume = ankus_runtime::machine::coordinator::Event::Resume;
-        driver.coordinator_event(id, &resume).map_err(store::failure)?;
-    }
-    follow(&driver, id, record.moments, arguments, shell)
+    take_up(id, &arguments.store, arguments.root.as_deref(), arguments.format, shell)
 }
 
-/// Whether an id is that of a coordinator.
-pub(super) fn is_one(id: &str, store: &StoreArguments) -> miette::Result<bool> {
+/// The same for `ankus job resume`.
+pub(super) fn take_up(
+    id: &str,
+    store: &StoreArguments,
+    root: Option<&Path>,
+    format: RunFormat,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
-    Ok(kept::record(&*reader, id).map_err(store::failure)?.is_some())
+    let job = Job::read(&*reader, id)?;
+    let seen = Seen::now(&*reader, &job)?;
+    let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let mut runner: Runner = store::open(store, root, &settings, file.as_deref())?.into();
+    let is_suspended = matches!(
+        job.status(),
+        Status::Suspended | Status::SuspendedWithError | Status::PrepSuspended
+    );
+    if is_suspended {
+        match job {
+            Job::Coordinator(_) => runner.coordinator(id, &Message::Event(Event::Resume)),
+            Job::Bundle(_) => runner.bundle(id, &BundleEvent::Resume),
+        }
+        .map_err(store::failure)?;
+    }
+    let settings_file = file.as_deref();
+    let following = Following { store, root, settings: &settings, settings_file, format };
+    follow(runner, id, seen, &following, shell)
 }
 
-fn mine(opened: Opened) -> miette::Result<Box<Driver>> {
-    match opened {
-        Opened::Mine(driver) => Ok(driver),
-        Opened::Theirs(_) => {
-            let failure = Failure::new("another process runs the jobs of this store");
-            Err(failure.help("name another store with --store").into())
+/// A coordinator or a bundle as it is kept.
+pub(super) enum Job {
+    /// A coordinator.
+    Coordinator(Box<kept::Record>),
+    /// A bundle.
+    Bundle(Box<bundle::Record>),
+}
+
+impl Job {
+    /// The job of an id, if it is one of these.
+    pub(super) fn find(reader: &dyn Reader, id: &str) -> miette::Result<Option<Job>> {
+        if let Some(record) = kept::record(reader, id).map_err(store::failure)? {
+            return Ok(Some(Job::Coordinator(Box::new(record))));
+        }
+        let record = bundle::record(reader, id).map_err(store::failure)?;
+        Ok(record.map(|record| Job::Bundle(Box::new(record))))
+    }
+
+    /// The job of an id.
+    pub(super) fn read(reader: &dyn Reader, id: &str) -> miette::Result<Job> {
+        let unknown = || store::failure(driver::Error::Unknown(id.to_owned()));
+        Job::find(reader, id)?.ok_or_else(unknown)
+    }
+
+    /// Where it is.
+    pub(super) fn status(&self) -> Status {
+        match self {
+            Job::Coordinator(record) => record.job.status,
+            Job::Bundle(record) => record.job.status,
+        }
+    }
+
+    /// Whether something commanded is under way.
+    pub(super) fn is_pending(&self) -> bool {
+        match self {
+            Job::Coordinator(record) => record.job.pending,
+            Job::Bundle(record) => {
+                record.job.pending || record.job.members.iter().any(|member| member.pending)
+            }
         }
     }
 }
 
-fn record(reader: &dyn Reader, id: &str) -> miette::Result<kept::Record> {
-    let record = kept::record(reader, id).map_err(store::failure)?;
-    record.ok_or_else(|| store::failure(ankus_runtime::driver::Error::Unknown(id.to_owned())))
+/// Whether an id is that of a coordinator or a bundle.
+pub(super) fn is_one(id: &str, store: &StoreArguments) -> miette::Result<bool> {
+    Ok(Job::find(&*store::reader(store)?, id)?.is_some())
 }
 
-/// The workflow of the coordinator, where its folder stands in the file systems.
-fn mounts(loaded: &Loaded, app_path: &str) -> Vec<(String, PathBuf)> {
-    let file = disk::application_around(&loaded.found.path, app_path, "workflow.xml");
-    let Some(folder) = file.as_deref().and_then(std::path::Path::parent) else { return Vec::new() };
-    let at = FileUri::parse(app_path);
-    let at = match at.parent() {
-        Some(parent) if at.name().ends_with(".xml") => parent,
-        _ => at,
-    };
-    vec![(at.to_string(), folder.to_path_buf())]
+/// The workflows of coordinators, where their folders stand in the file systems.
+pub(super) fn mounts(loaded: &Loaded, definitions: &[Definition]) -> Vec<(String, PathBuf)> {
+    let mut mounts = Vec::new();
+    for definition in definitions {
+        let path = &definition.app_path;
+        let file = disk::application_around(&loaded.found.path, path, "workflow.xml");
+        let Some(folder) = file.as_deref().and_then(Path::parent) else { continue };
+        let at = FileUri::parse(path);
+        let at = match at.parent() {
+            Some(parent) if at.name().ends_with(".xml") => parent,
+            _ => at,
+        };
+        let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+        mounts.push((at.to_string(), folder));
+    }
+    mounts
 }
 
-/// Tells what happens until the coordinator has ended, or we are asked to leave.
-fn follow(
-    driver: &Driver,
+/// What of the moments of jobs was told.
+#[derive(Default)]
+pub(super) struct Seen(BTreeMap<String, u64>);
+
+impl Seen {
+    /// All that has happened so far.
+    pub(super) fn now(reader: &dyn Reader, job: &Job) -> miette::Result<Seen> {
+        let mut seen = BTreeMap::new();
+        match job {
+            Job::Coordinator(record) => {
+                seen.insert(record.id.clone(), record.moments);
+            }
+            Job::Bundle(record) => {
+                seen.insert(record.id.clone(), record.moments);
+                for id in record.coordinators.iter().flatten() {
+                    let member = kept::record(reader, id).map_err(store::failure)?;
+                    seen.insert(id.clone(), member.map_or(0, |member| member.moments));
+                }
+            }
+        }
+        Ok(Seen(seen))
+    }
+
+    /// What has happened since.
+    fn news(&mut self, reader: &dyn Reader, id: &str) -> miette::Result<Vec<(String, Moment)>> {
+        let mut news = Vec::new();
+        let mut ids = vec![id.to_owned()];
+        if let Some(record) = bundle::record(reader, id).map_err(store::failure)? {
+            let next = self.0.entry(id.to_owned()).or_default();
+            let (moments, after) = bundle::moments(reader, id, *next).map_err(store::failure)?;
+            *next = after;
+            news.extend(moments.into_iter().map(|moment| (id.to_owned(), moment)));
+            ids = record.coordinators.into_iter().flatten().collect();
+        }
+        for id in ids {
+            let next = self.0.entry(id.clone()).or_default();
+            let (moments, after) = kept::moments(reader, &id, *next).map_err(store::failure)?;
+            *next = after;
+            news.extend(moments.into_iter().map(|moment| (id.clone(), moment)));
+        }
+        news.sort_by_key(|(_, moment)| moment.at);
+        Ok(news)
+    }
+}
+
+/// What following needs to know.
+pub(super) struct Following<'a> {
+    pub(super) store: &'a StoreArguments,
+    pub(super) root: Option<&'a Path>,
+    pub(super) settings: &'a Arc<Settings>,
+    pub(super) settings_file: Option<&'a Path>,
+    pub(super) format: RunFormat,
+}
+
+/// Tells what happens until the job has ended or is suspended, or we are asked to leave.
+pub(super) fn follow(
+    mut runner: Runner,
     id: &str,
-    from: u64,
-    arguments: &Arguments,
+    mut seen: Seen,
+    following: &Following<'_>,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let signals = store::signals();
-    let reader = store::reader(&arguments.store)?;
-    driver.activate_coordinator(id).map_err(store::failure)?;
-    let mut next = from;
+    let reader = store::reader(following.store)?;
+    let is_bundle = matches!(Job::read(&*reader, id)?, Job::Bundle(_));
+    runner.activate(id).map_err(store::failure)?;
+    let mut asked = Instant::now();
     loop {
-        let over = driver.wait_for_coordinator(id, LOOK).map_err(store::failure)?;
-        let (moments, after) = kept::moments(&*reader, id, next).map_err(store::failure)?;
-        next = after;
-        for moment in &moments {
-            tell(id, moment, arguments.format, shell)?;
+        let over = match &runner {
+            Runner::Mine(driver) if is_bundle => driver.wait_for_bundle(id, LOOK),
+            Runner::Mine(driver) => driver.wait_for_coordinator(id, LOOK),
+            Runner::Theirs(_) => {
+                std::thread::sleep(LOOK);
+                let job = Job::read(&*reader, id)?;
+                Ok(job.status().is_end() && !job.is_pending())
+            }
+        };
+        let over = over.map_err(store::failure)?;
+        let news = seen.news(&*reader, id)?;
+        for (of, moment) in &news {
+            tell(of, moment, following.format, shell)?;
         }
-        if !moments.is_empty() {
+        if !news.is_empty() {
             shell.flush()?;
-        }
-        if over && moments.is_empty() {
+        } else if over {
             break;
+        } else {
+            let job = Job::read(&*reader, id)?;
+            // What is suspended waits for a command, and that wakes it wherever it runs.
+            let rests = matches!(job.status(), Status::Suspended | Status::PrepSuspended);
+            if rests && !job.is_pending() {
+                break;
+            }
         }
         if signals.load(Ordering::SeqCst) > 0 {
             shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
             return Ok(Exit::Unfinished);
         }
+        if asked.elapsed() > ASK
+            && let Runner::Theirs(client) = &mut runner
+        {
+            asked = Instant::now();
+            if client.metrics().is_err() {
+                // Whoever ran the store has gone: it is ours now, or another's.
+                let (store, root) = (following.store, following.root);
+                runner =
+                    store::open(store, root, following.settings, following.settings_file)?.into();
+                runner.activate(id).map_err(store::failure)?;
+            }
+        }
     }
-    conclude(&*reader, id, arguments.format, shell)
+    operate::conclude(&*reader, id, following.format, shell)
 }
 
 fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miette::Result<()> {
@@ -134,91 +306,43 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
     match format {
         RunFormat::Json => Ok(()),
         RunFormat::Jsonl => {
-            let line = match (moment.action, status) {
-                (None, status) => json!({"at": at, "job": id, "status": status}),
-                (Some(number), Some(status)) => {
+            let line = match (moment.action, status, moment.sla) {
+                (Some(number), _, Some(event)) => {
+                    json!({"at": at, "job": id, "action": number, "sla": event.name()})
+                }
+                (None, status, _) => json!({"at": at, "job": id, "status": status}),
+                (Some(number), Some(status), _) => {
                     json!({"at": at, "job": id, "action": number, "status": status})
                 }
-                (Some(number), None) => {
+                (Some(number), None, _) => {
                     json!({"at": at, "job": id, "action": number, "deleted": true})
                 }
             };
             shell.out(format!("{line}\n"))
         }
         RunFormat::Human => {
-            let status = status.unwrap_or("deleted");
             // What an action goes through on its way is no news.
-            if moment.action.is_some() && matches!(status, "READY" | "SUBMITTED") {
+            if moment.action.is_some() && matches!(status, Some("READY" | "SUBMITTED")) {
                 return Ok(());
             }
-            let who = moment.action.map(|number| format!("@{number}")).unwrap_or_default();
-            shell.say(format!("{} {id}{who} {status}", &at[11..19]));
+            shell.say(format!("{} {}", &at[11..19], operate::words(id, moment)));
             Ok(())
         }
     }
 }
 
-/// The last word: how it ended, and what of its actions.
-fn conclude(
-    reader: &dyn Reader,
-    id: &str,
-    format: RunFormat,
+/// The definition that a coordinator is to have instead of its own.
+pub(super) fn updated(
+    path: &Path,
+    properties: &disk::PropertyArguments,
     shell: &mut Shell,
-) -> miette::Result<Exit> {
-    let record = record(reader, id)?;
-    let actions = kept::actions(reader, id).map_err(store::failure)?;
-    let status = record.job.status;
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for kept in actions.values() {
-        *counts.entry(kept.run.status.name()).or_default() += 1;
+) -> miette::Result<Definition> {
+    let found = timeline::find(path)?;
+    if found.kind != FileKind::Coordinator {
+        return Err(Failure::new(format!("`{}` is no coordinator", path.display())).into());
     }
-    match format {
-        RunFormat::Json => {
-            let zone = ankus_runtime::time::ProcessingZone::UTC;
-            let actions: Vec<_> = actions
-                .iter()
-                .map(|(number, kept)| {
-                    json!({
-                        "id": format!("{id}@{number}"),
-                        "actionNumber": number,
-                        "nominalTime": zone.format(kept.run.data.nominal),
-                        "status": kept.run.status.name(),
-                        "externalId": kept.workflow,
-                        "missingDependencies": kept.run.missing,
-                        "errorCode": kept.run.error.as_ref().map(|(code, _)| code),
-                        "errorMessage": kept.run.error.as_ref().map(|(_, message)| message),
-                    })
-                })
-                .collect();
-            let object = json!({
-                "version": 1,
-                "coordJobId": id,
-                "coordJobName": record.name,
-                "status": status.name(),
-                "actions": actions,
-            });
-            shell.out(format!("{object:#}\n"))?;
-        }
-        RunFormat::Jsonl => {}
-        RunFormat::Human => {
-            let counts: Vec<String> =
-                counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
-            shell.out(format!(
-                "{} {} {id}: {}\n",
-                status.name(),
-                record.name,
-                counts.join(", ")
-            ))?;
-            for (number, kept) in &actions {
-                if let Some((code, message)) = &kept.run.error {
-                    shell.say(format!("{id}@{number} {code}: {message}"));
-                }
-            }
-        }
-    }
-    Ok(match status {
-        Status::Succeeded => Exit::Success,
-        Status::Killed | Status::Failed | Status::DoneWithError => Exit::Fault,
-        _ => Exit::Unfinished,
-    })
+    let loaded = disk::load(&found, &SettingsCache::new(shell)?, properties)?;
+    let mut tracks = timeline::tracks(&loaded, shell)?.tracks;
+    let none = || Failure::new(format!("`{}` is no coordinator", path.display()));
+    Ok(tracks.pop().ok_or_else(none)?.definition)
 }

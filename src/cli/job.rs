@@ -1,5 +1,7 @@
 //! `ankus job`: what an operator asks of jobs, running here, in another process, or not at all.
 
+use super::coordinator::{self, Job};
+use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
 use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell};
@@ -8,7 +10,7 @@ use ankus_runtime::driver::{self, JobRecord, view};
 use ankus_runtime::machine::{Change, Command, JobStatus, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// List, show and steer the jobs of a store, whoever runs it.
@@ -75,6 +77,8 @@ enum JobCommand {
     Kill {
         /// The job.
         id: String,
+        #[command(flatten)]
+        scope: Scope,
     },
     /// Run an ended job again.
     Rerun {
@@ -89,6 +93,33 @@ enum JobCommand {
         /// Another value for a property.
         #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = super::disk::name_and_value)]
         define: Vec<(String, String)>,
+        #[command(flatten)]
+        scope: Scope,
+        #[command(flatten)]
+        again: Again,
+    },
+    /// Change a coordinator or a bundle while it runs.
+    Change {
+        /// The job.
+        id: String,
+        /// What: `endtime=T`, `pausetime=T`, `concurrency=N`, `status=RUNNING|IGNORED`, with `;` between.
+        value: String,
+    },
+    /// Have faults of actions of a coordinator count no more, or those of all where no action is named.
+    Ignore {
+        /// The coordinator.
+        id: String,
+        #[command(flatten)]
+        scope: Scope,
+    },
+    /// Give a coordinator another definition; name, frequency, start, end and zone stay.
+    Update {
+        /// The coordinator.
+        id: String,
+        /// The definition: a file or a folder.
+        path: PathBuf,
+        #[command(flatten)]
+        properties: super::disk::PropertyArguments,
     },
     /// List the attempts at an action.
     Retries {
@@ -107,10 +138,43 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         JobCommand::Show { id, format } => show(store, &id, format, shell),
         JobCommand::Log { id, node } => log(store, &id, node.as_deref(), shell),
+        JobCommand::Suspend { id } if coordinator::is_one(&id, store)? => {
+            operate::steer(store, &id, Wish::Suspend, shell)
+        }
         JobCommand::Suspend { id } => steer(store, &id, Command::Suspend, shell),
-        JobCommand::Kill { id } => steer(store, &id, Command::Kill, shell),
+        JobCommand::Kill { id, scope } if coordinator::is_one(&id, store)? => {
+            operate::steer(store, &id, Wish::Kill(scope), shell)
+        }
+        JobCommand::Kill { id, scope } => {
+            only_of_coordinators(&id, scope.is_given())?;
+            steer(store, &id, Command::Kill, shell)
+        }
+        JobCommand::Resume { id } if coordinator::is_one(&id, store)? => {
+            coordinator::take_up(&id, store, None, RunFormat::Human, shell)
+        }
         JobCommand::Resume { id } => resume(store, &id, shell),
-        JobCommand::Rerun { id, failed, skip, define } => {
+        JobCommand::Change { id, value } => {
+            only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
+            operate::steer(store, &id, Wish::Change(value), shell)
+        }
+        JobCommand::Ignore { id, scope } => {
+            only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
+            operate::steer(store, &id, Wish::Ignore(scope), shell)
+        }
+        JobCommand::Update { id, path, properties } => {
+            only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
+            let definition = Box::new(coordinator::updated(&path, &properties, shell)?);
+            operate::steer(store, &id, Wish::Update(definition), shell)
+        }
+        JobCommand::Rerun { id, failed, define, scope, again, .. }
+            if coordinator::is_one(&id, store)? =>
+        {
+            operate::steer(store, &id, Wish::Rerun { scope, again, failed, define }, shell)
+        }
+        JobCommand::Rerun { id, failed, skip, define, scope, again } => {
+            let Again { refresh, nocleanup, coordinator } = again;
+            let is_given = refresh || nocleanup || coordinator.is_some() || scope.is_given();
+            only_of_coordinators(&id, is_given)?;
             let mut properties: BTreeMap<String, String> = define.into_iter().collect();
             match skip {
                 Some(skip) => properties.insert("oozie.wf.rerun.skip.nodes".to_owned(), skip),
@@ -122,6 +186,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             rerun(store, &id, &properties, shell)
         }
         JobCommand::Retries { id, node } => retries(store, &id, &node, shell),
+    }
+}
+
+fn only_of_coordinators(id: &str, is_asked: bool) -> miette::Result<()> {
+    match is_asked {
+        true => Err(Failure::new(format!("`{id}` is no coordinator and no bundle")).into()),
+        false => Ok(()),
     }
 }
 
@@ -141,16 +212,15 @@ fn filters(text: &str) -> miette::Result<Vec<(String, String)>> {
         .collect()
 }
 
-fn fits(record: &JobRecord, filters: &[(String, String)]) -> bool {
-    let job = &record.job;
+fn fits(line: &Line, filters: &[(String, String)]) -> bool {
     // Of one name any value will do; of several names, each must.
     filters.iter().all(|(name, _)| {
         filters.iter().filter(|(other, _)| other == name).any(|(_, value)| match name.as_str() {
-            "status" => job.status.name().eq_ignore_ascii_case(value),
-            "user" => job.user == *value,
-            "name" => job.name == *value,
-            "group" => job.group.as_deref() == Some(value),
-            _ => job.id == *value,
+            "status" => line.status().eq_ignore_ascii_case(value),
+            "user" => line.user() == *value,
+            "name" => line.name() == *value,
+            "group" => line.group() == Some(value),
+            _ => line.id() == *value,
         })
     })
 }
@@ -165,32 +235,50 @@ fn list(
 ) -> miette::Result<Exit> {
     let filters = filters(filter)?;
     let reader = store::reader(store)?;
-    let mut records = view::records(&*reader).map_err(store::failure)?;
-    records.retain(|record| fits(record, &filters));
-    records.sort_by(|a, b| (b.job.created, &b.job.id).cmp(&(a.job.created, &a.job.id)));
-    let total = records.len();
-    let page: Vec<JobRecord> = records.into_iter().skip(offset.max(1) - 1).take(len).collect();
+    let mut lines: Vec<Line> = operate::lines(&*reader)?.into_iter().map(Line::Timed).collect();
+    let records = view::records(&*reader).map_err(store::failure)?;
+    lines.extend(records.into_iter().map(|record| Line::Workflow(Box::new(record))));
+    lines.retain(|line| fits(line, &filters));
+    lines.sort_by(|a, b| (b.created(), b.id()).cmp(&(a.created(), a.id())));
+    let total = lines.len();
+    let page: Vec<Line> = lines.into_iter().skip(offset.max(1) - 1).take(len).collect();
     match format {
         Format::Json => {
-            let jobs: Vec<_> = page
-                .into_iter()
-                .map(|record| {
-                    object::job(&Run::new(record.job, Default::default(), BTreeMap::new()))
-                })
-                .collect();
-            let object = json!({"total": total, "offset": offset, "len": len, "workflows": jobs});
+            let (mut workflows, mut coordinators, mut bundles) = (vec![], vec![], vec![]);
+            for line in page {
+                match line {
+                    Line::Workflow(record) => workflows.push(object::job(&Run::new(
+                        record.job,
+                        Default::default(),
+                        BTreeMap::new(),
+                    ))),
+                    Line::Timed(line) => match &line.job {
+                        Job::Coordinator(_) => {
+                            coordinators.push(operate::listed(&*reader, &line.job)?);
+                        }
+                        Job::Bundle(_) => bundles.push(operate::listed(&*reader, &line.job)?),
+                    },
+                }
+            }
+            let object = json!({
+                "total": total,
+                "offset": offset,
+                "len": len,
+                "workflows": workflows,
+                "coordinatorjobs": coordinators,
+                "bundlejobs": bundles,
+            });
             shell.out(format!("{object:#}\n"))?;
         }
         Format::Human => {
-            for record in &page {
-                let job = &record.job;
-                let at = object::instant(job.created);
+            for line in &page {
+                let at = object::instant(line.created());
                 shell.out(format!(
                     "{:<10} {}  {}  {}\n",
-                    job.status.name(),
+                    line.status(),
                     &at[..19],
-                    job.id,
-                    job.name
+                    line.id(),
+                    line.name()
                 ))?;
             }
             if page.is_empty() {
@@ -201,13 +289,67 @@ fn list(
     Ok(Exit::Success)
 }
 
+/// A job in a list.
+enum Line {
+    Workflow(Box<JobRecord>),
+    Timed(operate::Line),
+}
+
+impl Line {
+    fn created(&self) -> i64 {
+        match self {
+            Line::Workflow(record) => record.job.created,
+            Line::Timed(line) => line.created,
+        }
+    }
+
+    fn id(&self) -> &str {
+        match self {
+            Line::Workflow(record) => &record.job.id,
+            Line::Timed(line) => &line.id,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Line::Workflow(record) => &record.job.name,
+            Line::Timed(line) => &line.name,
+        }
+    }
+
+    fn status(&self) -> &str {
+        match self {
+            Line::Workflow(record) => record.job.status.name(),
+            Line::Timed(line) => line.status,
+        }
+    }
+
+    fn user(&self) -> &str {
+        match self {
+            Line::Workflow(record) => &record.job.user,
+            Line::Timed(line) => &line.user,
+        }
+    }
+
+    fn group(&self) -> Option<&str> {
+        match self {
+            Line::Workflow(record) => record.job.group.as_deref(),
+            Line::Timed(_) => None,
+        }
+    }
+}
+
 fn show(
     store: &StoreArguments,
     id: &str,
     format: Format,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let shown = store::job(&*store::reader(store)?, id)?;
+    let reader = store::reader(store)?;
+    if let Some(job) = Job::find(&*reader, id)? {
+        return operate::show(&*reader, &job, format == Format::Json, shell);
+    }
+    let shown = store::job(&*reader, id)?;
     let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let mask = Masked::new(&settings, &shown.run);
     let (run, plan) = (&shown.run, &shown.plan);
@@ -254,6 +396,9 @@ fn log(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
+    if let Some(job) = Job::find(&*reader, id)? {
+        return operate::log(&*reader, &job, shell);
+    }
     let shown = store::job(&*reader, id)?;
     let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let mask = Masked::new(&settings, &shown.run);

@@ -22,6 +22,7 @@ mod inventory;
 mod job;
 mod man;
 mod mend;
+mod operate;
 mod params;
 mod plan;
 mod rules;

@@ -91,12 +91,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if !is_plan(path) {
         let found = application::find(path, &arguments.properties)?;
         match found.kind {
-            crate::check::FileKind::Coordinator => {
+            crate::check::FileKind::Coordinator | crate::check::FileKind::Bundle => {
                 return coordinator::run(&found, &arguments, shell);
-            }
-            crate::check::FileKind::Bundle => {
-                let failure = Failure::new("a bundle runs in simulated time only");
-                return Err(failure.help("add --simulate, or run its coordinators").into());
             }
             _ => {}
         }

@@ -207,6 +207,30 @@ impl Runner {
         }
     }
 
+    /// Has a coordinator take what a client wants.
+    pub(crate) fn coordinator(
+        &mut self,
+        id: &str,
+        message: &driver::coordinator::Message,
+    ) -> Result<(), driver::Error> {
+        match self {
+            Runner::Mine(driver) => driver.coordinator_message(id, message),
+            Runner::Theirs(client) => driver::coordinator_there(client, id, message),
+        }
+    }
+
+    /// Has a bundle take what a client commands.
+    pub(crate) fn bundle(
+        &mut self,
+        id: &str,
+        event: &ankus_runtime::machine::coordinator::bundle::Event,
+    ) -> Result<(), driver::Error> {
+        match self {
+            Runner::Mine(driver) => driver.bundle_event(id, event),
+            Runner::Theirs(client) => driver::bundle_there(client, id, event),
+        }
+    }
+
     /// Lets a job do what it has to do.
     pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
         match self {

@@ -73,6 +73,8 @@ pub(super) struct Tracks {
     pub(super) tracks: Vec<Track>,
     /// The bundle, with those members only that are there and enabled.
     pub(super) bundle: Option<Bundle>,
+    /// Coordinators of the bundle that are enabled and not there.
+    pub(super) absent: Vec<String>,
 }
 
 /// The coordinator of an application, or those of a bundle.
@@ -80,12 +82,12 @@ pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Track
     let cache = SettingsCache::new(shell)?;
     if loaded.found.kind == FileKind::Bundle {
         let (mut bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
-        let tracks = members(&cache, loaded, &mut bundle, &assumed, shell)?;
-        return Ok(Tracks { tracks, bundle: Some(bundle) });
+        let (tracks, absent) = members(&cache, loaded, &mut bundle, &assumed, shell)?;
+        return Ok(Tracks { tracks, bundle: Some(bundle), absent });
     }
     let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
     let track = Track { name: definition.name.clone(), definition, assumed };
-    Ok(Tracks { tracks: vec![track], bundle: None })
+    Ok(Tracks { tracks: vec![track], bundle: None, absent: Vec::new() })
 }
 
 /// The file systems below a folder.
@@ -106,7 +108,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let cache = SettingsCache::new(shell)?;
     let found = find(&arguments.application)?;
     let loaded = disk::load(&found, &cache, &arguments.properties)?;
-    let Tracks { tracks, bundle } = tracks(&loaded, shell)?;
+    let Tracks { tracks, bundle, .. } = tracks(&loaded, shell)?;
 
     let now = arguments.at.unwrap_or_else(|| {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -254,8 +256,9 @@ fn members(
     bundle: &mut Bundle,
     assumed: &[String],
     shell: &mut Shell,
-) -> miette::Result<Vec<Track>> {
+) -> miette::Result<(Vec<Track>, Vec<String>)> {
     let mut tracks = Vec::new();
+    let mut lost = Vec::new();
     let mut found_members = Vec::new();
     let mut absent = Vec::new();
     let unknown = assumed.iter().cloned().collect();
@@ -267,7 +270,9 @@ fn members(
         let Some(path) =
             disk::application_around(&loaded.found.path, &member.app_path, "coordinator.xml")
         else {
-            absent.push(format!("`{}` ({})", member.name, member.app_path));
+            let lost_one = format!("`{}` ({})", member.name, member.app_path);
+            lost.push(lost_one.clone());
+            absent.push(lost_one);
             continue;
         };
         found_members.push(member.clone());
@@ -298,5 +303,5 @@ fn members(
             absent.join(", ")
         ));
     }
-    Ok(tracks)
+    Ok((tracks, lost))
 }

@@ -5,6 +5,7 @@
 //! missing. Looks become rarer while nothing changes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::PoisonError;
@@ -13,14 +14,15 @@ use std::sync::atomic::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::keep::{JobRecord, Keep, decode, encode, prefix, spaces};
-use super::{Error, Shared, job};
-use crate::coordinator::{Definition, Existing, Failure as Fault};
+use super::{Error, Shared, bundle, job, notice};
+use crate::coordinator::{Definition, Existing, Failure as Fault, Progress, SlaEvent};
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::{
-    ActionStatus, Effect, Event, Job, Plan, Rules, Run, Status, WorkflowStatus, World, apply,
+    ActionStatus, Effect, Event, Job, Plan, RerunOptions, Rules, Run, ScopeKind, Status,
+    WorkflowStatus, World, apply,
 };
 use crate::machine::{self, Command, Submission, submit};
-use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
+use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Rows, Step, Wait};
 use crate::store::{self, Reader};
 use crate::time::Instant;
 
@@ -36,7 +38,9 @@ const ACTION: &str = "coordinator-action";
 const EVENT: &str = "coordinator-event";
 
 /// The first and the longest time between two looks at missing data, in milliseconds.
-const LOOK_MS: (u64, u64) = (500, 15_000);
+const LOOK_MS: (u64, u64) = (500, 30_000);
+/// After so many changed actions a step is written, and the next one goes on.
+const STEP: usize = 2_000;
 
 /// A coordinator as it is kept; its actions lie beside it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,10 +49,16 @@ pub struct Record {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created: i64,
     /// Its state, without its actions.
     pub job: Job,
+    /// The bundle it is in, and its place there.
+    pub bundle: Option<(String, usize)>,
     /// The procedure that is or was its life.
-    procedure: ProcedureId,
+    pub(super) procedure: ProcedureId,
     /// How many moments of it are kept.
     pub moments: u64,
 }
@@ -58,10 +68,21 @@ pub struct Record {
 pub struct Kept {
     /// The action.
     pub run: Run,
-    /// The id of its workflow.
+    /// What is known of its workflow.
+    pub beside: Beside,
+}
+
+/// What is known of the workflow of an action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Beside {
+    /// Its id.
     pub workflow: Option<String>,
     /// The procedure of that.
     procedure: Option<ProcedureId>,
+    /// When it started, in seconds since 1970.
+    pub started: Option<i64>,
+    /// When it ended, or the action did without one.
+    pub ended: Option<i64>,
 }
 
 /// Something that changed, and when.
@@ -71,12 +92,23 @@ pub struct Moment {
     pub at: i64,
     /// The action, or the coordinator itself.
     pub action: Option<i64>,
-    /// The server's word for the state; none where an action is no more.
+    /// The server's word for the state; none where an action is no more, or something else happened.
     pub status: Option<String>,
+    /// What came of an expectation.
+    pub sla: Option<SlaEvent>,
+}
+
+/// What a client, or the bundle, wants of a coordinator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Message {
+    /// Something the machine knows.
+    Event(Event),
+    /// Another definition.
+    Update(Box<Definition>),
 }
 
 /// What is submitted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SubmitCoordinator {
     /// The definition, as a server would keep it.
     pub definition: Definition,
@@ -106,6 +138,19 @@ pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Err
         actions.insert(number, decode(&format!("an action of {id}"), &row.value)?);
     }
     Ok(actions)
+}
+
+/// Every coordinator, in the order of ids.
+pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
+    let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
+    rows.iter().map(|row| Ok(decode("a coordinator", &row.value)?)).collect()
+}
+
+/// What is kept of the definition of a coordinator.
+pub fn definition(reader: &dyn Reader, id: &str) -> Result<Definition, Error> {
+    let what = || store::Error::Damaged(format!("the definition of {id}"));
+    let bytes = reader.get(DEFINITION, id.as_bytes())?.ok_or_else(what)?;
+    Ok(decode(&format!("the definition of {id}"), &bytes)?)
 }
 
 /// What happened to a coordinator since its moment number `from`: those, and the number that comes next.
@@ -145,26 +190,54 @@ impl Existing for OnFiles<'_> {
 /// A coordinator.
 pub(super) struct Coordinator {
     shared: Arc<Shared>,
-    id: String,
+    saved: Saved,
     loaded: Option<Loaded>,
     /// How long to wait before the next look.
     look_ms: u64,
+    /// When to look at what is missing, on the clock that only goes on.
+    next_look: u64,
+    /// What was due before was looked at.
+    seen: Instant,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    id: String,
+    /// The bundle, or itself.
+    root: String,
+    /// What woke it up again after its end.
+    first: Option<Message>,
 }
 
 struct Loaded {
     record: Record,
     definition: Arc<Definition>,
-    children: BTreeMap<i64, (String, ProcedureId)>,
+    beside: BTreeMap<i64, Beside>,
+    /// Actions that wait, by time.
+    waiting: BTreeSet<(Instant, i64)>,
+    /// Actions of which something is expected still.
+    expecting: BTreeSet<i64>,
 }
 
 impl Coordinator {
-    fn new(shared: Arc<Shared>, id: &str) -> Coordinator {
-        Coordinator { shared, id: id.to_owned(), loaded: None, look_ms: LOOK_MS.0 }
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        id: &str,
+        root: &str,
+        first: Option<Message>,
+    ) -> Coordinator {
+        let saved = Saved { id: id.to_owned(), root: root.to_owned(), first };
+        Coordinator::of(shared, saved)
+    }
+
+    fn of(shared: Arc<Shared>, saved: Saved) -> Coordinator {
+        let look_ms = LOOK_MS.0;
+        Coordinator { shared, saved, loaded: None, look_ms, next_look: 0, seen: Instant(i64::MIN) }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Coordinator, String> {
-        let id: String = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
-        Ok(Coordinator::new(shared.clone(), &id))
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Coordinator::of(shared.clone(), saved))
     }
 
     fn load(&mut self) -> Result<(), Error> {
@@ -172,19 +245,22 @@ impl Coordinator {
             return Ok(());
         }
         let reader = self.shared.reader();
-        let id = &self.id;
+        let id = &self.saved.id;
         let mut record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
-        let what = || store::Error::Damaged(format!("the definition of {id}"));
-        let bytes = reader.get(DEFINITION, id.as_bytes())?.ok_or_else(what)?;
-        let definition = Arc::new(decode(&format!("the definition of {id}"), &bytes)?);
-        let mut children = BTreeMap::new();
+        let definition = Arc::new(definition(reader, id)?);
+        let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
+        let mut beside = BTreeMap::new();
         for (number, kept) in actions(reader, id)? {
-            if let (Some(workflow), Some(procedure)) = (kept.workflow, kept.procedure) {
-                children.insert(number, (workflow, procedure));
+            if kept.run.status == ActionStatus::Waiting {
+                waiting.insert((kept.run.data.nominal, number));
             }
+            if kept.run.sla.as_ref().is_some_and(|sla| !sla.is_over()) {
+                expecting.insert(number);
+            }
+            beside.insert(number, kept.beside);
             record.job.restore(number, kept.run);
         }
-        self.loaded = Some(Loaded { record, definition, children });
+        self.loaded = Some(Loaded { record, definition, beside, waiting, expecting });
         Ok(())
     }
 }
@@ -194,44 +270,78 @@ impl Coordinator {
 struct Changes {
     actions: BTreeSet<i64>,
     moments: Vec<Moment>,
+    notices: Vec<notice::What>,
     is_any: bool,
+    has_status: bool,
 }
 
 impl Procedure for Coordinator {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
-        if !shared.is_active(&self.id, context.id()) {
+        if !shared.is_active(&self.saved.root, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let broken = |error: Error| Failure::new("coordinator", "store", error.to_string());
         self.load().map_err(broken)?;
-        let id = self.id.clone();
+        let Saved { id, root, .. } = self.saved.clone();
+        let first = self.saved.first.take();
         let Some(loaded) = self.loaded.as_mut() else { return Ok(Step::Done) };
-        let definition = loaded.definition.clone();
-        let plan = Plan::new(&definition, id.as_str(), Rules::default());
         let now_ms = shared.host.wall_ms();
+        let clock_ms = shared.host.elapsed_ms();
         let existing = OnFiles(&shared);
         let world = World { now: Instant(now_ms.div_euclid(1000)), existing: &existing };
 
-        let mut events = VecDeque::new();
-        for message in context.take_messages() {
-            events.extend(event(message.note, message.tag));
+        let mut events: VecDeque<Event> = VecDeque::new();
+        let mut was_commanded = first.is_some();
+        let mut take =
+            |message: Message, loaded: &mut Loaded, context: &mut Context<'_>| match message {
+                Message::Event(event) => events.push_back(event),
+                Message::Update(new) if updatable(&loaded.record.job, &loaded.definition, &new) => {
+                    loaded.record.job.controls = new.controls;
+                    context.put(DEFINITION, id.as_bytes(), encode(&*new));
+                    loaded.definition = Arc::new(*new);
+                }
+                Message::Update(_) => {}
+            };
+        if let Some(message) = first {
+            take(message, loaded, context);
         }
-        let was_commanded = !events.is_empty();
-        events.push_back(Event::Materialize);
-        let due = loaded.record.job.actions.iter().filter(|(_, run)| {
-            run.status == ActionStatus::Waiting && run.data.nominal <= world.now
-        });
-        events.extend(due.map(|(number, _)| Event::Check(*number)));
+        for message in context.take_messages() {
+            was_commanded |= matches!(message.note, Note::Data(_));
+            if let Some(message) = meaning(message.note, message.tag) {
+                take(message, loaded, context);
+            }
+        }
+        let definition = loaded.definition.clone();
+        let plan = Plan::new(&definition, id.as_str(), Rules::default());
+        let has_messages = !events.is_empty();
         events.push_back(Event::Pause);
+        events.push_back(Event::Materialize);
+        let is_look = was_commanded || clock_ms >= self.next_look;
+        let due = loaded.waiting.range(..=(world.now, i64::MAX));
+        let due = due.filter(|(nominal, _)| is_look || *nominal > self.seen);
+        events.extend(due.map(|(_, number)| Event::Check(*number)));
+        self.seen = world.now;
+
         let mut changes = Changes::default();
-        let mut has_passed = false;
+        let (mut has_passed, mut has_more) = (false, false);
+        let mut made = (loaded.record.job.last_number, loaded.record.job.next);
         loop {
             let Some(next) = events.pop_front() else {
-                // A pass over states comes after all else.
-                if std::mem::replace(&mut has_passed, true) {
+                if has_passed {
                     break;
                 }
+                let so_far = (loaded.record.job.last_number, loaded.record.job.next);
+                let is_further = std::mem::replace(&mut made, so_far) != so_far;
+                let may_make = is_further && !loaded.record.job.is_done;
+                has_more = may_make && changes.actions.len() > STEP;
+                if may_make && !has_more {
+                    // What lies behind is caught up with, without waiting between two passes.
+                    events.push_back(Event::Materialize);
+                    continue;
+                }
+                // A pass over states comes after all else.
+                has_passed = true;
                 events.push_back(Event::Status);
                 continue;
             };
@@ -242,13 +352,15 @@ impl Procedure for Coordinator {
             {
                 changes.actions.insert(*number);
             }
+            let before = job.status;
             // What the machine refuses, a client was told when it asked; a look that failed comes again.
             let Ok(effects) = apply(&plan, job, &next, &world) else { continue };
+            changes.has_status |= before != job.status;
             for effect in effects {
                 changes.is_any = true;
                 let mut tell = |action: Option<i64>, status: Option<&str>| {
                     let status = status.map(str::to_owned);
-                    changes.moments.push(Moment { at: now_ms, action, status });
+                    changes.moments.push(Moment { at: now_ms, action, status, sla: None });
                 };
                 match effect {
                     Effect::Job { from, status, .. } => {
@@ -259,10 +371,19 @@ impl Procedure for Coordinator {
                     Effect::Action(number, status) => {
                         tell(Some(number), Some(status.name()));
                         changes.actions.insert(number);
+                        loaded.came_to(number, status, world.now);
+                        if notice::is_told(status, &next) {
+                            let of = format!("{id}@{number}");
+                            let url = notice::url(&definition.properties, &of, status.name());
+                            changes.notices.extend(url);
+                        }
                     }
                     Effect::Deleted(number) => {
                         tell(Some(number), None);
                         changes.actions.insert(number);
+                        loaded.waiting.retain(|(_, other)| *other != number);
+                        loaded.expecting.remove(&number);
+                        loaded.beside.remove(&number);
                     }
                     Effect::Check(number, at) if at <= world.now => {
                         events.push_back(Event::Check(number));
@@ -270,29 +391,32 @@ impl Procedure for Coordinator {
                     Effect::Check(..) => {}
                     Effect::Start(number) => {
                         changes.actions.insert(number);
-                        let run = &job.actions[&number];
-                        let started = match loaded.children.get(&number).filter(|_| run.reruns) {
-                            Some(child) => rerun(context, &shared, child, number, &id),
-                            None => start(context, &shared, &definition, run, number, &id),
+                        let run = &loaded.record.job.actions[&number];
+                        let child = loaded.beside.get(&number).and_then(Beside::child);
+                        let started = match child.filter(|_| run.reruns) {
+                            Some(child) => rerun(context, &shared, &child, number, &root),
+                            None => start(context, &shared, &definition, run, number, &id, &root),
                         };
                         events.push_front(match started {
-                            Ok(child) => {
-                                loaded.children.insert(number, child);
+                            Ok((workflow, procedure)) => {
+                                let beside = loaded.beside.entry(number).or_default();
+                                beside.workflow = Some(workflow);
+                                beside.procedure = Some(procedure);
                                 Event::Started(number)
                             }
                             Err((code, message)) => Event::NotStarted { number, code, message },
                         });
                     }
                     Effect::SuspendWorkflow(number) => {
-                        command(context, loaded.children.get(&number), Command::Suspend);
+                        command(context, loaded.beside.get(&number), Command::Suspend);
                         events.push_front(Event::Workflow(number, WorkflowStatus::Suspended));
                     }
                     Effect::ResumeWorkflow(number) => {
-                        command(context, loaded.children.get(&number), Command::Resume);
+                        command(context, loaded.beside.get(&number), Command::Resume);
                         events.push_front(Event::Workflow(number, WorkflowStatus::Running));
                     }
                     Effect::KillWorkflow(number) => {
-                        command(context, loaded.children.get(&number), Command::Kill);
+                        command(context, loaded.beside.get(&number), Command::Kill);
                     }
                     Effect::CleanUp(_, uris) => {
                         for uri in uris {
@@ -303,20 +427,16 @@ impl Procedure for Coordinator {
                 }
             }
         }
+        loaded.look_at_expectations(&id, world.now, now_ms, &mut changes);
 
         let own = context.id();
-        let loaded = self.loaded.as_mut().expect("it was loaded above");
         let is_changed = changes.is_any || was_commanded || loaded.record.procedure != own;
-        if is_changed {
+        if is_changed || has_messages {
             for number in &changes.actions {
                 match loaded.record.job.actions.get(number) {
                     Some(run) => {
-                        let child = loaded.children.get(number);
-                        let kept = Kept {
-                            run: run.clone(),
-                            workflow: child.map(|(workflow, _)| workflow.clone()),
-                            procedure: child.map(|(_, procedure)| *procedure),
-                        };
+                        let beside = loaded.beside.get(number).cloned().unwrap_or_default();
+                        let kept = Kept { run: run.clone(), beside };
                         context.put(ACTION, key(&id, *number), encode(&kept));
                     }
                     None => context.delete(ACTION, key(&id, *number)),
@@ -327,26 +447,43 @@ impl Procedure for Coordinator {
                 context.put(EVENT, key(&id, at), encode(&changes.moments));
                 loaded.record.moments += changes.moments.len() as u64;
             }
+            for (at, what) in changes.notices.into_iter().enumerate() {
+                let body = notice::Notice::new(shared.clone(), &root, at, now_ms, what);
+                context.spawn(New::of(notice::KIND, body).unattended().tag(notice::TAG));
+            }
+            if changes.has_status || was_commanded {
+                bundle::tell(context, &shared, &loaded.record);
+            }
             loaded.record.procedure = own;
             context.put(RECORD, id.as_bytes(), encode(&loaded.record));
-            self.look_ms = LOOK_MS.0;
         } else {
-            self.look_ms = (self.look_ms * 2).min(LOOK_MS.1);
             context.skip_persistence();
+        }
+        if changes.is_any {
+            self.look_ms = LOOK_MS.0;
+        } else if is_look {
+            self.look_ms = (self.look_ms * 2).min(LOOK_MS.1);
+        }
+        if is_look || changes.is_any {
+            self.next_look = clock_ms + self.look_ms;
         }
         let job = &loaded.record.job;
         if job.status.is_end() && !job.pending {
             context.set_result(job.status.name().as_bytes());
             return Ok(Step::Done);
         }
-        Ok(Step::Suspend(match wake(job, &plan, world.now, self.look_ms) {
+        if has_more {
+            return Ok(Step::Suspend(Wait::for_message().or_pause(0)));
+        }
+        let look_in = self.next_look.saturating_sub(clock_ms).max(1);
+        Ok(Step::Suspend(match wake(loaded, &plan, world.now, look_in) {
             Some(ms) => Wait::for_message().or_pause(ms),
             None => Wait::for_message(),
         }))
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&self.id)
+        encode(&self.saved)
     }
 
     fn undoable(&self) -> bool {
@@ -354,53 +491,155 @@ impl Procedure for Coordinator {
     }
 }
 
+impl Beside {
+    fn child(&self) -> Option<Child> {
+        Some((self.workflow.clone()?, self.procedure?))
+    }
+}
+
+impl Loaded {
+    /// Keeps what goes with the state of an action.
+    fn came_to(&mut self, number: i64, status: ActionStatus, now: Instant) {
+        let Some(run) = self.record.job.actions.get(&number) else { return };
+        let place = (run.data.nominal, number);
+        let beside = self.beside.entry(number).or_default();
+        match status {
+            ActionStatus::Waiting => {
+                self.waiting.insert(place);
+                (beside.started, beside.ended) = (None, None);
+                if run.sla.is_some() {
+                    self.expecting.insert(number);
+                }
+            }
+            ActionStatus::Running if beside.started.is_none() => beside.started = Some(now.0),
+            _ if !status.is_active() => beside.ended = Some(now.0),
+            _ => {}
+        }
+        if status != ActionStatus::Waiting {
+            self.waiting.remove(&place);
+        }
+    }
+
+    /// Says what of the expectations is met or missed by now.
+    fn look_at_expectations(&mut self, id: &str, now: Instant, now_ms: i64, changes: &mut Changes) {
+        let mut over = Vec::new();
+        for number in &self.expecting {
+            let Some(run) = self.record.job.actions.get_mut(number) else { continue };
+            let beside = self.beside.get(number);
+            let progress = progress(run.status, beside);
+            let Some(sla) = run.sla.as_mut() else { continue };
+            let before = sla.status;
+            let events = sla.look(now, progress);
+            if !events.is_empty() || sla.status != before {
+                changes.actions.insert(*number);
+                changes.is_any = true;
+            }
+            for event in events {
+                let action = Some(*number);
+                changes.moments.push(Moment { at: now_ms, action, status: None, sla: Some(event) });
+                let of = format!("{id}@{number}");
+                let name = &self.definition.name;
+                let status = run.status.name();
+                changes.notices.extend(notice::mail(name, &of, id, sla, event, progress, status));
+                let url = notice::sla_url(&self.definition.properties, &of, event);
+                changes.notices.extend(url);
+            }
+            if sla.is_over() {
+                over.push(*number);
+            }
+        }
+        for number in over {
+            self.expecting.remove(&number);
+        }
+    }
+}
+
+fn progress(status: ActionStatus, beside: Option<&Beside>) -> Progress {
+    Progress {
+        started: beside.and_then(|beside| beside.started).map(Instant),
+        ended: beside.and_then(|beside| beside.ended).map(Instant),
+        is_well: status == ActionStatus::Succeeded,
+        is_skipped: matches!(status, ActionStatus::Skipped | ActionStatus::Ignored),
+    }
+}
+
+/// Whether a definition may take the place of another: what says when it acts has to stay.
+fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
+    let (was, is) = (&old.schedule, &new.schedule);
+    old.name == new.name
+        && old.frequency_text == new.frequency_text
+        && old.unit_name() == new.unit_name()
+        && old.end_of_name() == new.end_of_name()
+        && was.start == is.start
+        && job.end == is.end
+        && old.zone_text == new.zone_text
+}
+
 /// What a message means.
-fn event(note: Note, tag: u64) -> Option<Event> {
+fn meaning(note: Note, tag: u64) -> Option<Message> {
     let number = tag as i64;
-    match note {
-        Note::Data(bytes) => postcard::from_bytes(&bytes).ok(),
+    if tag == notice::TAG {
+        return None;
+    }
+    let event = match note {
+        Note::Data(bytes) => return postcard::from_bytes(&bytes).ok(),
         Note::Succeeded(Some(status)) => {
             let status = match &*status {
                 b"SUCCEEDED" => WorkflowStatus::Succeeded,
                 b"KILLED" => WorkflowStatus::Killed,
                 _ => WorkflowStatus::Failed,
             };
-            Some(Event::Workflow(number, status))
+            Event::Workflow(number, status)
         }
-        Note::Succeeded(None) | Note::Failed(_) => {
-            Some(Event::Workflow(number, WorkflowStatus::Failed))
-        }
-    }
+        Note::Succeeded(None) | Note::Failed(_) => Event::Workflow(number, WorkflowStatus::Failed),
+    };
+    Some(Message::Event(event))
 }
 
 /// In how many milliseconds something can happen without a message.
-fn wake(job: &Job, plan: &Plan<'_>, now: Instant, look_ms: u64) -> Option<u64> {
+fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64) -> Option<u64> {
+    let job = &loaded.record.job;
     let in_ms = |at: Instant| u64::try_from((at.0 - now.0).max(0)).unwrap_or(0) * 1000;
     let runs = matches!(
         job.status,
         Status::Prep | Status::Running | Status::RunningWithError | Status::Paused
     );
     let mut wakes = Vec::new();
-    for run in job.actions.values().filter(|run| run.status == ActionStatus::Waiting && runs) {
-        wakes.push(in_ms(run.data.nominal).max(look_ms));
+    if runs && let Some((nominal, _)) = loaded.waiting.first() {
+        let is_due = *nominal <= now;
+        wakes.push(if is_due { look_ms } else { in_ms(*nominal) });
+        let later = (Excluded((now, i64::MAX)), Unbounded);
+        wakes.extend(loaded.waiting.range(later).next().map(|(nominal, _)| in_ms(*nominal)));
     }
     if !job.is_done && runs && job.status != Status::Paused {
         let next = job.next.unwrap_or(plan.definition.schedule.start);
-        wakes.push(in_ms(next.plus_seconds(-plan.rules.ahead_seconds)).max(look_ms));
+        let is_full = loaded.waiting.len() as i64 >= job.controls.throttle;
+        // A pass is due a second later than it looks, for a time is reached only when it is passed.
+        let due = in_ms(next.plus_seconds(1 - plan.rules.ahead_seconds));
+        wakes.push(if is_full { due.max(look_ms) } else { due });
     }
-    if let Some(pause) = job.pause {
-        wakes.push(in_ms(pause).max(look_ms));
+    if let Some(pause) = job.pause.filter(|_| !job.status.is_end()) {
+        let is_past = pause <= now;
+        wakes.push(if is_past { 60_000 } else { in_ms(pause) });
     }
     if job.pending {
         wakes.push(look_ms);
     }
+    for number in &loaded.expecting {
+        let Some(run) = job.actions.get(number) else { continue };
+        let at = run
+            .sla
+            .as_ref()
+            .and_then(|sla| sla.next_look(progress(run.status, loaded.beside.get(number))));
+        wakes.extend(at.map(|at| in_ms(at.plus_seconds(1))));
+    }
     // In pieces, so that a clock that is set does not make it late by more than one.
-    wakes.into_iter().min().map(|ms| ms.min(60_000))
+    wakes.into_iter().min().map(|ms| ms.clamp(1, 60_000))
 }
 
-fn command(context: &mut Context<'_>, child: Option<&(String, ProcedureId)>, command: Command) {
-    if let Some((_, procedure)) = child {
-        context.send(*procedure, 0, encode(&machine::Event::Command(command)));
+fn command(context: &mut Context<'_>, beside: Option<&Beside>, command: Command) {
+    if let Some(procedure) = beside.and_then(|beside| beside.procedure) {
+        context.send(procedure, 0, encode(&machine::Event::Command(command)));
     }
 }
 
@@ -413,6 +652,7 @@ fn start(
     definition: &Definition,
     run: &Run,
     number: i64,
+    id: &str,
     root: &str,
 ) -> Result<Child, (String, String)> {
     let mut properties = definition.properties.clone();
@@ -427,15 +667,16 @@ fn start(
     let own = |message: String| ("E1005".to_owned(), message);
     let plan = shared.surroundings.compiler.compile(&uri, &shared.files, &properties, None);
     let plan = plan.map_err(|(_, message)| own(message))?;
-    let id = shared.next_id();
+    let workflow = shared.next_id();
     let defaults = crate::host::defaults::default_files(&properties, &shared.files)
         .map_err(|message| ("E0803".to_owned(), message))?;
-    let submission = Submission { id: id.clone(), properties, defaults };
+    let submission = Submission { id: workflow.clone(), properties, defaults };
     let made = submit(&plan, submission, &shared.world());
-    let made = made.map_err(|refused| (refused.code.to_owned(), refused.message))?;
+    let mut made = made.map_err(|refused| (refused.code.to_owned(), refused.message))?;
+    made.job.parent_id = Some(format!("{id}@{number}"));
     let (key, bytes) = Keep::plan_key(shared.reader(), &plan.to_bytes())
         .map_err(|error| own(error.to_string()))?;
-    let body = job::Job::new(shared.clone(), &id, root);
+    let body = job::Job::new(shared.clone(), &workflow, root);
     let procedure = context.spawn(New::of(job::KIND, body).unattended().tag(number as u64));
     let record = JobRecord::new(&made, procedure, key.clone(), root.to_owned());
     if let Some(bytes) = bytes {
@@ -443,9 +684,9 @@ fn start(
     }
     let counter = shared.counter.load(Ordering::Relaxed);
     context.put(spaces::META, b"counter", counter.to_le_bytes());
-    context.put(spaces::CONF, id.as_bytes(), encode(&*made.conf));
-    context.put(spaces::JOB, id.as_bytes(), encode(&record));
-    Ok((id, procedure))
+    context.put(spaces::CONF, workflow.as_bytes(), encode(&*made.conf));
+    context.put(spaces::JOB, workflow.as_bytes(), encode(&record));
+    Ok((workflow, procedure))
 }
 
 /// Has the workflow of an action go on from what failed in it.
@@ -483,43 +724,55 @@ fn rerun(
 }
 
 impl Shared {
+    /// The id of a job that is no workflow, by the letter at its end.
+    pub(super) fn id_of(&self, letter: char) -> String {
+        let id = self.next_id();
+        format!("{}{letter}", id.strip_suffix('W').unwrap_or(&id))
+    }
+
+    /// An id that no job has: the one that is wished for, or the next one.
+    pub(super) fn free_id(&self, wish: Option<String>, letter: char) -> Result<String, Error> {
+        let id = wish.unwrap_or_else(|| self.id_of(letter));
+        let reader = self.reader();
+        let is_taken = record(reader, &id)?.is_some()
+            || bundle::record(reader, &id)?.is_some()
+            || super::view::record(reader, &id)?.is_some();
+        match is_taken {
+            true => Err(Error::State(format!("there is a job `{id}` already"))),
+            false => Ok(id),
+        }
+    }
+
+    /// What the store has to know before a job begins.
+    pub(super) fn put_surroundings(&self, rows: &mut Rows, mounts: &[(String, PathBuf)]) {
+        let counter = self.counter.load(Ordering::Relaxed);
+        rows.put(spaces::META, b"counter", counter.to_le_bytes());
+        rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+        let root = self.files.root().to_string_lossy().into_owned();
+        rows.put(spaces::META, b"root", root.into_bytes());
+        for (uri, folder) in mounts {
+            let folder = folder.to_string_lossy().into_owned();
+            rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
+        }
+    }
+
     pub(super) fn submit_coordinator(
         self: &Arc<Self>,
         new: SubmitCoordinator,
     ) -> Result<String, Error> {
-        let id = new.id.unwrap_or_else(|| {
-            let id = self.next_id();
-            format!("{}C", id.strip_suffix('W').unwrap_or(&id))
-        });
-        let reader = self.reader();
-        if record(reader, &id)?.is_some() || super::view::record(reader, &id)?.is_some() {
-            return Err(Error::State(format!("there is a job `{id}` already")));
-        }
+        let id = self.free_id(new.id, 'C')?;
         for (uri, folder) in &new.mounts {
             self.files.mount(FileUri::parse(uri), folder.clone());
         }
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-        let body = Coordinator::new(self.clone(), &id);
-        let counter = self.counter.load(Ordering::Relaxed);
+        let body = Coordinator::new(self.clone(), &id, &id, None);
+        let created = self.host.wall_ms();
         let definition = new.definition;
         self.executor().submit_with(
             New::of(KIND, body).owner(id.as_str()).unattended(),
             |procedure, rows| {
-                let record = Record {
-                    id: id.clone(),
-                    name: definition.name.clone(),
-                    job: Job::new(&definition),
-                    procedure,
-                    moments: 0,
-                };
-                rows.put(spaces::META, b"counter", counter.to_le_bytes());
-                rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
-                let root = self.files.root().to_string_lossy().into_owned();
-                rows.put(spaces::META, b"root", root.into_bytes());
-                for (uri, folder) in &new.mounts {
-                    let folder = folder.to_string_lossy().into_owned();
-                    rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
-                }
+                self.put_surroundings(rows, &new.mounts);
+                let record = fresh(&id, &definition, created, None, procedure);
                 rows.put(DEFINITION, id.as_bytes(), encode(&definition));
                 rows.put(RECORD, id.as_bytes(), encode(&record));
             },
@@ -531,33 +784,134 @@ impl Shared {
         record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))
     }
 
-    /// Sends an event of a client; the machine is asked first whether it would refuse it.
-    pub(super) fn coordinator_event(&self, id: &str, event: &Event) -> Result<(), Error> {
+    /// Sends what a client wants; the machine is asked first whether it would refuse it. One that has ended lives again.
+    pub(super) fn coordinator_message(
+        self: &Arc<Self>,
+        id: &str,
+        message: &Message,
+    ) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         let mut record = self.coordinator_record(id)?;
-        let unknown = || store::Error::Damaged(format!("the definition of {id}"));
-        let bytes = self.reader().get(DEFINITION, id.as_bytes())?.ok_or_else(unknown)?;
-        let definition: Definition = decode(&format!("the definition of {id}"), &bytes)?;
-        for (number, kept) in actions(self.reader(), id)? {
-            record.job.restore(number, kept.run);
-        }
-        let plan = Plan::new(&definition, id, Rules::default());
-        let existing = OnFiles(self);
-        let now = Instant(self.host.wall_ms().div_euclid(1000));
-        let world = World { now, existing: &existing };
-        if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {
-            let code = refusal.code.unwrap_or("an error without a code");
-            return Err(Error::State(format!("the coordinator `{id}` does not take this: {code}")));
+        let definition = definition(self.reader(), id)?;
+        let refused = |code: &str, why: &str| {
+            Error::State(format!("the coordinator `{id}` does not take this: {code}{why}"))
+        };
+        match message {
+            Message::Update(new) => {
+                if !updatable(&record.job, &definition, new) {
+                    let why = ", for name, frequency, start, end and time zone cannot be changed";
+                    return Err(refused("E1023", why));
+                }
+            }
+            Message::Event(event) => {
+                for (number, kept) in actions(self.reader(), id)? {
+                    record.job.restore(number, kept.run);
+                }
+                let plan = Plan::new(&definition, id, Rules::default());
+                let existing = OnFiles(self);
+                let now = Instant(self.host.wall_ms().div_euclid(1000));
+                let world = World { now, existing: &existing };
+                if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {
+                    let code = refusal.code.unwrap_or("an error without a code");
+                    return Err(refused(code, ""));
+                }
+            }
         }
         self.activate_coordinator(id)?;
-        if !self.executor().send(record.procedure, 0, encode(event))? {
-            return Err(Error::State(format!("the coordinator `{id}` has ended")));
+        if !self.executor().send(record.procedure, 0, encode(message))? {
+            let root = record.root().to_owned();
+            let body = Coordinator::new(self.clone(), id, &root, Some(message.clone()));
+            let mut kept = self.coordinator_record(id)?;
+            self.executor().submit_with(
+                New::of(KIND, body).owner(id).unattended(),
+                |procedure, rows| {
+                    kept.procedure = procedure;
+                    rows.put(RECORD, id.as_bytes(), encode(&kept));
+                },
+            )?;
         }
         Ok(())
     }
 
     pub(super) fn activate_coordinator(&self, id: &str) -> Result<ProcedureId, Error> {
         let record = self.coordinator_record(id)?;
-        self.wake_all(id);
+        self.wake_all(record.root());
         Ok(record.procedure)
     }
+}
+
+impl Record {
+    /// The job on top of it: its bundle, or itself.
+    pub(super) fn root(&self) -> &str {
+        self.bundle.as_ref().map_or(&self.id, |(bundle, _)| bundle)
+    }
+}
+
+fn fresh(
+    id: &str,
+    definition: &Definition,
+    created: i64,
+    bundle: Option<(String, usize)>,
+    procedure: ProcedureId,
+) -> Record {
+    Record {
+        id: id.to_owned(),
+        name: definition.name.clone(),
+        user: definition.properties.get("user.name").cloned().unwrap_or_default(),
+        created,
+        job: Job::new(definition),
+        bundle,
+        procedure,
+        moments: 0,
+    }
+}
+
+/// Makes a coordinator of a bundle begin.
+pub(super) fn begin(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    definition: &Definition,
+    bundle: &str,
+    at: usize,
+) -> String {
+    let id = shared.id_of('C');
+    let body = Coordinator::new(shared.clone(), &id, bundle, None);
+    let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
+    let of = Some((bundle.to_owned(), at));
+    let record = fresh(&id, definition, shared.host.wall_ms(), of, procedure);
+    let counter = shared.counter.load(Ordering::Relaxed);
+    context.put(spaces::META, b"counter", counter.to_le_bytes());
+    context.put(DEFINITION, id.as_bytes(), encode(definition));
+    context.put(RECORD, id.as_bytes(), encode(&record));
+    id
+}
+
+/// Has a coordinator of a bundle take an event; one that has ended lives again.
+pub(super) fn pass_on(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    id: &str,
+    event: Event,
+) -> Result<(), Error> {
+    let mut record = shared.coordinator_record(id)?;
+    let message = Message::Event(event);
+    let lives = shared.executor().state(record.procedure).is_some_and(|state| !state.is_end());
+    if lives {
+        context.send(record.procedure, 0, encode(&message));
+        return Ok(());
+    }
+    let body = Coordinator::new(shared.clone(), id, record.root(), Some(message));
+    let at = record.bundle.as_ref().map_or(0, |(_, at)| *at);
+    record.procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
+    context.put(RECORD, id.as_bytes(), encode(&record));
+    Ok(())
+}
+
+/// All actions of a coordinator, as a rerun of its bundle names them.
+pub(super) fn rerun_all(record: &Record, definition: &Definition, dates: Option<String>) -> Event {
+    let schedule = &definition.schedule;
+    let zone = schedule.processing;
+    let all = || format!("{}::{}", zone.format(schedule.start), zone.format(record.job.end));
+    let scope = dates.unwrap_or_else(all);
+    Event::Rerun(ScopeKind::Date, scope, RerunOptions::default())
 }

@@ -5,10 +5,12 @@
 //! an event comes; whatever takes time (a program, a timer, a child) is a procedure of its own that tells it the end. What
 //! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
 
+pub mod bundle;
 mod call;
 pub mod coordinator;
 mod job;
 mod keep;
+mod notice;
 pub mod object;
 pub mod view;
 mod world;
@@ -142,6 +144,8 @@ pub(crate) struct Shared {
     /// Procedures that sleep because their job is not active.
     asleep: Mutex<Vec<(String, ProcedureId)>>,
     plans: Mutex<HashMap<String, Arc<Plan>>>,
+    /// Held while a coordinator or a bundle is commanded, so that none lives twice.
+    commands: Mutex<()>,
     /// The next number of a job, and the moment the store was made.
     counter: AtomicU64,
     stamp: String,
@@ -289,6 +293,7 @@ impl Driver {
             active: Mutex::default(),
             asleep: Mutex::default(),
             plans: Mutex::default(),
+            commands: Mutex::default(),
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
         });
@@ -304,6 +309,10 @@ impl Driver {
         let of = shared.clone();
         registry
             .register(coordinator::KIND, move |bytes| coordinator::Coordinator::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(bundle::KIND, move |bytes| bundle::Bundle::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(notice::KIND, move |bytes| notice::Notice::read(&of, bytes));
         let of = shared.clone();
         registry.register(call::KIND, move |bytes| call::Call::read(&of, bytes));
         let of = shared.clone();
@@ -337,24 +346,46 @@ impl Driver {
         self.shared.submit_coordinator(new)
     }
 
-    /// Lets a coordinator, and its workflows, do what they have to do.
-    pub fn activate_coordinator(&self, id: &str) -> Result<(), Error> {
-        self.shared.activate_coordinator(id).map(|_| ())
+    /// Submits a bundle and lets it run. It is durable when this returns.
+    pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
+        self.shared.submit_bundle(new)
     }
 
-    /// Has a coordinator take what a client commands, or says why it would not.
-    pub fn coordinator_event(
+    /// Has a coordinator take what a client wants, or says why it would not.
+    pub fn coordinator_message(
         &self,
         id: &str,
-        event: &crate::machine::coordinator::Event,
+        message: &coordinator::Message,
     ) -> Result<(), Error> {
-        self.shared.coordinator_event(id, event)
+        self.shared.coordinator_message(id, message)
+    }
+
+    /// Has a bundle take what a client commands, or says why it would not.
+    pub fn bundle_event(
+        &self,
+        id: &str,
+        event: &crate::machine::coordinator::bundle::Event,
+    ) -> Result<(), Error> {
+        self.shared.bundle_event(id, event)
+    }
+
+    /// Waits so long for the end of a bundle, and says whether it has come.
+    pub fn wait_for_bundle(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        let procedure = self.shared.activate_bundle(id)?;
+        self.wait_for(procedure, at_most)
     }
 
     /// Waits so long for a coordinator's end, and says whether it has come.
     pub fn wait_for_coordinator(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
         let procedure = self.shared.activate_coordinator(id)?;
+        self.wait_for(procedure, at_most)
+    }
+
+    fn wait_for(&self, procedure: ProcedureId, at_most: Duration) -> Result<bool, Error> {
         let finished = self.executor.wait(procedure, Some(at_most)).is_some();
+        if let (false, Some(error)) = (finished, self.executor.stopped_by()) {
+            return Err(error.into());
+        }
         Ok(finished || self.executor.state(procedure).is_none())
     }
 
@@ -385,12 +416,7 @@ impl Driver {
 
     /// Waits so long for a job's end, and says whether it has come.
     pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
-        let procedure = self.shared.record(id)?.procedure;
-        let finished = self.executor.wait(procedure, Some(at_most)).is_some();
-        if let (false, Some(error)) = (finished, self.executor.stopped_by()) {
-            return Err(error.into());
-        }
-        Ok(finished || self.executor.state(procedure).is_none())
+        self.wait_for(self.shared.record(id)?.procedure, at_most)
     }
 
     /// The executor, for its metrics.
@@ -468,6 +494,12 @@ impl Shared {
     }
 
     fn activate(&self, id: &str) -> Result<(), Error> {
+        if bundle::record(self.reader(), id)?.is_some() {
+            return self.activate_bundle(id).map(|_| ());
+        }
+        if coordinator::record(self.reader(), id)?.is_some() {
+            return self.activate_coordinator(id).map(|_| ());
+        }
         let record = self.record(id)?;
         self.wake_all(&record.root);
         Ok(())
@@ -574,6 +606,24 @@ impl Shared {
                     postcard::from_bytes(data).map_err(|_| strange())?;
                 self.rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
             }
+            "submit-coordinator" => {
+                let new = postcard::from_bytes(data).map_err(|_| strange())?;
+                self.submit_coordinator(new).map(String::into_bytes).map_err(shown)
+            }
+            "submit-bundle" => {
+                let new = postcard::from_bytes(data).map_err(|_| strange())?;
+                self.submit_bundle(new).map(String::into_bytes).map_err(shown)
+            }
+            "coordinator" => {
+                let (id, message): (String, coordinator::Message) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.coordinator_message(&id, &message).map(|()| Vec::new()).map_err(shown)
+            }
+            "bundle" => {
+                let (id, event): (String, crate::machine::coordinator::bundle::Event) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.bundle_event(&id, &event).map(|()| Vec::new()).map_err(shown)
+            }
             "activate" => {
                 let id = String::from_utf8_lossy(data);
                 self.activate(&id).map(|()| Vec::new()).map_err(shown)
@@ -613,5 +663,43 @@ pub fn rerun_there(
     properties: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
     client.call("rerun", &keep::encode(&(id, plan, properties)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to submit a coordinator; the answer is its id.
+pub fn submit_coordinator_there(
+    client: &mut control::Client,
+    new: &coordinator::SubmitCoordinator,
+) -> Result<String, Error> {
+    let id = client.call("submit-coordinator", &keep::encode(new))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to submit a bundle; the answer is its id.
+pub fn submit_bundle_there(
+    client: &mut control::Client,
+    new: &bundle::SubmitBundle,
+) -> Result<String, Error> {
+    let id = client.call("submit-bundle", &keep::encode(new))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a coordinator take what a client wants.
+pub fn coordinator_there(
+    client: &mut control::Client,
+    id: &str,
+    message: &coordinator::Message,
+) -> Result<(), Error> {
+    client.call("coordinator", &keep::encode(&(id, message)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to have a bundle take what a client commands.
+pub fn bundle_there(
+    client: &mut control::Client,
+    id: &str,
+    event: &crate::machine::coordinator::bundle::Event,
+) -> Result<(), Error> {
+    client.call("bundle", &keep::encode(&(id, event)))?;
     Ok(())
 }

@@ -60,7 +60,7 @@ impl Job {
 }
 
 /// What happens to a bundle.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// It was submitted, with the wish to start at once or without.
     Submitted {

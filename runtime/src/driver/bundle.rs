@@ -1,0 +1,379 @@
+//! The life of a bundle as a procedure: the machine says what follows, its coordinators are procedures that tell it of
+//! their states, and commands to it become events of theirs.
+//!
+//! Its coordinators are resolved when it is submitted, so that one the server would refuse, or that is not there, refuses
+//! the bundle at once instead of leaving it in PREP.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::coordinator::{self, Moment};
+use super::keep::{decode, encode, prefix};
+use super::{Error, Shared};
+use crate::coordinator::{Bundle as Definition, Definition as Coordinator};
+use crate::host::files::FileUri;
+use crate::machine::coordinator::bundle::{Effect, Event, Job, apply};
+use crate::machine::coordinator::{Event as Passed, Status};
+use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
+use crate::store::{self, Reader};
+use crate::time::{Instant, ProcessingZone};
+
+/// The kind of this procedure.
+pub(super) const KIND: &str = "bundle";
+/// A bundle by its id: [`Record`].
+const RECORD: &str = "bundle";
+/// Its definition and those of its coordinators by its id.
+const DEFINITION: &str = "bundle-definition";
+/// What happened, by the bundle's id and a number.
+const EVENT: &str = "bundle-event";
+
+/// The first and the longest time between two passes while something is pending, in milliseconds.
+const LOOK_MS: (u64, u64) = (200, 10_000);
+
+/// A bundle as it is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created: i64,
+    /// Its state.
+    pub job: Job,
+    /// The ids of its coordinators, of those that have begun.
+    pub coordinators: Vec<Option<String>>,
+    /// How many moments of it are kept.
+    pub moments: u64,
+    procedure: ProcedureId,
+}
+
+/// What is submitted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SubmitBundle {
+    /// The bundle, with those coordinators only that are enabled.
+    pub bundle: Definition,
+    /// What a server would keep of each of them.
+    pub coordinators: Vec<Coordinator>,
+    /// The id it gets, instead of the next one.
+    pub id: Option<String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: Vec<(String, PathBuf)>,
+}
+
+/// What reaches the procedure.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Message {
+    /// A client commands something.
+    Event(Event),
+    /// A coordinator is in a state.
+    Coordinator(usize, Status),
+}
+
+/// A bundle, if there is one of this id.
+pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
+    match reader.get(RECORD, id.as_bytes())? {
+        Some(bytes) => Ok(Some(decode(&format!("the bundle {id}"), &bytes)?)),
+        None => Ok(None),
+    }
+}
+
+/// Every bundle, in the order of ids.
+pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
+    let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
+    rows.iter().map(|row| Ok(decode("a bundle", &row.value)?)).collect()
+}
+
+/// What is kept of its definition, and of those of its coordinators.
+pub fn definitions(reader: &dyn Reader, id: &str) -> Result<(Definition, Vec<Coordinator>), Error> {
+    let what = || store::Error::Damaged(format!("the definition of {id}"));
+    let bytes = reader.get(DEFINITION, id.as_bytes())?.ok_or_else(what)?;
+    Ok(decode(&format!("the definition of {id}"), &bytes)?)
+}
+
+/// What happened to a bundle since its moment number `from`: those, and the number that comes next.
+pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
+    let (mut next, mut moments) = (from, Vec::new());
+    for row in reader.scan(EVENT, &prefix(id), Some(&key(id, from)), usize::MAX)? {
+        let several: Vec<Moment> = decode(&format!("a moment of {id}"), &row.value)?;
+        next += several.len() as u64;
+        moments.extend(several);
+    }
+    Ok((moments, next))
+}
+
+fn key(id: &str, number: u64) -> Vec<u8> {
+    let mut key = prefix(id);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Tells the bundle of a coordinator in which state that is.
+pub(super) fn tell(context: &mut Context<'_>, shared: &Shared, of: &coordinator::Record) {
+    let Some((bundle, at)) = &of.bundle else { return };
+    if let Ok(Some(record)) = record(shared.reader(), bundle) {
+        let message = Message::Coordinator(*at, of.job.status);
+        context.send(record.procedure, 0, encode(&message));
+    }
+}
+
+/// A bundle.
+pub(super) struct Bundle {
+    shared: Arc<Shared>,
+    saved: Saved,
+    loaded: Option<Loaded>,
+    look_ms: u64,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    id: String,
+    /// What it begins with.
+    first: Option<Event>,
+}
+
+struct Loaded {
+    record: Record,
+    definition: Definition,
+    coordinators: Vec<Coordinator>,
+}
+
+impl Bundle {
+    fn of(shared: Arc<Shared>, saved: Saved) -> Bundle {
+        Bundle { shared, saved, loaded: None, look_ms: LOOK_MS.0 }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Bundle, String> {
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Bundle::of(shared.clone(), saved))
+    }
+
+    fn load(&mut self) -> Result<&mut Loaded, Error> {
+        if self.loaded.is_none() {
+            let reader = self.shared.reader();
+            let id = &self.saved.id;
+            let record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
+            let (definition, coordinators) = definitions(reader, id)?;
+            self.loaded = Some(Loaded { record, definition, coordinators });
+        }
+        Ok(self.loaded.as_mut().expect("it was just loaded"))
+    }
+}
+
+impl Procedure for Bundle {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let shared = self.shared.clone();
+        let id = self.saved.id.clone();
+        if !shared.is_active(&id, context.id()) {
+            return Ok(Step::Suspend(Wait::new()));
+        }
+        let broken = |error: Error| Failure::new("bundle", "store", error.to_string());
+        let first = self.saved.first.take();
+        let mut is_changed = first.is_some();
+        let mut events: VecDeque<Event> = first.into_iter().collect();
+        for message in context.take_messages() {
+            is_changed = true;
+            match message.note {
+                Note::Data(bytes) => match postcard::from_bytes(&bytes) {
+                    Ok(Message::Event(event)) => events.push_back(event),
+                    Ok(Message::Coordinator(at, status)) => {
+                        events.push_back(Event::Coordinator(at, status));
+                    }
+                    Err(_) => {}
+                },
+                Note::Failed(_) => {
+                    events.push_back(Event::Coordinator(message.tag as usize, Status::Failed));
+                }
+                Note::Succeeded(_) => {}
+            }
+        }
+        events.push_back(Event::Pause { absent: Vec::new() });
+        let loaded = self.load().map_err(broken)?;
+        let Loaded { record, definition, coordinators } = loaded;
+        let now_ms = shared.host.wall_ms();
+        let now = Instant(now_ms.div_euclid(1000));
+        let mut moments = Vec::new();
+        let mut has_passed = false;
+        loop {
+            let Some(event) = events.pop_front() else {
+                if std::mem::replace(&mut has_passed, true) {
+                    break;
+                }
+                events.push_back(Event::Status);
+                continue;
+            };
+            let before = record.job.status;
+            // What the machine refuses, a client was told when it asked.
+            let zone = ProcessingZone::UTC;
+            let Ok(effects) = apply(definition, &mut record.job, &event, now, zone) else {
+                continue;
+            };
+            if before != record.job.status {
+                let status = Some(record.job.status.name().to_owned());
+                moments.push(Moment { at: now_ms, action: None, status, sla: None });
+            }
+            is_changed |= !effects.is_empty();
+            for effect in effects {
+                let (at, passed) = match effect {
+                    Effect::Bundle(..) | Effect::Member(..) => continue,
+                    Effect::Submit(at) => {
+                        let Some(of) = coordinators.get(at) else { continue };
+                        if record.coordinators.len() <= at {
+                            record.coordinators.resize(at + 1, None);
+                        }
+                        let new = coordinator::begin(context, &shared, of, &id, at);
+                        record.coordinators[at] = Some(new);
+                        events.push_front(Event::Accepted(at, true));
+                        continue;
+                    }
+                    Effect::Suspend(at) => (at, Passed::Suspend),
+                    Effect::Resume(at) => (at, Passed::Resume),
+                    Effect::Kill(at) => (at, Passed::Kill),
+                    Effect::Change(at, text) => (at, Passed::Change(text)),
+                    Effect::Rerun(at, dates) => {
+                        let Some(Some(member)) = record.coordinators.get(at) else { continue };
+                        let kept = coordinator::record(shared.reader(), member).map_err(broken)?;
+                        let (Some(kept), Some(of)) = (kept, coordinators.get(at)) else { continue };
+                        (at, coordinator::rerun_all(&kept, of, dates))
+                    }
+                };
+                if let Some(Some(member)) = record.coordinators.get(at) {
+                    coordinator::pass_on(context, &shared, member, passed).map_err(broken)?;
+                }
+            }
+        }
+        let lives = |member: &String| -> Result<bool, Failure> {
+            let kept = coordinator::record(shared.reader(), member).map_err(broken)?;
+            let state = kept.and_then(|kept| shared.executor().state(kept.procedure));
+            Ok(state.is_some_and(|state| !state.is_end()))
+        };
+        let own = context.id();
+        if is_changed || record.procedure != own {
+            if !moments.is_empty() {
+                context.put(EVENT, key(&id, record.moments), encode(&moments));
+                record.moments += moments.len() as u64;
+            }
+            record.procedure = own;
+            context.put(RECORD, id.as_bytes(), encode(record));
+        } else {
+            context.skip_persistence();
+        }
+        let is_over = record.job.status.is_end() && !record.job.pending;
+        if is_over {
+            let mut any_lives = false;
+            for member in record.coordinators.iter().flatten() {
+                any_lives |= lives(member)?;
+            }
+            if !any_lives {
+                context.set_result(record.job.status.name().as_bytes());
+                return Ok(Step::Done);
+            }
+        }
+        let waits = |at: Option<Instant>| {
+            let at = at.filter(|at| *at > now)?;
+            u64::try_from(at.0 - now.0).ok().map(|seconds| (seconds * 1000).min(60_000))
+        };
+        let kick_off = record.job.kick_off.filter(|_| record.job.status == Status::Prep);
+        let mut wakes: Vec<u64> =
+            [waits(kick_off), waits(record.job.pause)].into_iter().flatten().collect();
+        let is_pending =
+            is_over || record.job.pending || record.job.members.iter().any(|member| member.pending);
+        self.look_ms = if is_changed { LOOK_MS.0 } else { (self.look_ms * 2).min(LOOK_MS.1) };
+        if is_pending {
+            wakes.push(self.look_ms);
+        }
+        Ok(Step::Suspend(match wakes.into_iter().min() {
+            Some(ms) => Wait::for_message().or_pause(ms),
+            None => Wait::for_message(),
+        }))
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}
+
+impl Shared {
+    pub(super) fn submit_bundle(self: &Arc<Self>, new: SubmitBundle) -> Result<String, Error> {
+        let id = self.free_id(new.id, 'B')?;
+        let now = Instant(self.host.wall_ms().div_euclid(1000));
+        let first = Event::Submitted { start: false, absent: Vec::new() };
+        let mut job = Job::new(&new.bundle, ProcessingZone::UTC);
+        let begins = Event::Submitted { start: true, absent: Vec::new() };
+        // A bundle that cannot start would wait in PREP for ever.
+        apply(&new.bundle, &mut job, &begins, now, ProcessingZone::UTC).map_err(|refusal| {
+            let code = refusal.code.unwrap_or("an error without a code");
+            Error::State(format!("the bundle is refused: {code}"))
+        })?;
+        for (uri, folder) in &new.mounts {
+            self.files.mount(FileUri::parse(uri), folder.clone());
+        }
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        let created = self.host.wall_ms();
+        let saved = Saved { id: id.clone(), first: Some(first) };
+        let body = Bundle::of(self.clone(), saved);
+        self.executor().submit_with(
+            New::of(KIND, body).owner(id.as_str()).unattended(),
+            |procedure, rows| {
+                self.put_surroundings(rows, &new.mounts);
+                let user = new.bundle.properties.get("user.name").cloned();
+                let record = Record {
+                    id: id.clone(),
+                    name: new.bundle.name.clone(),
+                    user: user.unwrap_or_default(),
+                    created,
+                    job: Job::new(&new.bundle, ProcessingZone::UTC),
+                    coordinators: Vec::new(),
+                    moments: 0,
+                    procedure,
+                };
+                let definitions = (&new.bundle, &new.coordinators);
+                rows.put(DEFINITION, id.as_bytes(), encode(&definitions));
+                rows.put(RECORD, id.as_bytes(), encode(&record));
+            },
+        )?;
+        Ok(id)
+    }
+
+    /// Sends what a client commands; the machine is asked first whether it would refuse it. One that has ended lives again.
+    pub(super) fn bundle_event(self: &Arc<Self>, id: &str, event: &Event) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
+        let (definition, _) = definitions(self.reader(), id)?;
+        let now = Instant(self.host.wall_ms().div_euclid(1000));
+        let mut job = kept.job.clone();
+        apply(&definition, &mut job, event, now, ProcessingZone::UTC).map_err(|refusal| {
+            let code = refusal.code.unwrap_or("an error without a code");
+            Error::State(format!("the bundle `{id}` does not take this: {code}"))
+        })?;
+        self.wake_all(id);
+        let message = encode(&Message::Event(event.clone()));
+        if !self.executor().send(kept.procedure, 0, message)? {
+            let saved = Saved { id: id.to_owned(), first: Some(event.clone()) };
+            let body = Bundle::of(self.clone(), saved);
+            self.executor().submit_with(
+                New::of(KIND, body).owner(id).unattended(),
+                |procedure, rows| {
+                    let kept = Record { procedure, ..kept.clone() };
+                    rows.put(RECORD, id.as_bytes(), encode(&kept));
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn activate_bundle(&self, id: &str) -> Result<ProcedureId, Error> {
+        let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
+        self.wake_all(id);
+        Ok(kept.procedure)
+    }
+}

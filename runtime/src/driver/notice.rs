@@ -1,0 +1,223 @@
+//! Tells others: a URL that is called when an action comes to a state, a mail when an expectation is missed.
+//!
+//! In: what to tell whom, decided with the state and written with it. Out: one attempt, and three more a minute apart. What
+//! nobody hears after that is given up; a job never waits for it, nor fails by it. URLs are plain HTTP.
+
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Shared;
+use super::keep::encode;
+use crate::actions::email;
+use crate::coordinator::{Progress, Sla, SlaEvent};
+use crate::machine::coordinator::{ActionStatus, Event};
+use crate::procedure::{Context, Failure, Procedure, Step, Wait};
+use crate::time::{Instant, ProcessingZone};
+
+/// The kind of this procedure.
+pub(super) const KIND: &str = "notice";
+/// The tag of its end, which nobody waits for.
+pub(super) const TAG: u64 = u64::MAX;
+/// How often it is tried again.
+const RETRIES: u8 = 3;
+/// Between two attempts.
+const PAUSE_MS: u64 = 60_000;
+/// How long a connection may take.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum What {
+    /// This URL is called.
+    Call(String),
+    /// A mail: receivers, subject, text.
+    Mail(String, String, String),
+}
+
+/// Whether a state that an action came to by an event is told to the URL of its job.
+pub(super) fn is_told(status: ActionStatus, by: &Event) -> bool {
+    use ActionStatus::{Killed, Running, Skipped, TimedOut, Waiting};
+    match status {
+        Waiting | Running | Skipped | TimedOut => true,
+        Killed => matches!(by, Event::KillActions(..)),
+        _ => false,
+    }
+}
+
+/// The call that tells the state of an action, where a URL is given.
+pub(super) fn url(
+    properties: &BTreeMap<String, String>,
+    action: &str,
+    status: &str,
+) -> Option<What> {
+    let url = properties.get("oozie.coord.action.notification.url")?;
+    let url = url.replace("$actionId", action).replace("$status", status);
+    (!url.trim().is_empty()).then_some(What::Call(url))
+}
+
+/// The call that tells what came of an expectation, where a URL is given.
+pub(super) fn sla_url(
+    properties: &BTreeMap<String, String>,
+    action: &str,
+    event: SlaEvent,
+) -> Option<What> {
+    let url = properties.get("ankus.sla.notification.url")?;
+    let url = url.replace("$actionId", action).replace("$event", event.name());
+    (!url.trim().is_empty()).then_some(What::Call(url))
+}
+
+/// The mail about a missed expectation, where somebody wants one.
+pub(super) fn mail(
+    name: &str,
+    action: &str,
+    job: &str,
+    sla: &Sla,
+    event: SlaEvent,
+    progress: Progress,
+    status: &str,
+) -> Option<What> {
+    let is_miss = matches!(event, SlaEvent::StartMiss | SlaEvent::DurationMiss | SlaEvent::EndMiss);
+    if !is_miss || !sla.alert_events.contains(&event) || sla.alert_contact.is_empty() {
+        return None;
+    }
+    let subject = format!("OOZIE - SLA {} (AppName={name}, JobID={action})", event.name());
+    let zone = ProcessingZone::UTC;
+    let mut text = String::from("Status:\n");
+    let mut line = |label: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            text.push_str(&format!("  {label} - {value}\n"));
+        }
+    };
+    let time = |at: Option<Instant>| at.map(|at| zone.format(at));
+    line("SLA Status", Some(sla.status.name().to_owned()));
+    line("Job Status", Some(status.to_owned()));
+    line("Notification Message", Some(sla.message.clone()));
+    line("App Name", Some(name.to_owned()));
+    line("App Type", Some("COORDINATOR_ACTION".to_owned()));
+    line("Job ID", Some(action.to_owned()));
+    line("Parent Job ID", Some(job.to_owned()));
+    line("Nominal Time", time(Some(sla.nominal)));
+    line("Expected Start", time(sla.expected_start));
+    line("Actual Start", time(progress.started));
+    line("Expected End", time(Some(sla.expected_end)));
+    line("Actual End", time(progress.ended));
+    line("Expected Duration (in mins)", sla.expected_minutes.map(|minutes| minutes.to_string()));
+    let took = progress.started.zip(progress.ended);
+    line("Actual Duration (in mins)", took.map(|(from, to)| ((to.0 - from.0) / 60).to_string()));
+    Some(What::Mail(sla.alert_contact.join(","), subject, text))
+}
+
+/// One message to the outside.
+pub(super) struct Notice {
+    shared: Arc<Shared>,
+    saved: Saved,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    root: String,
+    unique: String,
+    at_ms: i64,
+    what: What,
+    left: u8,
+}
+
+impl Notice {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        root: &str,
+        number: usize,
+        at_ms: i64,
+        what: What,
+    ) -> Notice {
+        let unique = format!("{root}-{at_ms}-{number}");
+        let saved = Saved { root: root.to_owned(), unique, at_ms, what, left: RETRIES };
+        Notice { shared, saved }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Notice, String> {
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Notice { shared: shared.clone(), saved })
+    }
+
+    fn tell(&self) -> bool {
+        match &self.saved.what {
+            What::Call(url) => call(url).is_some_and(|code| (200..300).contains(&code)),
+            What::Mail(to, subject, body) => {
+                let text = format!(
+                    "<email><to>{}</to><subject>{}</subject><body>{}</body></email>",
+                    escaped(to),
+                    escaped(subject),
+                    escaped(body)
+                );
+                let Ok(document) = roxmltree::Document::parse(&text) else { return true };
+                let request = email::Request {
+                    element: document.root_element(),
+                    files: &self.shared.files,
+                    server: &self.shared.surroundings.server,
+                    maildir: &self.shared.folder.with_file_name("mail"),
+                    unique: &self.saved.unique,
+                    now_ms: self.saved.at_ms,
+                };
+                email::send(&request).is_ok()
+            }
+        }
+    }
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Calls a URL of plain HTTP, and says with which code it answered.
+fn call(url: &str) -> Option<u16> {
+    let rest = url.strip_prefix("http://")?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let path = path.split('#').next().unwrap_or_default();
+    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    if authority.is_empty() || path.chars().any(|c| c.is_control() || c == ' ') {
+        return None;
+    }
+    let address = if authority.rsplit(']').next().is_some_and(|tail| tail.contains(':')) {
+        authority.to_owned()
+    } else {
+        format!("{authority}:80")
+    };
+    let address = address.to_socket_addrs().ok()?.next()?;
+    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).ok()?;
+    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
+    stream.set_write_timeout(Some(TIMEOUT)).ok()?;
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut head = Vec::new();
+    stream.take(64).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head);
+    head.split(' ').nth(1)?.parse().ok()
+}
+
+impl Procedure for Notice {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        if !self.shared.is_active(&self.saved.root, context.id()) {
+            return Ok(Step::Suspend(Wait::new()));
+        }
+        if self.tell() || self.saved.left == 0 {
+            return Ok(Step::Done);
+        }
+        self.saved.left -= 1;
+        Ok(Step::Suspend(Wait::pause(PAUSE_MS)))
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}

@@ -1,0 +1,518 @@
+//! `ankus job …` for coordinators and bundles: shown, steered, changed and run again, whoever runs them.
+
+use super::coordinator::{self, Following, Job, Seen};
+use super::store::{self, RunFormat, Runner, StoreArguments};
+use super::{Exit, Failure, Shell};
+use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
+use ankus_runtime::driver::{self, bundle, object};
+use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_runtime::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind, Status};
+use ankus_runtime::store::Reader;
+use ankus_runtime::time::{Instant as Time, ProcessingZone};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Which actions a command is about.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct Scope {
+    /// Of a coordinator: actions by number, as `1,4-6`.
+    #[arg(long, value_name = "NUMBERS", conflicts_with = "date")]
+    pub(super) action: Option<String>,
+    /// Of a coordinator or a bundle: actions by time, as `2026-01-01T00:00Z::2026-01-02T00:00Z`.
+    #[arg(long, value_name = "DATES")]
+    pub(super) date: Option<String>,
+}
+
+impl Scope {
+    fn kind(&self) -> Option<(ScopeKind, String)> {
+        match (&self.action, &self.date) {
+            (Some(numbers), _) => Some((ScopeKind::Action, numbers.clone())),
+            (None, Some(dates)) => Some((ScopeKind::Date, dates.clone())),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether one was given.
+    pub(super) fn is_given(&self) -> bool {
+        self.kind().is_some()
+    }
+}
+
+/// How a rerun is done.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(super) struct Again {
+    /// Of a coordinator: resolve the instances of the actions anew.
+    #[arg(long)]
+    pub(super) refresh: bool,
+    /// Of a coordinator: leave the outputs of the actions where they are.
+    #[arg(long)]
+    pub(super) nocleanup: bool,
+    /// Of a bundle: only these coordinators, names with commas between.
+    #[arg(long, value_name = "NAMES")]
+    pub(super) coordinator: Option<String>,
+}
+
+/// What an operator wants.
+pub(super) enum Wish {
+    /// It stops.
+    Suspend,
+    /// It ends, or some of its actions do.
+    Kill(Scope),
+    /// Some of its actions run again.
+    Rerun { scope: Scope, again: Again, failed: bool, define: Vec<(String, String)> },
+    /// Its end, pause or concurrency is another.
+    Change(String),
+    /// Faults of some of its actions count no more.
+    Ignore(Scope),
+    /// Its definition is another.
+    Update(Box<ankus_runtime::coordinator::Definition>),
+}
+
+/// What is sent for a wish.
+enum Sent {
+    Coordinator(Message),
+    Bundle(BundleEvent),
+}
+
+fn meant(job: &Job, wish: Wish) -> Result<Sent, Failure> {
+    let usage = |why: &str, help: &str| Failure::new(why).help(help);
+    let scoped = |scope: &Scope| {
+        let help = "name actions with --action NUMBERS or --date DATES";
+        scope.kind().ok_or_else(|| usage("nobody said which actions", help))
+    };
+    Ok(match job {
+        Job::Coordinator(_) => Sent::Coordinator(match wish {
+            Wish::Suspend => Message::Event(Event::Suspend),
+            Wish::Kill(scope) => Message::Event(match scope.kind() {
+                Some((kind, text)) => Event::KillActions(kind, text),
+                None => Event::Kill,
+            }),
+            Wish::Rerun { scope, again, failed, define } => {
+                let (kind, text) = scoped(&scope)?;
+                let options = RerunOptions {
+                    refresh: again.refresh,
+                    no_cleanup: again.nocleanup,
+                    failed,
+                    configuration: define,
+                };
+                Message::Event(Event::Rerun(kind, text, options))
+            }
+            Wish::Change(value) => Message::Event(Event::Change(value)),
+            Wish::Ignore(scope) => Message::Event(match scope.kind() {
+                Some((kind, text)) => Event::IgnoreActions(kind, text),
+                None => Event::Change("status=IGNORED".to_owned()),
+            }),
+            Wish::Update(definition) => Message::Update(definition),
+        }),
+        Job::Bundle(_) => Sent::Bundle(match wish {
+            Wish::Suspend => BundleEvent::Suspend,
+            Wish::Kill(scope) if !scope.is_given() => BundleEvent::Kill,
+            Wish::Rerun { scope, again, .. } => {
+                if scope.action.is_some() {
+                    let help = "use --coordinator NAMES and --date DATES";
+                    return Err(usage("the actions of a bundle have no numbers", help));
+                }
+                let names = again.coordinator.unwrap_or_default();
+                let dates = scope.date.unwrap_or_default();
+                if names.is_empty() && dates.is_empty() {
+                    let help = "use --coordinator NAMES, --date DATES or both";
+                    return Err(usage("nobody said what runs again", help));
+                }
+                BundleEvent::Rerun(names, dates)
+            }
+            Wish::Change(value) => BundleEvent::Change(value),
+            Wish::Kill(_) | Wish::Ignore(_) | Wish::Update(_) => {
+                let help = "`ankus job show ID` lists the coordinators of a bundle";
+                return Err(usage("this is for a coordinator, not for a bundle", help));
+            }
+        }),
+    })
+}
+
+/// Has a job take a wish, and waits until it has.
+pub(super) fn steer(
+    store: &StoreArguments,
+    id: &str,
+    wish: Wish,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let job = Job::read(&*reader, id)?;
+    let wanted = match &wish {
+        Wish::Suspend => Some(Status::Suspended),
+        Wish::Kill(scope) if !scope.is_given() => Some(Status::Killed),
+        _ => None,
+    };
+    let runs_on = matches!(wish, Wish::Rerun { .. });
+    let sent = meant(&job, wish)?;
+    if wanted.is_some() && job.status().is_end() {
+        shell.say(format!("the job `{id}` has ended: it is {}", job.status().name()));
+        return Ok(Exit::Fault);
+    }
+    let seen = Seen::now(&*reader, &job)?;
+    let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let mut runner: Runner = store::open(store, None, &settings, file.as_deref())?.into();
+    let before = stamp(&job);
+    let taken = match &sent {
+        Sent::Coordinator(message) => runner.coordinator(id, message),
+        Sent::Bundle(event) => runner.bundle(id, event),
+    };
+    match taken {
+        Ok(()) => {}
+        Err(driver::Error::State(why)) => {
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+        Err(driver::Error::Control(ankus_runtime::procedure::control::ControlError::Refused(
+            why,
+        ))) => {
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+        Err(error) => return Err(store::failure(error)),
+    }
+    let is_mine = matches!(runner, Runner::Mine(_));
+    if runs_on && is_mine {
+        let following = Following {
+            store,
+            root: None,
+            settings: &settings,
+            settings_file: file.as_deref(),
+            format: RunFormat::Human,
+        };
+        return coordinator::follow(runner, id, seen, &following, shell);
+    }
+    // It is durable that it was said; what comes of it takes a moment.
+    let since = Instant::now();
+    let status = loop {
+        let job = Job::read(&*reader, id)?;
+        let status = job.status();
+        let has_come = match wanted {
+            Some(Status::Suspended) => {
+                status.is_end() || matches!(status, Status::Suspended | Status::PrepSuspended)
+            }
+            Some(wanted) => status == wanted || status.is_end(),
+            None => stamp(&job) != before,
+        };
+        let settled = !job.is_pending() || since.elapsed() > Duration::from_secs(2);
+        if has_come && (settled || !is_mine) {
+            break status;
+        }
+        let patience = if wanted.is_some() { 30 } else { 2 };
+        if since.elapsed() > Duration::from_secs(patience) {
+            break status;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    shell.out(format!("{} {id}\n", status.name()))?;
+    let is_wanted = match wanted {
+        Some(Status::Suspended) => matches!(status, Status::Suspended | Status::PrepSuspended),
+        Some(wanted) => status == wanted,
+        None => true,
+    };
+    Ok(Exit::fault_if(!is_wanted))
+}
+
+/// What changes when a command was taken.
+fn stamp(job: &Job) -> String {
+    match job {
+        Job::Coordinator(record) => format!("{:?}{}", record.job, record.moments),
+        Job::Bundle(record) => format!("{:?}{}", record.job, record.moments),
+    }
+}
+
+/// A moment in words.
+pub(super) fn words(id: &str, moment: &Moment) -> String {
+    let who = moment.action.map(|number| format!("@{number}")).unwrap_or_default();
+    match (moment.sla, &moment.status) {
+        (Some(event), _) => format!("{id}{who} SLA {}", event.name()),
+        (None, Some(status)) => format!("{id}{who} {status}"),
+        (None, None) => format!("{id}{who} deleted"),
+    }
+}
+
+fn time(at: Time) -> String {
+    ProcessingZone::UTC.format(at)
+}
+
+fn seconds(at: Option<i64>) -> Option<String> {
+    at.map(|at| object::instant(at.saturating_mul(1000)))
+}
+
+fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
+    let run = &kept.run;
+    let mut object = json!({
+        "id": format!("{id}@{number}"),
+        "coordJobId": id,
+        "actionNumber": number,
+        "nominalTime": time(run.data.nominal),
+        "createdTime": time(run.created),
+        "status": run.status.name(),
+        "externalId": kept.beside.workflow,
+        "missingDependencies": run.missing,
+        "errorCode": run.error.as_ref().map(|(code, _)| code),
+        "errorMessage": run.error.as_ref().map(|(_, message)| message),
+        "startTime": seconds(kept.beside.started),
+        "endTime": seconds(kept.beside.ended),
+    });
+    if let Some(sla) = &run.sla {
+        object["sla"] = json!({
+            "status": sla.status.name(),
+            "nominalTime": time(sla.nominal),
+            "expectedStart": sla.expected_start.map(time),
+            "expectedEnd": time(sla.expected_end),
+            "expectedDuration": sla.expected_minutes,
+        });
+    }
+    object
+}
+
+fn coordinator_object(
+    reader: &dyn Reader,
+    record: &kept::Record,
+    with_actions: bool,
+) -> miette::Result<Value> {
+    let id = record.id.as_str();
+    let definition = kept::definition(reader, id).map_err(store::failure)?;
+    let job = &record.job;
+    let mut object = json!({
+        "version": 1,
+        "coordJobId": id,
+        "coordJobName": record.name,
+        "coordJobPath": definition.properties.get("oozie.coord.application.path"),
+        "bundleId": record.bundle.as_ref().map(|(bundle, _)| bundle),
+        "status": job.status.name(),
+        "executionPolicy": job.controls.execution.name(),
+        "frequency": definition.frequency_text,
+        "timeUnit": definition.unit_name(),
+        "timeZone": definition.zone_text,
+        "concurrency": job.controls.concurrency,
+        "timeOut": job.controls.timeout,
+        "mat_throttling": job.controls.throttle,
+        "startTime": time(definition.schedule.start),
+        "endTime": time(job.end),
+        "pauseTime": job.pause.map(time),
+        "nextMaterializedTime": job.next.map(time),
+        "createdTime": object::instant(record.created),
+        "user": record.user,
+    });
+    if with_actions {
+        let actions = kept::actions(reader, id).map_err(store::failure)?;
+        object["total"] = json!(actions.len());
+        object["actions"] =
+            actions.iter().map(|(number, kept)| action_object(id, *number, kept)).collect();
+    }
+    Ok(object)
+}
+
+fn bundle_object(reader: &dyn Reader, record: &bundle::Record) -> miette::Result<Value> {
+    let mut coordinators = Vec::new();
+    for id in record.coordinators.iter().flatten() {
+        if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
+            coordinators.push(coordinator_object(reader, &member, false)?);
+        }
+    }
+    Ok(json!({
+        "version": 1,
+        "bundleJobId": record.id,
+        "bundleJobName": record.name,
+        "status": record.job.status.name(),
+        "kickoffTime": record.job.kick_off.map(time),
+        "pauseTime": record.job.pause.map(time),
+        "createdTime": object::instant(record.created),
+        "user": record.user,
+        "bundleCoordJobs": coordinators,
+    }))
+}
+
+/// The last word: how it ended, and what of its actions.
+pub(super) fn conclude(
+    reader: &dyn Reader,
+    id: &str,
+    format: RunFormat,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let job = Job::read(reader, id)?;
+    match (&job, format) {
+        (_, RunFormat::Jsonl) => {}
+        (_, RunFormat::Json) => show_json(reader, &job, shell)?,
+        (Job::Coordinator(record), RunFormat::Human) => summary(reader, record, shell)?,
+        (Job::Bundle(record), RunFormat::Human) => {
+            shell.out(format!("{} {} {id}\n", record.job.status.name(), record.name))?;
+            for id in record.coordinators.iter().flatten() {
+                if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
+                    shell.out("  ")?;
+                    summary(reader, &member, shell)?;
+                }
+            }
+        }
+    }
+    let status = job.status();
+    if format == RunFormat::Human && matches!(status, Status::Suspended | Status::PrepSuspended) {
+        shell.say(format!("`ankus job resume {id}` goes on"));
+    }
+    Ok(match status {
+        Status::Succeeded => Exit::Success,
+        Status::Killed | Status::Failed | Status::DoneWithError => Exit::Fault,
+        _ => Exit::Unfinished,
+    })
+}
+
+fn summary(reader: &dyn Reader, record: &kept::Record, shell: &mut Shell) -> miette::Result<()> {
+    let id = &record.id;
+    let actions = kept::actions(reader, id).map_err(store::failure)?;
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for kept in actions.values() {
+        *counts.entry(kept.run.status.name()).or_default() += 1;
+    }
+    let counts: Vec<String> =
+        counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    let counts = if counts.is_empty() { "no actions".to_owned() } else { counts.join(", ") };
+    shell.out(format!("{} {} {id}: {counts}\n", record.job.status.name(), record.name))?;
+    for (number, kept) in &actions {
+        if let Some((code, message)) = &kept.run.error {
+            shell.say(format!("{id}@{number} {code}: {message}"));
+        }
+    }
+    Ok(())
+}
+
+fn show_json(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Result<()> {
+    let object = match job {
+        Job::Coordinator(record) => coordinator_object(reader, record, true)?,
+        Job::Bundle(record) => bundle_object(reader, record)?,
+    };
+    shell.out(format!("{object:#}\n"))
+}
+
+/// Shows a job, with its actions or its coordinators.
+pub(super) fn show(
+    reader: &dyn Reader,
+    job: &Job,
+    is_json: bool,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    if is_json {
+        show_json(reader, job, shell)?;
+        return Ok(Exit::Success);
+    }
+    match job {
+        Job::Bundle(record) => {
+            let status = record.job.status.name();
+            shell.out(format!("{} {} ({status})\n", record.id, record.name))?;
+            let kick_off = record.job.kick_off.map_or("-".to_owned(), time);
+            shell.out(format!("  user      {}\n  kick-off  {kick_off}\n\n", record.user))?;
+            for (at, member) in record.job.members.iter().enumerate() {
+                let id = record.coordinators.get(at).and_then(Option::as_deref).unwrap_or("-");
+                shell.out(format!("  {:<12} {id}  {}\n", member.status.name(), member.name))?;
+            }
+        }
+        Job::Coordinator(record) => {
+            let definition = kept::definition(reader, &record.id).map_err(store::failure)?;
+            let (id, job) = (&record.id, &record.job);
+            let or_none = |at: Option<Time>| at.map_or("-".to_owned(), time);
+            shell.out(format!("{id} {} ({})\n", record.name, job.status.name()))?;
+            shell.out(format!(
+                "  user         {}\n  from         {}\n  to           {}\n  next         {}\n  paused from  {}\n",
+                record.user,
+                time(definition.schedule.start),
+                time(job.end),
+                or_none(job.next.filter(|_| !job.is_done)),
+                or_none(job.pause),
+            ))?;
+            shell.out(format!("  concurrency  {}\n\n", job.controls.concurrency))?;
+            for (number, kept) in kept::actions(reader, id).map_err(store::failure)? {
+                let run = &kept.run;
+                let workflow = kept.beside.workflow.as_deref().unwrap_or("-");
+                shell.out(format!(
+                    "  {:<9} {}  {id}@{number}  {workflow}\n",
+                    run.status.name(),
+                    time(run.data.nominal)
+                ))?;
+                let waits = run.status == ActionStatus::Waiting;
+                if let (Some(missing), true) = (&run.missing, waits) {
+                    shell.out(format!("    waits for {missing}\n"))?;
+                }
+                if let Some((code, message)) = &run.error {
+                    shell.out(format!("    {code}: {message}\n"))?;
+                }
+                if let Some(sla) = &run.sla {
+                    let end = time(sla.expected_end);
+                    shell.out(format!("    SLA {}, to end by {end}\n", sla.status.name()))?;
+                }
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints what happened to a job.
+pub(super) fn log(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Result<Exit> {
+    let (id, moments, user, name) = match job {
+        Job::Coordinator(record) => {
+            let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;
+            (&record.id, moments, &record.user, &record.name)
+        }
+        Job::Bundle(record) => {
+            let (moments, _) = bundle::moments(reader, &record.id, 0).map_err(store::failure)?;
+            (&record.id, moments, &record.user, &record.name)
+        }
+    };
+    for moment in moments {
+        let at = object::instant(moment.at).replace('T', " ").replace('.', ",");
+        let action = moment.action.map(|number| format!("{id}@{number}")).unwrap_or_default();
+        shell.out(format!(
+            "{}  INFO ankus:0 - SERVER[-] USER[{user}] GROUP[-] TOKEN[] APP[{name}] JOB[{id}] ACTION[{action}] {}\n",
+            at.trim_end_matches('Z'),
+            words(id, &moment)
+        ))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A line of a list.
+pub(super) struct Line {
+    pub(super) created: i64,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) status: &'static str,
+    pub(super) user: String,
+    /// The job, to be shown.
+    pub(super) job: Job,
+}
+
+/// Every coordinator and bundle.
+pub(super) fn lines(reader: &dyn Reader) -> miette::Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    for record in kept::records(reader).map_err(store::failure)? {
+        lines.push(Line {
+            created: record.created,
+            id: record.id.clone(),
+            name: record.name.clone(),
+            status: record.job.status.name(),
+            user: record.user.clone(),
+            job: Job::Coordinator(Box::new(record)),
+        });
+    }
+    for record in bundle::records(reader).map_err(store::failure)? {
+        lines.push(Line {
+            created: record.created,
+            id: record.id.clone(),
+            name: record.name.clone(),
+            status: record.job.status.name(),
+            user: record.user.clone(),
+            job: Job::Bundle(Box::new(record)),
+        });
+    }
+    Ok(lines)
+}
+
+/// The object of a job in a list.
+pub(super) fn listed(reader: &dyn Reader, job: &Job) -> miette::Result<Value> {
+    match job {
+        Job::Coordinator(record) => coordinator_object(reader, record, false),
+        Job::Bundle(record) => bundle_object(reader, record),
+    }
+}
