@@ -614,7 +614,10 @@ impl<'g> Solver<'g> {
             let seed = solver.graph.exits(fork)[index as usize].to;
             let way = solver.way(seed, candidate.node)?;
             let path = solver.walk(play, *branches.get(index as usize)?, &way)?;
-            play.settle(path);
+            // A join has been completed by now; what stands behind it is not entered, for it may end the run.
+            if solver.graph.role(candidate.node) != Role::Join {
+                play.settle(path);
+            }
             Some(())
         };
         match candidate.ends {
@@ -770,6 +773,15 @@ mod tests {
     use super::super::exhaust;
     use super::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn graphs_that_were_answered_wrongly_are_answered_rightly() {
+        // A join before a kill is completed twice: the first time must not end the run.
+        for seed in [10_181_954] {
+            let graph = Graph::from_parts(&exhaust::random(seed));
+            assert_eq!(exhaust::compare(&graph), Ok(Some(0)), "seed {seed}");
+        }
+    }
 
     #[test]
     fn the_least_price_is_that_of_playing_everything() {
