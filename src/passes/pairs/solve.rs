@@ -775,12 +775,10 @@ mod tests {
     use std::collections::BTreeMap;
 
     #[test]
-    fn graphs_that_were_answered_wrongly_are_answered_rightly() {
-        // A join before a kill is completed twice: the first time must not end the run.
-        for seed in [10_181_954] {
-            let graph = Graph::from_parts(&exhaust::random(seed));
-            assert_eq!(exhaust::compare(&graph), Ok(Some(0)), "seed {seed}");
-        }
+    fn a_join_before_a_kill_is_completed_twice() {
+        // The first time must not end the run.
+        let graph = Graph::from_parts(&exhaust::random(10_181_954));
+        assert_eq!(exhaust::compare(&graph), Ok(Some(0)));
     }
 
     #[test]
