@@ -297,6 +297,9 @@ pub(super) fn follow(
             }
         }
     }
+    if let Runner::Mine(driver) = &runner {
+        driver.settle(store::SETTLE);
+    }
     operate::conclude(&*reader, id, following.format, shell)
 }
 

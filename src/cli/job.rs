@@ -429,6 +429,18 @@ fn log(
             job.name
         ))?;
     }
+    if node.is_none() {
+        for sent in view::notifications(&*reader, id).map_err(store::failure)? {
+            let url = mask.text(&sent.url);
+            let outcome = match &sent.fault {
+                None => "was delivered".to_owned(),
+                Some(fault) => {
+                    format!("failed {} times, at last: {}", sent.attempts, mask.text(fault))
+                }
+            };
+            shell.out(format!("--- notification {url} {outcome}\n"))?;
+        }
+    }
     for (index, row) in run.in_order() {
         let name = &plan.node(index).name;
         let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));

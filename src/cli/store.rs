@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// How often a job is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long we stay for notifications that were not yet tried when a job has ended.
+pub(super) const SETTLE: Duration = Duration::from_secs(20);
 /// How long a program has to end when it is asked to, in milliseconds.
 const GRACE_MS: u64 = 10_000;
 
@@ -324,7 +326,11 @@ pub(crate) fn follow(
             runner.activate(id).map_err(failure)?;
         }
     }
-    conclude(&*reader, id, began.elapsed(), following, shell)
+    let took = began.elapsed();
+    if let Runner::Mine(driver) = &runner {
+        driver.settle(SETTLE);
+    }
+    conclude(&*reader, id, took, following, shell)
 }
 
 fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {

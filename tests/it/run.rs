@@ -412,3 +412,39 @@ fn a_full_disk_loses_nothing() {
     assert!(said.contains("no room is left"), "{said}");
     assert!(said.contains("SUCCEEDED"), "{said}");
 }
+
+/// A listener that answers so many requests, and hands over their first lines.
+fn listener(requests: usize) -> (String, std::thread::JoinHandle<Vec<String>>) {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    let socket = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let place = socket.local_addr().expect("a place").to_string();
+    let heard = std::thread::spawn(move || {
+        let mut heard = Vec::new();
+        for _ in 0..requests {
+            let (mut stream, _) = socket.accept().expect("a request");
+            let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
+            heard.push(lines.next().expect("a line").expect("text"));
+            while lines.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+            stream.write_all(answer.as_bytes()).expect("it listens");
+        }
+        heard.sort();
+        heard
+    });
+    (place, heard)
+}
+
+#[test]
+fn listeners_are_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let (place, heard) = listener(2);
+    let url = format!("oozie.wf.workflow.notification.url=http://{place}/$jobId/$status");
+    let output = ankus(folder.path(), &["run", "app", "--id", "told-W", "-D", &url]).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output));
+    let heard = heard.join().expect("no panic");
+    assert_eq!(heard, ["GET /told-W/RUNNING HTTP/1.1", "GET /told-W/SUCCEEDED HTTP/1.1"]);
+    let log = ankus(folder.path(), &["job", "log", "told-W"]).output().expect("it runs");
+    assert!(text(&log).contains("told-W/SUCCEEDED was delivered"), "{}", text(&log));
+}

@@ -14,6 +14,7 @@ use std::sync::atomic::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::keep::{JobRecord, Keep, decode, encode, prefix, spaces};
+use super::notify::{self, Notification};
 use super::{Error, Shared, bundle, job, notice};
 use crate::coordinator::{Definition, Existing, Failure as Fault, Progress, SlaEvent};
 use crate::host::files::{FileUri, Files as _};
@@ -448,8 +449,18 @@ impl Procedure for Coordinator {
                 loaded.record.moments += changes.moments.len() as u64;
             }
             for (at, what) in changes.notices.into_iter().enumerate() {
-                let body = notice::Notice::new(shared.clone(), &root, at, now_ms, what);
-                context.spawn(New::of(notice::KIND, body).unattended().tag(notice::TAG));
+                let new = match what {
+                    notice::What::Mail(mail) => {
+                        let body = notice::Notice::new(shared.clone(), &root, at, now_ms, mail);
+                        New::of(notice::KIND, body)
+                    }
+                    notice::What::Call(url) => {
+                        let body = Notification::new(shared.clone(), &id, &root, url, None);
+                        shared.notifier.expect();
+                        New::of(notify::KIND, body)
+                    }
+                };
+                context.spawn(new.unattended().tag(notice::TAG));
             }
             if changes.has_status || was_commanded {
                 bundle::tell(context, &shared, &loaded.record);

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::call::{self, Call, Timer};
 use super::keep::{JobRecord, Moment, encode, moment_key, row_key, spaces};
+use super::notify::{self, Notification};
 use super::{Shared, view};
 use crate::machine::{Answer, Class, Command, Effect, Event, JobStatus, Run, apply};
 use crate::plan::Plan;
@@ -129,7 +130,14 @@ impl Procedure for Job {
                         context.send(parent, 0, encode(&Event::Command(Command::Suspend)));
                     }
                 }
-                Effect::Notify(_) | Effect::Ended => {}
+                Effect::Notify(url) => {
+                    let proxy = loaded.run.property("oozie.wf.workflow.notification.proxy");
+                    let proxy = proxy.map(str::to_owned);
+                    let body = Notification::new(shared.clone(), &id, &root, url, proxy);
+                    context.spawn(New::of(notify::KIND, body).unattended());
+                    shared.notifier.expect();
+                }
+                Effect::Ended => {}
             }
         }
         if !moments.is_empty() {

@@ -19,6 +19,8 @@ pub(crate) mod spaces {
     pub(crate) const ROW: &str = "row";
     /// What happened, by the job's id and a number.
     pub(crate) const EVENT: &str = "event";
+    /// A notification by the job's id and a number: [`super::super::Notified`].
+    pub(crate) const NOTIFICATION: &str = "notification";
     /// A folder of this machine by the URI at which it stands.
     pub(crate) const MOUNT: &str = "mount";
     /// Numbers of the store itself.

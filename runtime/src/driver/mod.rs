@@ -11,6 +11,7 @@ pub mod coordinator;
 mod job;
 mod keep;
 mod notice;
+mod notify;
 pub mod object;
 pub mod view;
 mod world;
@@ -32,6 +33,7 @@ use crate::store::{self, Memory, Reader, Sqlite, Store};
 
 pub use keep::{JobRecord, Moment};
 use keep::{Keep, spaces};
+pub use notify::Notified;
 pub(crate) use world::FilesOf;
 
 /// The name of the store in its folder.
@@ -146,6 +148,7 @@ pub(crate) struct Shared {
     plans: Mutex<HashMap<String, Arc<Plan>>>,
     /// Held while a coordinator or a bundle is commanded, so that none lives twice.
     commands: Mutex<()>,
+    notifier: Arc<notify::Notifier>,
     /// The next number of a job, and the moment the store was made.
     counter: AtomicU64,
     stamp: String,
@@ -294,6 +297,7 @@ impl Driver {
             asleep: Mutex::default(),
             plans: Mutex::default(),
             commands: Mutex::default(),
+            notifier: Arc::default(),
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
         });
@@ -317,6 +321,8 @@ impl Driver {
         registry.register(call::KIND, move |bytes| call::Call::read(&of, bytes));
         let of = shared.clone();
         registry.register(call::TIMER, move |bytes| call::Timer::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(notify::KIND, move |bytes| notify::Notification::read(&of, bytes));
         let (executor, _) = Executor::open(store, registry, host, Config::default())?;
         let _ = shared.executor.set(executor.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -339,6 +345,11 @@ impl Driver {
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
         self.shared.submit(new)
+    }
+
+    /// Waits until every notification that is due has been tried, at most so long.
+    pub fn settle(&self, at_most: Duration) {
+        self.shared.notifier.settle(at_most);
     }
 
     /// Submits a coordinator and lets it run. It is durable when this returns.

@@ -1,13 +1,10 @@
-//! Tells others: a URL that is called when an action comes to a state, a mail when an expectation is missed.
+//! Tells others of a coordinator: a URL that is called when an action comes to a state, a mail when an expectation is missed.
 //!
-//! In: what to tell whom, decided with the state and written with it. Out: one attempt, and three more a minute apart. What
-//! nobody hears after that is given up; a job never waits for it, nor fails by it. URLs are plain HTTP.
+//! In: what to tell whom, decided with the state and written with it. Out: calls, which [`super::notify`] makes, and mails: one
+//! attempt, and three more a minute apart. What nobody hears after that is given up; a job never waits for it, nor fails by it.
 
 use std::collections::BTreeMap;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpStream, ToSocketAddrs as _};
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,16 +24,22 @@ pub(super) const TAG: u64 = u64::MAX;
 const RETRIES: u8 = 3;
 /// Between two attempts.
 const PAUSE_MS: u64 = 60_000;
-/// How long a connection may take.
-const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What is told.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum What {
     /// This URL is called.
     Call(String),
-    /// A mail: receivers, subject, text.
-    Mail(String, String, String),
+    /// This is sent.
+    Mail(Mail),
+}
+
+/// A mail.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Mail {
+    to: String,
+    subject: String,
+    text: String,
 }
 
 /// Whether a state that an action came to by an event is told to the URL of its job.
@@ -109,10 +112,10 @@ pub(super) fn mail(
     line("Expected Duration (in mins)", sla.expected_minutes.map(|minutes| minutes.to_string()));
     let took = progress.started.zip(progress.ended);
     line("Actual Duration (in mins)", took.map(|(from, to)| ((to.0 - from.0) / 60).to_string()));
-    Some(What::Mail(sla.alert_contact.join(","), subject, text))
+    Some(What::Mail(Mail { to: sla.alert_contact.join(","), subject, text }))
 }
 
-/// One message to the outside.
+/// One mail on its way.
 pub(super) struct Notice {
     shared: Arc<Shared>,
     saved: Saved,
@@ -123,7 +126,7 @@ struct Saved {
     root: String,
     unique: String,
     at_ms: i64,
-    what: What,
+    mail: Mail,
     left: u8,
 }
 
@@ -133,10 +136,10 @@ impl Notice {
         root: &str,
         number: usize,
         at_ms: i64,
-        what: What,
+        mail: Mail,
     ) -> Notice {
         let unique = format!("{root}-{at_ms}-{number}");
-        let saved = Saved { root: root.to_owned(), unique, at_ms, what, left: RETRIES };
+        let saved = Saved { root: root.to_owned(), unique, at_ms, mail, left: RETRIES };
         Notice { shared, saved }
     }
 
@@ -146,59 +149,28 @@ impl Notice {
     }
 
     fn tell(&self) -> bool {
-        match &self.saved.what {
-            What::Call(url) => call(url).is_some_and(|code| (200..300).contains(&code)),
-            What::Mail(to, subject, body) => {
-                let text = format!(
-                    "<email><to>{}</to><subject>{}</subject><body>{}</body></email>",
-                    escaped(to),
-                    escaped(subject),
-                    escaped(body)
-                );
-                let Ok(document) = roxmltree::Document::parse(&text) else { return true };
-                let request = email::Request {
-                    element: document.root_element(),
-                    files: &self.shared.files,
-                    server: &self.shared.surroundings.server,
-                    maildir: &self.shared.folder.with_file_name("mail"),
-                    unique: &self.saved.unique,
-                    now_ms: self.saved.at_ms,
-                };
-                email::send(&request).is_ok()
-            }
-        }
+        let Mail { to, subject, text } = &self.saved.mail;
+        let text = format!(
+            "<email><to>{}</to><subject>{}</subject><body>{}</body></email>",
+            escaped(to),
+            escaped(subject),
+            escaped(text)
+        );
+        let Ok(document) = roxmltree::Document::parse(&text) else { return true };
+        let request = email::Request {
+            element: document.root_element(),
+            files: &self.shared.files,
+            server: &self.shared.surroundings.server,
+            maildir: &self.shared.folder.with_file_name("mail"),
+            unique: &self.saved.unique,
+            now_ms: self.saved.at_ms,
+        };
+        email::send(&request).is_ok()
     }
 }
 
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Calls a URL of plain HTTP, and says with which code it answered.
-fn call(url: &str) -> Option<u16> {
-    let rest = url.strip_prefix("http://")?;
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let path = path.split('#').next().unwrap_or_default();
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
-    if authority.is_empty() || path.chars().any(|c| c.is_control() || c == ' ') {
-        return None;
-    }
-    let address = if authority.rsplit(']').next().is_some_and(|tail| tail.contains(':')) {
-        authority.to_owned()
-    } else {
-        format!("{authority}:80")
-    };
-    let address = address.to_socket_addrs().ok()?.next()?;
-    let mut stream = TcpStream::connect_timeout(&address, TIMEOUT).ok()?;
-    stream.set_read_timeout(Some(TIMEOUT)).ok()?;
-    stream.set_write_timeout(Some(TIMEOUT)).ok()?;
-    let request = format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut head = Vec::new();
-    stream.take(64).read_to_end(&mut head).ok()?;
-    let head = String::from_utf8_lossy(&head);
-    head.split(' ').nth(1)?.parse().ok()
 }
 
 impl Procedure for Notice {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Error;
 use super::keep::{JobRecord, Moment, decode, moment_key, prefix, spaces};
+use super::{Error, Notified};
 use crate::machine::{Row, Run};
 use crate::plan::{NodeIndex, Plan};
 use crate::store::{self, Reader};
@@ -59,6 +59,12 @@ pub fn plan(reader: &dyn Reader, record: &JobRecord) -> Result<Plan, Error> {
     let what = || store::Error::Damaged(format!("the plan of {}", record.job.id));
     let bytes = reader.get(spaces::PLAN, record.plan.as_bytes())?.ok_or_else(what)?;
     Plan::from_bytes(&bytes).map_err(|_| what().into())
+}
+
+/// The notifications of a job, in the order in which they were due, and what came of them.
+pub fn notifications(reader: &dyn Reader, id: &str) -> Result<Vec<Notified>, Error> {
+    let rows = reader.scan(spaces::NOTIFICATION, &prefix(id), None, usize::MAX)?;
+    rows.iter().map(|row| Ok(decode(&format!("a notification of {id}"), &row.value)?)).collect()
 }
 
 /// What happened to a job since its moment number `from`: those, and the number that comes next.
