@@ -35,14 +35,20 @@ pub(super) struct Layout {
     pub(super) centers: Vec<(f64, f64)>,
     /// By link: the points it goes through, from its first box to its second.
     pub(super) routes: Vec<Vec<(f64, f64)>>,
+    /// By link: whether its route ends where it comes to the way of another that leads on to the same box.
+    pub(super) joins: Vec<bool>,
     /// Of all of it.
     pub(super) width: f64,
     /// Of all of it.
     pub(super) height: f64,
 }
 
-/// Places boxes and links.
-pub(super) fn lay_out(sizes: &[Size], links: &[(usize, usize)]) -> Layout {
+/// Places boxes and links. Those that are `whole` go all the way to their box even where others went before.
+pub(super) fn lay_out(
+    sizes: &[Size],
+    links: &[(usize, usize)],
+    whole: impl Fn(usize) -> bool,
+) -> Layout {
     if sizes.is_empty() {
         return Layout::default();
     }
@@ -61,7 +67,8 @@ pub(super) fn lay_out(sizes: &[Size], links: &[(usize, usize)]) -> Layout {
     let mut waypoints: HashMap<(usize, usize), usize> = HashMap::new();
     let mut ways: Vec<Vec<usize>> = Vec::with_capacity(links.len());
     let mut joints: Vec<(usize, usize)> = Vec::new();
-    for (from, to) in &forward {
+    let mut joins = vec![false; links.len()];
+    for (index, (from, to)) in forward.iter().enumerate() {
         let mut way = Vec::new();
         if from != to {
             let mut before = *from;
@@ -69,13 +76,18 @@ pub(super) fn lay_out(sizes: &[Size], links: &[(usize, usize)]) -> Layout {
                 if waypoints.len() >= WAYPOINT_LIMIT {
                     break;
                 }
-                let spot = *waypoints.entry((*to, layer)).or_insert_with(|| {
-                    spots.push((layer, Size { width: 2.0, height: 0.0, room: 2.0 }));
-                    spots.len() - 1
-                });
+                let new = spots.len();
+                let spot = *waypoints.entry((*to, layer)).or_insert(new);
                 joints.push((before, spot));
                 way.push(spot);
                 before = spot;
+                if spot == new {
+                    spots.push((layer, Size { width: 2.0, height: 0.0, room: 2.0 }));
+                } else if !whole(index) {
+                    // From here on another has gone before.
+                    joins[index] = true;
+                    break;
+                }
             }
             if spots[before].0 + 1 == layers_of[*to] {
                 joints.push((before, *to));
@@ -139,15 +151,19 @@ pub(super) fn lay_out(sizes: &[Size], links: &[(usize, usize)]) -> Layout {
                 route.push((x, tops[layer]));
                 route.push((x, tops[layer] + heights[layer]));
             }
-            let (x, y) = center(to);
-            route.push((x, y - sizes[to].height / 2.0));
+            if !joins[index] {
+                let (x, y) = center(to);
+                route.push((x, y - sizes[to].height / 2.0));
+            }
             if turned[index] {
                 route.reverse();
             }
             route
         })
         .collect();
-    Layout { centers: (0..sizes.len()).map(center).collect(), routes, width, height }
+    // The end of one that is turned is the box where it was begun.
+    let joins = joins.iter().zip(&turned).map(|(joins, turned)| *joins && !turned).collect();
+    Layout { centers: (0..sizes.len()).map(center).collect(), routes, joins, width, height }
 }
 
 /// Which links close a circle.
@@ -400,7 +416,7 @@ mod tests {
         // A fork of three that is joined, a shared end, and a way back.
         let links =
             [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (4, 5), (0, 5), (4, 0), (2, 2)];
-        let layout = lay_out(&boxes(6), &links);
+        let layout = lay_out(&boxes(6), &links, |_| true);
         for (a, one) in layout.centers.iter().enumerate() {
             for other in &layout.centers[a + 1..] {
                 let apart = (one.0 - other.0).abs() >= 60.0 || (one.1 - other.1).abs() >= 30.0;
@@ -421,7 +437,7 @@ mod tests {
         let count = 20_000;
         let mut links: Vec<_> = (0..count - 2).map(|at| (at, at + 1)).collect();
         links.extend((0..count - 2).map(|at| (at, count - 1)));
-        let layout = lay_out(&boxes(count), &links);
+        let layout = lay_out(&boxes(count), &links, |_| false);
         assert_eq!(layout.routes.len(), links.len());
     }
 }

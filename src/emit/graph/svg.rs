@@ -16,6 +16,8 @@ const PADDING: f64 = 14.0;
 const LINE: f64 = 15.0;
 /// Characters of a name that are drawn; the tooltip has all.
 const NAME: usize = 48;
+/// Lines that are drawn over the whole of their way although others went before.
+const MOST_WHOLE: usize = 500;
 /// Characters beside a line.
 const LABEL: usize = 28;
 
@@ -140,7 +142,8 @@ pub(super) fn render(drawing: &Drawing) -> String {
     for (group, scene) in scenes.iter().enumerate() {
         let (left, top) = origins[group];
         for (index, (from, to, edges)) in scene.lines.iter().enumerate() {
-            line(&mut out, drawing, (*from, *to), edges, &scene.layout.routes[index], (left, top));
+            let route = (&scene.layout.routes[index][..], scene.layout.joins[index]);
+            line(&mut out, drawing, (*from, *to), edges, route, (left, top));
         }
         for (at, index) in scene.nodes.iter().enumerate() {
             let (x, y) = scene.layout.centers[at];
@@ -195,7 +198,10 @@ fn scene(drawing: &Drawing, members: &[usize], lines: &[Line], sizes: &[(f64, f6
             }
         }
     }
-    let mut layout = lay_out(&boxes, &links);
+    // What is colored is seen all along, as far as that stays a picture.
+    let colored: Vec<bool> = lines.iter().map(|line| is_colored(drawing, &line.edges)).collect();
+    let few = colored.iter().filter(|colored| **colored).count() <= MOST_WHOLE;
+    let mut layout = lay_out(&boxes, &links, |link| few && colored[link]);
     if across {
         // A box that was made longer for words is drawn as long as it is.
         for (index, route) in layout.routes.iter_mut().enumerate() {
@@ -206,7 +212,8 @@ fn scene(drawing: &Drawing, members: &[usize], lines: &[Line], sizes: &[(f64, f6
             }
             let to = links[index].1;
             let slack = (boxes[to].height - sizes[members[to]].0) / 2.0;
-            if let Some(last) = route.last_mut().filter(|_| slack > 0.0) {
+            let is_there = slack > 0.0 && !layout.joins[index];
+            if let Some(last) = route.last_mut().filter(|_| is_there) {
                 last.1 += slack;
             }
         }
@@ -218,6 +225,12 @@ fn scene(drawing: &Drawing, members: &[usize], lines: &[Line], sizes: &[(f64, f6
     }
     let lines = lines.iter().map(|line| (line.from, line.to, line.edges.clone())).collect();
     Scene { nodes: members.to_vec(), lines, layout }
+}
+
+/// Whether a line between two nodes stands out.
+fn is_colored(drawing: &Drawing, edges: &[usize]) -> bool {
+    let mut edges = edges.iter().map(|edge| &drawing.edges[*edge]);
+    edges.any(|edge| edge.taken || !edge.faults.is_empty())
 }
 
 /// The words beside lines between the same nodes.
@@ -269,7 +282,7 @@ fn line(
     drawing: &Drawing,
     (from, to): (usize, usize),
     edges: &[usize],
-    route: &[(f64, f64)],
+    (route, joins): (&[(f64, f64)], bool),
     (left, top): (f64, f64),
 ) {
     let across = drawing.direction == Direction::LeftRight;
@@ -303,10 +316,11 @@ fn line(
             let _ = write!(path, "C{ax:.1} {middle:.1} {bx:.1} {middle:.1} {bx:.1} {by:.1}");
         }
     }
+    let end = if joins { String::new() } else { format!(" marker-end=\"url(#tip{tip})\"") };
     let tooltip: Vec<String> = all.iter().map(|edge| edge.tooltip(drawing)).collect();
     let _ = writeln!(
         out,
-        "<path class=\"{class}\" d=\"{path}\" marker-end=\"url(#tip{tip})\"><title>{}</title></path>",
+        "<path class=\"{class}\" d=\"{path}\"{end}><title>{}</title></path>",
         escaped(&tooltip.join("\n"))
     );
     let words = label(drawing, edges);
