@@ -2,7 +2,7 @@
 
 use super::{Failure, Shell};
 use crate::check::{FileKind, Input, recognize};
-use crate::files::{Entry, Files, folder_of, name_of};
+use crate::files::{Entry, Files, folder_of};
 use crate::settings::{Problem, Settings};
 use crate::source::{self, Encoding, NotText, Source};
 use crate::syntax::properties::{self, Origin, Submission};
@@ -19,6 +19,10 @@ const SIDE_LIMIT: u64 = 1024 * 1024;
 /// How many entries of a folder, and how many folders of an application, are looked at.
 const LISTED_ENTRIES: usize = 2_000;
 const LISTED_FOLDERS: usize = 64;
+/// How many texts of a folder are read because they may belong to its definition; past that only those it names.
+const SIDE_TEXTS: usize = 64;
+/// How many listings of folders are kept at once.
+const KNOWN_FOLDERS: usize = 1_024;
 
 /// The properties an application is submitted with.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -224,11 +228,12 @@ impl LoadedSettings {
     }
 }
 
-/// Finds and reads settings, each file once.
+/// What many definitions share: settings, each file of them read once, and what lies in their folders.
 #[derive(Debug, Default)]
 pub(crate) struct SettingsCache {
     fixed: Option<LoadedSettings>,
     by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
+    folders: Folders,
 }
 
 impl SettingsCache {
@@ -243,7 +248,7 @@ impl SettingsCache {
             Some(file) => Some(read_settings(file)?),
             None => None,
         };
-        Ok(SettingsCache { fixed, by_folder: Mutex::default() })
+        Ok(SettingsCache { fixed, by_folder: Mutex::default(), folders: Folders::default() })
     }
 
     /// The settings for a file: `--config`, or the nearest `ankus.toml` upward, or what holds without one.
@@ -458,7 +463,7 @@ pub(crate) fn load(
     let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
     if loaded.too_large.is_none() && belongs {
         loaded.submission = submission(arguments, &found.path, found.kind)?;
-        loaded.files = snapshot(found, &loaded.source, &loaded.submission);
+        loaded.files = snapshot(found, &loaded.source, &loaded.submission, &settings.folders);
         if matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
             add_includes(&mut loaded);
             add_applications(&mut loaded);
@@ -609,7 +614,8 @@ pub(crate) fn load_stdin(
     if loaded.too_large.is_none() {
         set_text(&mut loaded, &bytes);
         if name.is_some() {
-            loaded.files = snapshot(&loaded.found, &loaded.source, &loaded.submission);
+            loaded.files =
+                snapshot(&loaded.found, &loaded.source, &loaded.submission, &settings.folders);
         } else {
             loaded
                 .files
@@ -635,20 +641,29 @@ fn set_text(loaded: &mut Loaded, bytes: &[u8]) {
 
 /// What lies in the folder of a definition: names in it and in its folders; texts of the XML and the properties beside
 /// it, of definitions one folder down, and of whatever the definition names.
-fn snapshot(found: &Found, definition: &Arc<Source>, submission: &Submission) -> Files {
+fn snapshot(
+    found: &Found,
+    definition: &Arc<Source>,
+    submission: &Submission,
+    folders: &Folders,
+) -> Files {
     let mut files = Files::new();
     let folder = found.path.parent().unwrap_or(Path::new(""));
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let subfolders = list(folder, folder_of(&found.shown), &mut files, &|name| {
-        name.ends_with(".xml") || name.ends_with(".properties") || definition.text.contains(name)
+    let is_side = |name: &str| name.ends_with(".xml") || name.ends_with(".properties");
+    let is_definition = |name: &str| {
+        matches!(name, "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml")
+    };
+    let own = folders.listing(folder);
+    // Where hundreds of definitions share a folder, each would read all others.
+    let crowded = own.entries.iter().filter(|entry| is_side(&entry.name)).count() > SIDE_TEXTS;
+    let subfolders = list(folder, &own, folder_of(&found.shown), &mut files, &|name| {
+        (if crowded { is_definition(name) } else { is_side(name) })
+            || definition.text.contains(name)
     });
     for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
-        list(&path, &shown, &mut files, &|name| {
-            let definition_name = matches!(
-                name,
-                "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml"
-            );
-            definition_name || definition.text.contains(name)
+        list(&path, &folders.listing(&path), &shown, &mut files, &|name| {
+            is_definition(name) || definition.text.contains(name)
         });
     }
     files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
@@ -662,37 +677,90 @@ fn snapshot(found: &Found, definition: &Arc<Source>, submission: &Submission) ->
     files
 }
 
-/// Lists a folder into the snapshot and reads the texts that are `wanted`; answers with its folders.
+/// What a folder holds, by name.
+#[derive(Debug, Default)]
+struct Listing {
+    entries: Vec<Listed>,
+    /// Whether that is everything in it; `None` where it could not be read at all.
+    complete: Option<bool>,
+}
+
+#[derive(Debug)]
+struct Listed {
+    name: String,
+    path: PathBuf,
+    is_folder: bool,
+    size: u64,
+}
+
+/// Folders that were listed, each once while its definitions are at work.
+#[derive(Debug, Default)]
+struct Folders(Mutex<HashMap<PathBuf, Arc<Listing>>>);
+
+impl Folders {
+    fn listing(&self, folder: &Path) -> Arc<Listing> {
+        if let Some(known) = self.0.lock().expect("readers do not panic").get(folder) {
+            return Arc::clone(known);
+        }
+        let listing = Arc::new(Listing::read(folder));
+        let mut folders = self.0.lock().expect("readers do not panic");
+        // Definitions come by folder, so what is older is hardly asked for again.
+        if folders.len() >= KNOWN_FOLDERS {
+            folders.clear();
+        }
+        folders.insert(folder.to_path_buf(), Arc::clone(&listing));
+        listing
+    }
+}
+
+impl Listing {
+    fn read(folder: &Path) -> Listing {
+        let Ok(entries) = std::fs::read_dir(folder) else { return Listing::default() };
+        let mut listing = Listing { entries: Vec::new(), complete: Some(true) };
+        for entry in entries {
+            let Ok(entry) = entry else {
+                listing.complete = Some(false);
+                continue;
+            };
+            // Links are followed; one that leads nowhere is not there.
+            let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
+            listing.entries.push(Listed {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                path: entry.path(),
+                is_folder: metadata.is_dir(),
+                // Reading a pipe or a device might never end.
+                size: if metadata.is_file() { metadata.len() } else { u64::MAX },
+            });
+        }
+        listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        if listing.entries.len() > LISTED_ENTRIES {
+            listing.entries.truncate(LISTED_ENTRIES);
+            listing.complete = Some(false);
+        }
+        listing
+    }
+}
+
+/// Puts a folder into the snapshot and reads the texts that are `wanted`; answers with its folders.
 fn list(
     folder: &Path,
+    listing: &Listing,
     shown: &str,
     files: &mut Files,
     wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<(PathBuf, String)> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut subfolders = Vec::new();
-    let mut complete = true;
-    for (count, entry) in entries.enumerate() {
-        let Ok(entry) = entry else {
-            complete = false;
-            continue;
-        };
-        if count >= LISTED_ENTRIES {
-            complete = false;
-            break;
-        }
-        let name = entry.file_name().to_string_lossy().into_owned();
+    for Listed { name, path, is_folder, size } in &listing.entries {
         let below = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
-        let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
-        if metadata.is_dir() {
+        if *is_folder {
             files.insert(below.clone(), Entry::Folder);
             if !name.starts_with('.') {
-                subfolders.push((entry.path(), below));
+                subfolders.push((folder.join(name), below));
             }
             continue;
         }
-        let text = (metadata.len() <= SIDE_LIMIT && wanted(name_of(&name)))
-            .then(|| std::fs::read(entry.path()).ok())
+        let text = (*size <= SIDE_LIMIT && wanted(name))
+            .then(|| std::fs::read(path).ok())
             .flatten()
             .and_then(|bytes| {
                 let text = source::decode(&bytes).map(|(text, _)| text);
@@ -704,10 +772,9 @@ fn list(
             None => files.insert(below, Entry::Unread),
         }
     }
-    if complete {
+    if listing.complete == Some(true) {
         files.set_listed(shown);
     }
-    subfolders.sort();
     subfolders
 }
 

@@ -277,6 +277,24 @@ fn links_in_a_circle_are_walked_once() {
 }
 
 #[cfg(unix)]
+/// Hundreds of definitions in one folder are not read for each other, but what one names is.
+#[test]
+fn a_crowded_folder_is_read_once() {
+    let named =
+        OK.replace("<fs>", "<fs><name-node>${nameNode}</name-node><job-xml>site.xml</job-xml>");
+    let mut files: Vec<(String, &str)> =
+        (0..300).map(|number| (format!("w{number}.xml"), OK)).collect();
+    files.push(("named.xml".to_owned(), &named));
+    files.push(("site.xml".to_owned(), "<properties/>"));
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+    let place = folder(&files);
+    let run = ankus(&["check", "--format", "concise", "."]).folder(place.path()).run();
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
+    assert!(run.stdout.contains("[job-xml-unreadable]"), "{run:?}");
+}
+
 #[test]
 fn a_locked_folder_stops_only_itself() {
     use std::os::unix::fs::PermissionsExt;
