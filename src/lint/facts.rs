@@ -1,12 +1,14 @@
 //! What rules look at: one file, read, with what lies around it.
 
 use super::reads::{self, Read};
+use super::secrets::Secret;
 use crate::diag::Diagnostic;
 use crate::files::{self, Files};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, Tree};
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// The language of a file, by its root element.
@@ -138,6 +140,17 @@ pub struct Facts<'a> {
     pub actions: Vec<Action<'a>>,
     /// Every place where the definition reads a property of its job.
     pub reads: Vec<Read>,
+    /// What several rules ask for, found out once.
+    pub(super) known: Known<'a>,
+}
+
+/// Answers that are kept for the next rule.
+#[derive(Debug, Default)]
+pub(super) struct Known<'a> {
+    texts: OnceCell<Vec<(Element<'a, 'a>, Decoded<'a>)>>,
+    configurations: OnceCell<Vec<Element<'a, 'a>>>,
+    job_properties: OnceCell<Vec<JobProperty>>,
+    pub(super) secrets: OnceCell<Vec<Secret>>,
 }
 
 impl<'a> Facts<'a> {
@@ -162,7 +175,8 @@ impl<'a> Facts<'a> {
             })
             .collect();
         let reads = tree.root().map(reads::of_element).unwrap_or_default();
-        Facts { path, tree, language, files, submission, settings, actions, reads }
+        let known = Known::default();
+        Facts { path, tree, language, files, submission, settings, actions, reads, known }
     }
 
     /// The root of a workflow, and nothing for other languages.
@@ -196,9 +210,16 @@ impl<'a> Facts<'a> {
     }
 
     /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
-    pub fn configurations(&self) -> Vec<Element<'a, 'a>> {
-        let Some(root) = self.tree.root() else { return Vec::new() };
-        root.descendants().filter(|element| element.name() == "configuration").collect()
+    pub fn configurations(&self) -> &[Element<'a, 'a>] {
+        self.known.configurations.get_or_init(|| {
+            let all = self.tree.root().into_iter().flat_map(Element::descendants);
+            all.filter(|element| element.name() == "configuration").collect()
+        })
+    }
+
+    /// Every text of the tree (attribute values, runs of character data) with the element it is in.
+    pub(super) fn texts(&self) -> &[(Element<'a, 'a>, Decoded<'a>)] {
+        self.known.texts.get_or_init(|| texts(self.tree))
     }
 
     /// The folder it lies in.
@@ -277,8 +298,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-/// Every text of a tree (attribute values, runs of character data) with the element it is in.
-pub(super) fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
+fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
     let mut texts = Vec::new();
     for element in tree.root().into_iter().flat_map(Element::descendants) {
         for attribute in element.attributes().filter(|a| a.declares().is_none()) {
@@ -350,7 +370,11 @@ impl JobProperty {
 }
 
 /// The properties of the job that are written down somewhere near.
-pub(super) fn job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
+pub(super) fn job_properties<'f>(facts: &'f Facts<'_>) -> &'f [JobProperty] {
+    facts.known.job_properties.get_or_init(|| find_job_properties(facts))
+}
+
+fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
     let mut found = Vec::new();
     for (source, entries) in facts.property_files() {
         found.extend(entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
@@ -363,7 +387,7 @@ pub(super) fn job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
     let starts_jobs = |element: &Element<'_, '_>| {
         matches!(element.name(), "sub-workflow" | "workflow" | "coordinator")
     };
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         if !configuration.parent().is_some_and(|parent| starts_jobs(&parent)) {
             continue;
         }

@@ -47,14 +47,18 @@ const OPTIONS: [&str; 7] = [
 ];
 
 /// Everything that looks like a secret, in the definition and the properties of the application.
-pub(super) fn secrets(facts: &Facts<'_>) -> Vec<Secret> {
+pub(super) fn secrets<'f>(facts: &'f Facts<'_>) -> &'f [Secret] {
+    facts.known.secrets.get_or_init(|| find(facts))
+}
+
+fn find(facts: &Facts<'_>) -> Vec<Secret> {
     let mut finder = Finder { facts, found: Vec::new() };
     finder.definition();
     for property in job_properties(facts) {
         let Some(file) = property.file.clone() else { continue };
         if facts.settings.secrets.covers(&property.name) {
             let text = &property.value;
-            finder.add(text, property.value_span, Place::Named(property.name), Some(file));
+            finder.add(text, property.value_span, Place::Named(property.name.clone()), Some(file));
         } else if let Some(range) = password_of_url(&property.value) {
             // The span of a properties value maps one to one where nothing is escaped.
             let start = property.value_span.start as usize;
@@ -70,8 +74,8 @@ pub(super) fn secrets(facts: &Facts<'_>) -> Vec<Secret> {
 
 /// Where secrets stand that no output may show, with the file where it is not the definition.
 pub fn in_the_clear(facts: &Facts<'_>) -> Vec<(Option<String>, Span)> {
-    let literal = secrets(facts).into_iter().filter(|secret| secret.given == Given::Literal);
-    literal.map(|secret| (secret.file, secret.span)).collect()
+    let literal = secrets(facts).iter().filter(|secret| secret.given == Given::Literal);
+    literal.map(|secret| (secret.file.clone(), secret.span)).collect()
 }
 
 struct Finder<'f, 'a> {
@@ -82,7 +86,7 @@ struct Finder<'f, 'a> {
 impl<'a> Finder<'_, 'a> {
     fn definition(&mut self) {
         let facts = self.facts;
-        for configuration in facts.configurations() {
+        for configuration in facts.configurations().iter().copied() {
             for property in block(configuration) {
                 let Some(value) = property.value.map(Decoded::trimmed) else { continue };
                 self.named(&property.name.text, &value);

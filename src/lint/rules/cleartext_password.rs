@@ -19,16 +19,16 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for secret in secrets(facts).into_iter().filter(|secret| secret.given == Given::Literal) {
-        let message = match secret.place {
+    for secret in secrets(facts).iter().filter(|secret| secret.given == Given::Literal) {
+        let message = match &secret.place {
             Place::Named(name) => format!("the value of `{name}` is a secret in the clear"),
             Place::Option(option) => format!("the secret behind `{option}` is in the clear"),
             Place::Url => "the URL holds a password in the clear".to_owned(),
         };
         let finding = Diagnostic::new(&RULE.kind, secret.span, message)
             .help("keep it in a credential store or a protected file, and name that file here");
-        out.push(match secret.file {
-            Some(file) => finding.in_file(file),
+        out.push(match &secret.file {
+            Some(file) => finding.in_file(file.clone()),
             None => finding,
         });
     }

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let keys = ["oozie.use.system.libpath", "oozie.libpath"];
-    let found = job_properties(facts).into_iter().find(|property| {
+    let found = job_properties(facts).iter().find(|property| {
         let used = keys.contains(&property.name.as_str()) && property.value.trim() != "false";
         used || property.name.starts_with("oozie.action.sharelib.for.")
     });

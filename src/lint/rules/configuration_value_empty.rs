@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
             let name = property.name.text.as_ref();
             let Some(value) = property.value.as_ref().filter(|value| value.text.trim().is_empty())

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // The server trims what it reads from a definition and from `config-default.xml`, and a job-xml file not at all.
     let kept =
         facts.language == Language::Configuration && name_of(facts.path) != "config-default.xml";
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
             let (name, Some(value)) = (property.name.text.as_ref(), property.value) else {
                 continue;

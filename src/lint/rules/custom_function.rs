@@ -1,7 +1,6 @@
 //! Functions of somebody's own.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::texts;
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 
@@ -37,7 +36,7 @@ const PLAIN: [&str; 10] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in texts(facts.tree) {
+    for (_, text) in facts.texts() {
         for range in expressions(&text.text) {
             let expression = &text.text[range.clone()];
             for (at, _) in expression.match_indices('(') {

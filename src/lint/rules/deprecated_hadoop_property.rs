@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<String> = Vec::new();
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         let properties = block(configuration);
         for property in &properties {
             let name = property.name.text.as_ref();

@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let mut seen: Vec<String> = Vec::new();
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
             let name = property.name.text.as_ref();
             let Some(key) = name.strip_prefix("oozie.launcher.") else { continue };

@@ -23,7 +23,7 @@ const NEW: &str = "mapreduce.job.queuename";
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut edits: Vec<crate::source::Span> = Vec::new();
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         let properties = block(configuration);
         if properties.iter().any(|property| property.name.text == NEW) {
             continue;

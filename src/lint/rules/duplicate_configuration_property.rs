@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         let properties = block(configuration);
         for (index, property) in properties.iter().enumerate() {
             let name = property.name.text.as_ref();

@@ -1,7 +1,6 @@
 //! Addresses of name nodes in definitions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::texts;
 use crate::lint::paths::literal_authorities;
 use crate::lint::{Facts, Rule};
 use std::collections::BTreeMap;
@@ -25,7 +24,7 @@ const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: BTreeMap<String, Vec<crate::source::Span>> = BTreeMap::new();
-    for (element, text) in texts(facts.tree) {
+    for (element, text) in facts.texts() {
         if WORDS.contains(&element.name()) {
             continue;
         }

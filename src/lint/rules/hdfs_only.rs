@@ -1,7 +1,6 @@
 //! What depends on Hadoop's file system.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::texts;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,7 +23,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = "file operations need Hadoop's file system";
         out.push(Diagnostic::new(&RULE.kind, action.body.name_span(), message).help(help));
     }
-    for (_, text) in texts(facts.tree) {
+    for (_, text) in facts.texts() {
         for function in ["fs:exists", "fs:isDir", "fs:fileSize", "fs:dirSize", "fs:blockSize"] {
             if let Some(at) = text.text.find(&format!("{function}(")) {
                 let span = text.source(at..at + function.len());

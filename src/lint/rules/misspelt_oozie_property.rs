@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, span, format!("the server knows no `{name}`"));
         Some((finding.help(format!("did you mean `{near}`?")), near))
     };
-    for property in job_properties(facts).into_iter().filter(|property| property.file.is_some()) {
+    for property in job_properties(facts).iter().filter(|property| property.file.is_some()) {
         if let Some((finding, near)) = report(&property.name, property.name_span) {
             let title = format!("Rename to `{near}`");
             let edit = crate::diag::Edit {
@@ -54,7 +54,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(property.place(finding).fix(fix));
         }
     }
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
             if let Some((finding, near)) = report(&property.name.text, property.name.span()) {
                 let fix = Fix::guess(format!("Rename to `{near}`"), property.name.span(), near);

@@ -1,7 +1,6 @@
 //! Carriage returns in values.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::texts;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in texts(facts.tree) {
+    for (_, text) in facts.texts() {
         // Line ends of the file itself are read as line feeds; what is left was written as a reference.
         let Some(at) = text.text.find('\r') else { continue };
         let span = text.source(at..at + 1);

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
-use crate::lint::facts::{texts, transitions};
+use crate::lint::facts::transitions;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -67,7 +67,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     _ => {}
                 }
             }
-            for (_, text) in texts(facts.tree) {
+            for (_, text) in facts.texts() {
                 for function in ["coord:latest", "coord:future"] {
                     if let Some(at) = text.text.find(function) {
                         let span = text.source(at..at + function.len());

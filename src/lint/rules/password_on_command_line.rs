@@ -19,8 +19,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for secret in secrets(facts).into_iter().filter(|secret| secret.given == Given::Expression) {
-        let Place::Option(option) = secret.place else { continue };
+    for secret in secrets(facts).iter().filter(|secret| secret.given == Given::Expression) {
+        let Place::Option(option) = &secret.place else { continue };
         let message = format!("`{option}` passes a secret as an argument");
         out.push(
             Diagnostic::new(&RULE.kind, secret.span, message)

@@ -51,12 +51,15 @@ const LIBRARIES: [&str; 9] = [
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut found: Vec<(String, Span, String, Span, Option<String>)> = job_properties(facts)
-        .into_iter()
-        .filter(|property| property.file.is_some())
-        .map(|p| (p.name, p.name_span, p.value, p.value_span, p.file))
+        .iter()
+        .filter(|property| property.file.is_some() && property.name.starts_with(KEY))
+        .map(|p| (p.name.clone(), p.name_span, p.value.clone(), p.value_span, p.file.clone()))
         .collect();
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
+            if !property.name.text.starts_with(KEY) {
+                continue;
+            }
             let Some(value) = property.value.map(|value| value.trimmed()) else { continue };
             let (name, span) = (property.name.text.to_string(), property.name.span());
             found.push((name, span, value.text.to_string(), value.span(), None));

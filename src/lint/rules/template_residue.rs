@@ -1,7 +1,6 @@
 //! Placeholders that were left over.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::texts;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 const MARKS: [(&str, &str); 4] = [("{{", "}}"), ("<%", "%>"), ("#", "#"), ("@", "@")];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in texts(facts.tree) {
+    for (_, text) in facts.texts() {
         for (open, close) in MARKS {
             let Some(start) = text.text.find(open) else { continue };
             let rest = &text.text[start + open.len()..];

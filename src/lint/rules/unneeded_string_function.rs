@@ -1,7 +1,6 @@
 //! Functions that plain text replaces.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::texts;
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 
@@ -20,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in texts(facts.tree) {
+    for (_, text) in facts.texts() {
         for range in expressions(&text.text) {
             let Some(parts) = parts(&text.text[range.clone()]) else { continue };
             let span = text.source(range.clone());

@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             report(&text);
         }
     }
-    for configuration in facts.configurations() {
+    for configuration in facts.configurations().iter().copied() {
         for property in block(configuration) {
             if let Some(value) = &property.value {
                 report(value);
