@@ -17,6 +17,8 @@ pub struct Coordinator<'a> {
     pub name: Option<Scalar<'a>>,
     /// `@frequency`.
     pub frequency: Option<Scalar<'a>>,
+    /// `@freq_timeunit`, which the server writes beside the frequency of a job that it has taken.
+    pub unit: Option<Scalar<'a>>,
     /// `@start`.
     pub start: Option<Scalar<'a>>,
     /// `@end`.
@@ -185,6 +187,7 @@ pub fn coordinator<'a>(tree: &Tree<'a>) -> Coordinator<'a> {
         namespace: root.namespace().to_owned(),
         name: attribute(root, "name"),
         frequency: attribute(root, "frequency"),
+        unit: attribute(root, "freq_timeunit"),
         start: attribute(root, "start"),
         end: attribute(root, "end"),
         timezone: attribute(root, "timezone"),

@@ -21,6 +21,22 @@ pub(super) fn absolute(text: &str) -> Option<&str> {
     names_file_system(&text[range.clone()]).then(|| rooted(&text[range.end..]))?
 }
 
+/// The path without what stands for its file system, also where a variable with the path follows (`${nameNode}${dir}/a`),
+/// and without a slash at its end: for comparing paths that different people wrote.
+pub(super) fn behind_file_system(path: &str) -> &str {
+    let path = path.trim();
+    let first = expressions(path).into_iter().next().filter(|range| range.start == 0);
+    let behind = match first {
+        Some(range)
+            if names_file_system(&path[range.clone()]) && path[range.end..].starts_with("${") =>
+        {
+            &path[range.end..]
+        }
+        _ => absolute(path).unwrap_or(path),
+    };
+    behind.trim_end_matches('/')
+}
+
 fn rooted(rest: &str) -> Option<&str> {
     (rest.is_empty() || rest.starts_with('/')).then_some(rest)
 }
@@ -89,6 +105,14 @@ mod tests {
             ("a/b", None),
         ] {
             assert_eq!(absolute(text), path, "{text}");
+        }
+        for (text, path) in [
+            ("${nameNode}${dir}/a/", "${dir}/a"),
+            ("${dir}/a", "${dir}/a"),
+            ("hdfs://nn/a", "/a"),
+            ("${nameNode}/a", "/a"),
+        ] {
+            assert_eq!(behind_file_system(text), path, "{text}");
         }
         assert_eq!(
             literal_authorities("x hdfs://nn:1/a,hdfs://${b}/c hdfs:///d", &["hdfs"]),

@@ -15,6 +15,7 @@ pub static KINDS: &[&Kind] = &[
     &MISSING_ATTRIBUTE,
     &DUPLICATE_SINGLE_ELEMENT,
     &ELEMENT_NEEDS_NEWER_SCHEMA,
+    &INPUT_LOGIC_NEEDS_SCHEMA,
     &ELEMENT_IN_WRONG_NAMESPACE,
     &SLA_SCHEMA_MISMATCH,
     &ACTION_IN_WRONG_NAMESPACE,
@@ -160,6 +161,18 @@ pub static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
     oozie: &["E0701"],
     fix: Some(Safety::Safe),
     page: include_str!("../../docs/rules/element-needs-newer-schema.md"),
+};
+
+/// `input-logic` before the schema that brought it.
+pub static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
+    name: "input-logic-needs-schema",
+    group: Group::Data,
+    summary: "`input-logic` in a coordinator older than 0.5",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &["E0701"],
+    fix: Some(Safety::Safe),
+    page: include_str!("../../docs/rules/input-logic-needs-schema.md"),
 };
 
 /// An element in a namespace that is not its own.

@@ -628,8 +628,12 @@ impl<'t, 'a> Checker<'t, 'a> {
             Some(until) => format!("versions {since} to {until} have it"),
             None => format!("it came with version {since}"),
         };
+        let kind = match what.contains("`input-logic`") {
+            true => &INPUT_LOGIC_NEEDS_SCHEMA,
+            false => &ELEMENT_NEEDS_NEWER_SCHEMA,
+        };
         let mut finding = Diagnostic::new(
-            &ELEMENT_NEEDS_NEWER_SCHEMA,
+            kind,
             span,
             format!(
                 "{} {} has no {}",

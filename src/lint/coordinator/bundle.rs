@@ -7,6 +7,7 @@ use super::kinds as k;
 use crate::diag::{Diagnostic, Level};
 use crate::ir::coordinator::Bundle;
 use crate::reference::coordinator::Refused;
+use crate::source::Span;
 
 /// All findings of the rules; a refusal becomes an error with its code.
 pub fn bundle(
@@ -55,6 +56,21 @@ pub fn bundle(
         return out;
     }
     let code = refused.code.unwrap_or_default();
+    // The server computes the whole definition at once and says only that it failed.
+    let broken = written.members.iter().filter_map(|member| member.name.as_ref()).find(|name| {
+        let (from, to) = (name.span().start, name.span().end);
+        let inside = |span: Span| from <= span.start && span.end <= to;
+        let mut faults = found.iter().filter(|found| found.kind.level == Level::Error);
+        name.is_expr() && faults.any(|found| found.file.is_none() && inside(found.span))
+    });
+    if let Some(name) = broken.filter(|_| ["E1310", "E1004"].contains(&code)) {
+        let message = format!("nobody can compute the name `{}`", name.as_str());
+        out.push(
+            finding(&k::COORDINATOR_NAME_UNRESOLVED, name.span(), message)
+                .help("a bundle knows only the properties it is submitted with"),
+        );
+        return out;
+    }
     let is_told = found
         .iter()
         .chain(&out)

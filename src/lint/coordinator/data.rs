@@ -15,7 +15,12 @@ use crate::settings::nearest;
 pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);
     for dataset in &facts.written.datasets {
-        templates(dataset, out);
+        let names = |events: &[DataEvent<'_>]| {
+            let named = |event: &DataEvent<'_>| known(&event.dataset) == known(&dataset.name);
+            events.iter().any(named)
+        };
+        let is_output = names(&facts.written.outputs) && !names(&facts.written.inputs);
+        templates(dataset, is_output, out);
         constants(facts, dataset, out);
     }
     for event in &facts.written.inputs {
@@ -122,12 +127,13 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn templates(dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
+fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) {
     let Some(template) = &dataset.uri_template else { return };
     let text = template.as_str();
     let is_table = text.starts_with("hcat:");
     match &dataset.done_flag {
-        None if !is_table => {
+        // Nobody waits for what is only written here.
+        None if !is_table && !is_output => {
             let message = "an instance counts as complete when it holds `_SUCCESS`";
             out.push(finding(&k::DONE_FLAG_IMPLICIT, dataset.tag, message));
         }
@@ -528,7 +534,7 @@ fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
                 value.span(),
                 "all actions are held to one nominal time",
             )
-            .fix(Fix::safe(
+            .fix(Fix::guess(
                 "Use that of the action",
                 value.span(),
                 "${coord:nominalTime()}",

@@ -75,7 +75,8 @@ kinds! {
     DONE_FLAG_IMPLICIT "done-flag-implicit" Data Info [] None, "an instance is complete when it holds `_SUCCESS`";
     DONE_FLAG_EMPTY "done-flag-empty" Data Info [] None, "an instance is complete as soon as its folder is there";
     DONE_FLAG_ON_HCAT "done-flag-on-hcat" Data Info [] None, "a done flag counts for nothing on partitions of tables";
-    SEVERAL_INSTANCES_IN_ONE_ELEMENT "several-instances-in-one-element" Data Error ["E1021"] None, "two instances in one element";
+    SEVERAL_INSTANCES_IN_ONE_ELEMENT "several-instances-in-one-element" Data Error ["E1021"] SAFE, "two instances in one element";
+    SEVERAL_OUTPUT_INSTANCES "several-output-instances" Data Error ["E1021"] None, "an output with two instances";
     INSTANCE_EMPTY "instance-empty" Data Error ["E1021"] None, "an instance that names none";
     INSTANCE_NOT_AN_INSTANCE_FUNCTION "instance-not-an-instance-function" Data Warning [] None, "an instance that is neither a function of instances nor a date";
     RANGE_REVERSED "range-reversed" Data Warning [] SAFE, "a range of instances that ends before it starts";
@@ -99,10 +100,11 @@ kinds! {
     DATE_PATTERN_SUSPECT "date-pattern-suspect" Data Warning [] None, "a letter of a date pattern that is likely another one's";
     NOMINAL_TIME_FORMATTED_AS_UTC "nominal-time-formatted-as-utc" Data Warning [] None, "a nominal time formatted in UTC in a coordinator of another zone";
     SLA_TIMES_INCONSISTENT "sla-times-inconsistent" Data Warning ["E0302"] None, "times of an SLA block that cannot be kept";
-    SLA_NOMINAL_TIME_CONSTANT "sla-nominal-time-constant" Data Warning [] SAFE, "one nominal time for the SLA of all actions";
+    SLA_NOMINAL_TIME_CONSTANT "sla-nominal-time-constant" Data Warning [] GUESS, "one nominal time for the SLA of all actions";
     SLA_ALERT_EVENTS_UNKNOWN "sla-alert-events-unknown" Data Warning [] None, "an SLA event that is none";
     SLA_ALERT_WITHOUT_CONTACT "sla-alert-without-contact" Data Warning [] None, "SLA events that nobody is told of";
     DUPLICATE_COORDINATOR_NAME "duplicate-coordinator-name" Bundle Error ["E1304", "E1310"] None, "two coordinators of a bundle have one name";
+    COORDINATOR_NAME_UNRESOLVED "coordinator-name-unresolved" Bundle Error ["E1310", "E1004"] None, "a coordinator of a bundle whose name cannot be computed";
     COORDINATOR_NAME_EMPTY "coordinator-name-empty" Bundle Warning ["E0607"] None, "a coordinator of a bundle without a name";
     KICK_OFF_TIME_FORMAT "kick-off-time-format" Bundle Error ["E1310", "E1301"] None, "a kick-off time that is no date";
     KICK_OFF_AFTER_END "kick-off-after-end" Bundle Warning [] None, "the bundle begins when a coordinator has ended";

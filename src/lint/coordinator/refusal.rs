@@ -4,7 +4,7 @@ use ankus_runtime::time::{Cron, CronError};
 
 use super::finding;
 use super::kinds as k;
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Edit, Fix, Safety};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
@@ -127,9 +127,21 @@ pub(super) fn explain(
         (Some("E1021"), _, "empty-instance") => {
             finding(&k::INSTANCE_EMPTY, span, "an instance is wanted here")
         }
+        (Some("E1021"), _, "several-in-one-instance") if refused.about.starts_with("data-out ") => {
+            finding(&k::SEVERAL_OUTPUT_INSTANCES, span, "an output has exactly one instance")
+                .help("declare a `data-out` for each")
+        }
         (Some("E1021"), _, "several-in-one-instance") => {
-            finding(&k::SEVERAL_INSTANCES_IN_ONE_ELEMENT, span, "one element names one instance")
-                .help("write an `instance` element for each")
+            let found = finding(
+                &k::SEVERAL_INSTANCES_IN_ONE_ELEMENT,
+                span,
+                "one element names one instance",
+            )
+            .help("write an `instance` element for each");
+            match place.filter(|_| part == "instance").and_then(apart) {
+                Some(fix) => found.fix(fix),
+                None => found,
+            }
         }
         _ if is_told => return None,
         (code, ..) => {
@@ -146,6 +158,24 @@ pub(super) fn explain(
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
     debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
     Some(found)
+}
+
+/// Gives each of several expressions with commas between them an element of its own.
+fn apart(value: &Scalar<'_>) -> Option<Fix> {
+    let text = value.as_str();
+    let ranges = crate::lint::reads::expressions(text);
+    let mut edits = Vec::new();
+    for pair in ranges.windows(2) {
+        let between = pair[0].end..pair[1].start;
+        if text[between.clone()].trim() != "," {
+            return None;
+        }
+        let text = "</instance><instance>".to_owned();
+        edits.push(Edit { file: None, span: value.place(between), text });
+    }
+    let whole = ranges.first()?.start == 0 && ranges.last()?.end == text.len();
+    let title = "Write an `instance` for each".to_owned();
+    (whole && !edits.is_empty()).then_some(Fix { title, safety: Safety::Safe, edits })
 }
 
 /// The value that a refusal is about.

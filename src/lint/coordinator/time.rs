@@ -36,14 +36,16 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let zone = zone(facts);
     let changes = zone.as_ref().is_some_and(|zone| !zone.is_fixed());
 
-    if let Ok(number) = text.parse::<i64>() {
-        let mut found =
-            finding(&k::FREQUENCY_BARE_NUMBER, span, format!("{number} means {number} minutes"))
-                .fix(Fix::safe(
-                    "Say that it is minutes",
-                    span,
-                    format!("${{coord:minutes({number})}}"),
-                ));
+    if let Ok(number) = text.parse::<i64>()
+        && facts.written.unit.is_none()
+    {
+        let minutes = if number == 1 { "minute" } else { "minutes" };
+        let message = format!("{number} means {number} {minutes}");
+        let mut found = finding(&k::FREQUENCY_BARE_NUMBER, span, message).fix(Fix::safe(
+            "Say that it is minutes",
+            span,
+            format!("${{coord:minutes({number})}}"),
+        ));
         found = match number {
             24 => found.fix(Fix::guess("Say hours", span, "${coord:hours(24)}")),
             1440 => found.fix(Fix::guess("Say a day", span, "${coord:days(1)}")),
@@ -222,15 +224,21 @@ fn zones(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 
 fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let utc = ProcessingZone::UTC;
-    for written in [&facts.written.start, &facts.written.end].into_iter().flatten() {
-        let Some(text) = written.known() else { continue };
-        if utc.parse(text).is_ok() {
-            let message = "a literal date: each new period needs a new definition";
-            out.push(
-                finding(&k::HARDCODED_START_OR_END, written.span(), message)
-                    .help("take it from a property"),
-            );
-        }
+    let is_literal = |written: &&Scalar<'_>| {
+        // An end beyond anybody's plans is another way to say that there is none.
+        let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2099");
+        written.known().is_some_and(|text| utc.parse(text).is_ok() && !far(text))
+    };
+    let both = [&facts.written.start, &facts.written.end].into_iter().flatten();
+    let mut literal = both.filter(is_literal);
+    if let Some(first) = literal.next() {
+        let message = "a literal date: each new period needs a new definition";
+        let found = finding(&k::HARDCODED_START_OR_END, first.span(), message)
+            .help("take it from a property");
+        out.push(match literal.next() {
+            Some(second) => found.note(second.span(), "and here"),
+            None => found,
+        });
     }
     let Some((written, zone)) = facts.written.start.as_ref().zip(zone(facts)) else { return };
     if let Some(start) = written.known().and_then(|text| utc.parse(text).ok())

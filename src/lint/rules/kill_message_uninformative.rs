@@ -1,7 +1,7 @@
 //! Kill messages that say nothing.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::transitions;
+use crate::lint::facts::{masked, transitions};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -35,6 +35,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let trimmed = text.trimmed();
+        // What a variable holds may say everything.
+        if trimmed.text.starts_with("${") && masked(&trimmed.text).bytes().all(|byte| byte == b'_')
+        {
+            continue;
+        }
         let finding = "the message says neither what failed nor why";
         let (span, added) = match trimmed.text.is_empty() {
             true => (message.name_span(), None),

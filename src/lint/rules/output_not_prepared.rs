@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
+use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -26,11 +27,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .iter()
         .flat_map(operations)
         .filter(|(command, _)| matches!(*command, "delete" | "source"))
-        .map(|(_, attribute)| strip(&attribute.value().text).to_owned())
+        .map(|(_, attribute)| behind_file_system(&attribute.value().text).to_owned())
         .collect();
     for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
         for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
-            let path = strip(&output.text);
+            let path = behind_file_system(&output.text);
             let under = |known: &String| {
                 path.strip_prefix(known.as_str())
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -48,10 +49,4 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
-}
-
-/// The path without what stands for its file system.
-fn strip(path: &str) -> &str {
-    let path = path.trim();
-    crate::lint::paths::absolute(path).unwrap_or(path).trim_end_matches('/')
 }

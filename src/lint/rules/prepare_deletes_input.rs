@@ -1,6 +1,7 @@
 //! Actions that delete their own input.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Decoded;
 
@@ -36,9 +37,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for delete in prepare.elements().filter(|element| element.name() == "delete") {
             let Some(attribute) = delete.attribute("path") else { continue };
             let value = attribute.value();
-            let path = strip(&value.text);
+            let path = behind_file_system(&value.text);
             let hit = inputs.iter().find(|input| {
-                input.text.split(',').map(strip).any(|input| {
+                input.text.split(',').map(behind_file_system).any(|input| {
                     input
                         .strip_prefix(path)
                         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -53,10 +54,4 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
-}
-
-/// The path without what stands for its file system.
-fn strip(path: &str) -> &str {
-    let path = path.trim();
-    crate::lint::paths::absolute(path).unwrap_or(path).trim_end_matches('/')
 }

@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::graph::Graph;
+use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -33,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let paths = prepare.elements().filter(|element| element.name() == "delete");
                 for path in paths.filter_map(|element| element.attribute("path")) {
                     let value = path.value();
-                    let deleted = value.text.trim().trim_end_matches('/');
+                    let deleted = behind_file_system(&value.text);
                     let others = branches.iter().enumerate().filter(|(other, _)| *other != at);
                     let others = others.flat_map(|(_, branch)| branch);
                     let others = others
@@ -44,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                             OUTPUTS.iter().filter_map(move |name| other.property(name))
                         })
                         .find(|output| {
-                            let rest = output.text.strip_prefix(deleted);
+                            let rest = behind_file_system(&output.text).strip_prefix(deleted);
                             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
                         });
                     let Some(output) = hit.filter(|_| !deleted.is_empty()) else { continue };
