@@ -1,7 +1,18 @@
 //! `ankus run COORDINATOR`: its actions start workflows here, wait for data, and survive the end of the process.
 
+use crate::run;
+use ankus_runtime::coordinator::{Bundle, BundleMember, Controls, Definition};
+use ankus_runtime::driver::bundle::{self, SubmitBundle};
+use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_runtime::driver::{Driver, Error};
+use ankus_runtime::machine::coordinator::Status;
+use ankus_runtime::time::{
+    EndOf, Frequency, Instant as Time, ProcessingZone, Schedule, Unit, WeekStart, Zone,
+};
 use serde_json::Value;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="load">
@@ -48,8 +59,11 @@ impl Place {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
-        command.current_dir(self.folder.path()).arg("run").args(arguments);
-        command.args(["--store", "store", "--root", "root"]);
+        command.current_dir(self.folder.path()).env("ANKUS_STORE", "store");
+        match arguments {
+            ["job", ..] => command.args(arguments),
+            _ => command.arg("run").args(arguments).args(["--root", "root"]),
+        };
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
@@ -59,6 +73,344 @@ impl Place {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
         (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
     }
+}
+
+impl Place {
+    /// What a command says in all, with its exit code.
+    fn says(&self, arguments: &[&str]) -> (i32, String) {
+        let (code, out, said) = self.run(arguments);
+        (code, out + &said)
+    }
+
+    fn shown(&self, id: &str) -> Value {
+        let (_, out, said) = self.run(&["job", "show", id, "--format", "json"]);
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{said}"))
+    }
+
+    /// Waits until what a job shows is as it should be.
+    fn until(&self, id: &str, is_so: impl Fn(&Value) -> bool) {
+        let began = Instant::now();
+        while !is_so(&self.shown(id)) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{:#}", self.shown(id));
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
+#[test]
+fn an_operator_reaches_it_from_another_process() {
+    let place = Place::new(&coordinator(INPUT));
+    place.write("root/in/2026010100/_SUCCESS", "");
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    let began = Instant::now();
+    while !place.folder.path().join("root/out/00").is_dir() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (code, said) = place.says(&["job", "change", "c", "concurrency=0x"]);
+    assert_eq!((code, said.contains("E1015")), (1, true), "{said}");
+    let (code, said) =
+        place.says(&["job", "change", "c", "concurrency=7;endtime=2026-01-01T02:00Z"]);
+    assert_eq!(code, 0, "{said}");
+    place.until("c", |job| job["concurrency"] == 7 && job["total"] == 2);
+    let (code, said) = place.says(&["job", "kill", "c", "--action", "2"]);
+    assert_eq!(code, 0, "{said}");
+    // The one that waited is killed, so all have ended, not all of them well.
+    assert_eq!(ended(&mut child), Some(1));
+    assert_eq!(place.shown("c")["status"], "DONEWITHERROR");
+
+    let (code, said) = place.says(&["job", "ignore", "c", "--action", "1"]);
+    assert_eq!((code, said.contains("E1024")), (1, true), "{said}");
+    place.write("root/in/2026010101/_SUCCESS", "");
+    let (code, said) =
+        place.says(&["job", "rerun", "c", "--date", "2026-01-01T01:00Z", "--refresh"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("SUCCEEDED hourly c: 2 SUCCEEDED"), "{said}");
+    let (code, said) = place.says(&["job", "list", "--filter", "name=hourly"]);
+    assert!(code == 0 && said.contains("SUCCEEDED"), "{said}");
+    let (code, said) = place.says(&["job", "log", "c"]);
+    assert!(code == 0 && said.contains("ACTION[c@2] c@2 KILLED"), "{said}");
+}
+
+#[test]
+fn a_definition_is_updated_in_what_may_change() {
+    let place = Place::new(&coordinator(INPUT));
+    let (code, said) = place.says(&["coordinator.xml", "--id", "c", "--dry-run"]);
+    assert_eq!(code, 0, "{said}");
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    std::thread::sleep(Duration::from_millis(500));
+    place.until("c", |job| job["total"] == 3);
+    let text = coordinator(INPUT).replace("<concurrency>2<", "<concurrency>3<");
+    place.write("coordinator.xml", &text);
+    let (code, said) = place.says(&["job", "update", "c", "coordinator.xml"]);
+    assert_eq!(code, 0, "{said}");
+    place.until("c", |job| job["concurrency"] == 3);
+    place.write(
+        "coordinator.xml",
+        &text.replace("coord:hours(1)}\" start", "coord:hours(2)}\" start"),
+    );
+    let (code, said) = place.says(&["job", "update", "c", "coordinator.xml"]);
+    assert_eq!((code, said.contains("E1023")), (1, true), "{said}");
+    let (code, said) = place.says(&["job", "kill", "c"]);
+    assert_eq!((code, said.starts_with("KILLED c")), (0, true), "{said}");
+    assert_eq!(ended(&mut child), Some(1));
+}
+
+const BUNDLE: &str = r#"<bundle-app name="two" xmlns="uri:oozie:bundle:0.2">
+  <coordinator name="one"><app-path>hdfs://nn/apps/one</app-path></coordinator>
+  <coordinator name="other"><app-path>hdfs://nn/apps/other</app-path></coordinator>
+</bundle-app>"#;
+
+#[test]
+fn a_bundle_runs_and_is_steered_as_a_whole() {
+    let place = Place::new("");
+    place.write("bundle.xml", BUNDLE);
+    place.write("one/coordinator.xml", &coordinator(""));
+    let other = coordinator(INPUT).replace("nn/out", "nn/other");
+    place.write("other/coordinator.xml", &other);
+    let mut child = place.command(&["bundle.xml", "--id", "b"]).spawn().expect("it is built");
+    std::thread::sleep(Duration::from_millis(500));
+    let status = |job: &Value, at: usize| job["bundleCoordJobs"][at]["status"].clone();
+    place.until("b", |job| status(job, 0) == "SUCCEEDED" && status(job, 1) == "RUNNING");
+    let (code, said) = place.says(&["job", "suspend", "b"]);
+    assert_eq!((code, said.as_str()), (0, "SUSPENDED b\n"));
+    assert_eq!(ended(&mut child), Some(3));
+    assert_eq!(status(&place.shown("b"), 1), "SUSPENDED");
+    for hour in ["00", "01", "02"] {
+        place.write(&format!("root/in/20260101{hour}/_SUCCESS"), "");
+    }
+    let (code, said) = place.says(&["job", "resume", "b"]);
+    assert!(code == 0 && said.contains("SUCCEEDED two b"), "{said}");
+    let (code, said) = place.says(&["job", "rerun", "b", "--coordinator", "other"]);
+    assert!(code == 0 && said.contains("SUCCEEDED two b"), "{said}");
+    let (code, said) = place.says(&["job", "change", "b", "concurrency=1"]);
+    assert_eq!((code, said.contains("E1317")), (1, true), "{said}");
+}
+
+#[test]
+fn a_bundle_of_what_is_not_there_is_refused() {
+    let place = Place::new("");
+    place.write("bundle.xml", BUNDLE);
+    place.write("one/coordinator.xml", &coordinator(""));
+    let (code, said) = place.says(&["bundle.xml", "--id", "b"]);
+    assert_eq!((code, said.contains("E1001")), (1, true), "{said}");
+}
+
+#[test]
+fn expectations_are_told_by_mail_and_url() {
+    use std::io::{Read as _, Write as _};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = told.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut bytes = [0; 1024];
+            let count = stream.read(&mut bytes).unwrap_or(0);
+            let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
+            heard.lock().expect("no panic").push(text.lines().next().unwrap_or("").to_owned());
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        }
+    });
+    let sla = r#"</workflow><sla:info xmlns:sla="uri:oozie:sla:0.2"><sla:nominal-time>${coord:nominalTime()}</sla:nominal-time>
+        <sla:should-end>5</sla:should-end><sla:alert-events>end_miss</sla:alert-events>
+        <sla:alert-contact>ann@example.com</sla:alert-contact></sla:info>"#;
+    let text = coordinator("").replace("</workflow>", sla);
+    let place = Place::new(&text);
+    let url = format!("http://127.0.0.1:{port}/");
+    let (code, out, said) = place.run(&[
+        "coordinator.xml",
+        "--id",
+        "c",
+        "--format",
+        "jsonl",
+        "-D",
+        &format!("oozie.coord.action.notification.url={url}$actionId/$status"),
+        "-D",
+        &format!("ankus.sla.notification.url={url}sla/$actionId/$event"),
+    ]);
+    assert_eq!(code, 0, "{out}{said}");
+    assert_eq!(out.matches("END_MISS").count(), 3, "{out}");
+    let all = |told: &[String]| {
+        ["/c@1/WAITING ", "/c@3/RUNNING ", "/sla/c@2/END_MISS "]
+            .iter()
+            .all(|wanted| told.iter().any(|line| line.contains(wanted)))
+    };
+    let began = Instant::now();
+    while !all(&told.lock().expect("no panic")) {
+        assert!(began.elapsed() < Duration::from_secs(20), "{:?}", told.lock());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let mails = std::fs::read_dir(place.folder.path().join("store/mail/new")).expect("mail");
+    let mails: Vec<String> = mails
+        .map(|mail| std::fs::read_to_string(mail.expect("mail").path()).expect("text"))
+        .collect();
+    assert_eq!(mails.len(), 3);
+    assert!(mails[0].contains("OOZIE - SLA END_MISS (AppName=hourly,"), "{}", mails[0]);
+}
+
+const STEP: &str = "#!/bin/sh\nsleep 0.02\necho \"$1\" >> \"$ANKUS_FILE_ROOT/log\"\n";
+const STEPS: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="step">
+  <start to="step"/>
+  <action name="step"><shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>rm</resource-manager>
+    <name-node>hdfs://nn</name-node><exec>step.sh</exec><argument>${line}</argument><file>step.sh</file></shell>
+    <ok to="end"/><error to="bad"/></action>
+  <kill name="bad"><message>bad</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+fn hourly(name: &str, hours: i64) -> Definition {
+    let start = Time(1_767_225_600);
+    let line = format!("{name}-${{coord:formatTime(coord:nominalTime(), 'HH')}}");
+    Definition {
+        name: name.to_owned(),
+        namespace: "uri:oozie:coordinator:0.4".to_owned(),
+        frequency_text: "1".to_owned(),
+        zone_text: "UTC".to_owned(),
+        schedule: Schedule {
+            start,
+            end: start.plus_minutes(hours * 60),
+            frequency: Frequency::Every { count: 1, unit: Unit::Hour, end_of: EndOf::None },
+            zone: Zone::from_id("UTC").expect("a zone"),
+            processing: ProcessingZone::UTC,
+            week: WeekStart::Sunday,
+        },
+        controls: Controls { concurrency: 2, ..Controls::default() },
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        logic: None,
+        app_path: "hdfs://nn/apps/step".to_owned(),
+        configuration: vec![("line".to_owned(), line)],
+        sla: None,
+        properties: [("user.name".to_owned(), "ann".to_owned())].into(),
+    }
+}
+
+fn member(name: &str) -> BundleMember {
+    BundleMember {
+        name: name.to_owned(),
+        app_path: "hdfs://nn/apps/none".to_owned(),
+        is_enabled: true,
+        enabled: None,
+        critical: None,
+        configuration: Vec::new(),
+    }
+}
+
+fn submit(driver: &Driver, application: &Path, is_bundle: bool) -> Result<String, Error> {
+    let mounts: Vec<(String, PathBuf)> =
+        vec![("hdfs://nn/apps/step".to_owned(), application.to_owned())];
+    let id = Some("cut".to_owned());
+    if !is_bundle {
+        let definition = hourly("a", 3);
+        return driver.submit_coordinator(SubmitCoordinator { definition, id, mounts });
+    }
+    let bundle = Bundle {
+        name: "two".to_owned(),
+        kick_off: None,
+        members: vec![member("a"), member("b")],
+        properties: [("user.name".to_owned(), "ann".to_owned())].into(),
+    };
+    let coordinators = vec![hourly("a", 2), hourly("b", 1)];
+    driver.submit_bundle(SubmitBundle { bundle, coordinators, id, mounts })
+}
+
+fn wait(driver: &Driver, is_bundle: bool, ms: u64) -> bool {
+    let at_most = Duration::from_millis(ms);
+    let waited = match is_bundle {
+        true => driver.wait_for_bundle("cut", at_most),
+        false => driver.wait_for_coordinator("cut", at_most),
+    };
+    waited.unwrap_or(false)
+}
+
+fn status(driver: &Driver, is_bundle: bool) -> Option<Status> {
+    let reader = driver.reader();
+    match is_bundle {
+        true => bundle::record(&*reader, "cut").expect("readable").map(|kept| kept.job.status),
+        false => kept::record(&*reader, "cut").expect("readable").map(|kept| kept.job.status),
+    }
+}
+
+/// Runs it cut off after so many commits, then to its end. Answers whether it was cut off at all.
+fn run_cut(application: &Path, commits: i64, last_happens: bool, is_bundle: bool) -> bool {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (driver, left) = run::open(folder.path(), commits, last_happens);
+    // A submission that the store does not take is not answered; nobody waits for it.
+    let submitted = std::thread::scope(|scope| {
+        let driver = &driver;
+        let done = scope.spawn(move || submit(driver, application, is_bundle));
+        let since = Instant::now();
+        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
+            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !done.is_finished() {
+            driver.executor().stop();
+        }
+        done.join().expect("no panic").is_ok()
+    });
+    let since = Instant::now();
+    let cut = loop {
+        if left.load(Ordering::SeqCst) < 0 {
+            break true;
+        }
+        if submitted && wait(&driver, is_bundle, 5) {
+            break false;
+        }
+        assert!(since.elapsed() < Duration::from_secs(60), "stuck before commit {commits}");
+    };
+    drop(driver);
+
+    let (driver, _) = run::open(folder.path(), i64::MAX, false);
+    if status(&driver, is_bundle).is_none() {
+        assert!(!submitted, "an accepted job is lost");
+        return cut;
+    }
+    let since = Instant::now();
+    while !wait(&driver, is_bundle, 50) {
+        assert!(since.elapsed() < Duration::from_secs(60), "stuck after commit {commits}");
+    }
+    assert_eq!(status(&driver, is_bundle), Some(Status::Succeeded), "commit {commits}");
+    let log = run::lines(&folder.path().join("root"));
+    let wanted = if is_bundle { ["a-00", "a-01", "b-00"] } else { ["a-00", "a-01", "a-02"] };
+    assert_eq!(log, wanted, "commit {commits}, {last_happens}");
+    cut
+}
+
+fn killed_at_every_commit(is_bundle: bool) {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, text) in [("workflow.xml", STEPS), ("step.sh", STEP)] {
+        std::fs::write(folder.path().join(name), text).expect("a file");
+    }
+    let mut cut = 0;
+    for first in (0..200).step_by(8) {
+        let run = |at: i64| run_cut(folder.path(), at / 2, at % 2 == 1, is_bundle);
+        let cuts = std::thread::scope(|scope| {
+            let runs: Vec<_> = (first..first + 8).map(|at| scope.spawn(move || run(at))).collect();
+            runs.into_iter()
+                .map(|run| run.join().expect("it ends as it would have"))
+                .filter(|cut| *cut)
+                .count()
+        });
+        cut += cuts;
+        if cuts < 8 {
+            break;
+        }
+    }
+    println!("cut off at {cut} places");
+    assert!((8..200).contains(&cut), "cut off {cut} times");
+}
+
+#[test]
+fn a_coordinator_killed_at_every_commit_ends_as_it_would_have() {
+    killed_at_every_commit(false);
+}
+
+#[test]
+fn a_bundle_killed_at_every_commit_ends_as_it_would_have() {
+    killed_at_every_commit(true);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn write_steps(folder: &Path) {
     }
 }
 
-fn lines(root: &Path) -> Vec<String> {
+pub(crate) fn lines(root: &Path) -> Vec<String> {
     let text = fs::read_to_string(root.join("log")).unwrap_or_default();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     lines.sort();
@@ -169,7 +169,7 @@ impl Store for Cut {
     }
 }
 
-fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc<AtomicI64>) {
+pub(crate) fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc<AtomicI64>) {
     let left = Arc::new(AtomicI64::new(left));
     let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
     let below = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
