@@ -7,6 +7,7 @@ use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
 use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_runtime::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind, Status};
+use ankus_runtime::procedure::control::ControlError;
 use ankus_runtime::store::Reader;
 use ankus_runtime::time::{Instant as Time, ProcessingZone};
 use serde_json::{Value, json};
@@ -155,19 +156,26 @@ pub(super) fn steer(
     let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
     let mut runner: Runner = store::open(store, None, &settings, file.as_deref())?.into();
     let before = stamp(&job);
-    let taken = match &sent {
-        Sent::Coordinator(message) => runner.coordinator(id, message),
-        Sent::Bundle(event) => runner.bundle(id, event),
-    };
+    let mut taken = send(&mut runner, id, &sent);
+    if let Err(driver::Error::Control(error)) = &taken
+        && !matches!(error, ControlError::Refused(_))
+    {
+        // Whoever ran the store has gone, perhaps because this ended its job.
+        std::thread::sleep(Duration::from_millis(200));
+        if stamp(&Job::read(&*reader, id)?) != before {
+            taken = Ok(());
+        } else {
+            runner = store::open(store, None, &settings, file.as_deref())?.into();
+            taken = send(&mut runner, id, &sent);
+        }
+    }
     match taken {
         Ok(()) => {}
         Err(driver::Error::State(why)) => {
             shell.say(why);
             return Ok(Exit::Fault);
         }
-        Err(driver::Error::Control(ankus_runtime::procedure::control::ControlError::Refused(
-            why,
-        ))) => {
+        Err(driver::Error::Control(ControlError::Refused(why))) => {
             shell.say(why);
             return Ok(Exit::Fault);
         }
@@ -213,6 +221,13 @@ pub(super) fn steer(
         None => true,
     };
     Ok(Exit::fault_if(!is_wanted))
+}
+
+fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), driver::Error> {
+    match sent {
+        Sent::Coordinator(message) => runner.coordinator(id, message),
+        Sent::Bundle(event) => runner.bundle(id, event),
+    }
 }
 
 /// What changes when a command was taken.

@@ -56,6 +56,8 @@ enum Stage {
 pub(super) struct Call {
     shared: Arc<Shared>,
     saved: Saved,
+    /// Whether it was begun by another process. Its first step here may come before its job is active, and do nothing.
+    is_taken_up: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,12 +75,13 @@ struct Looked {
 
 impl Call {
     pub(super) fn new(shared: Arc<Shared>, what: What) -> Call {
-        Call { shared, saved: Saved { what, stage: Stage::Begin } }
+        let saved = Saved { what, stage: Stage::Begin };
+        Call { shared, saved, is_taken_up: false }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
         let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
-        Ok(Call { shared: shared.clone(), saved })
+        Ok(Call { shared: shared.clone(), saved, is_taken_up: true })
     }
 
     fn event(&self, phase: Phase, answer: Answer) -> Vec<u8> {
@@ -133,7 +136,7 @@ impl Call {
         let element = document.root_element();
         match action.kind.as_str() {
             "fs" => {
-                let recovery = row.starts > 1 || context.after_restart();
+                let recovery = row.starts > 1 || self.is_taken_up;
                 let answer = self.files(element, recovery);
                 Ok(self.done(context, Phase::Start, answer))
             }
@@ -260,7 +263,7 @@ impl Call {
         let state = process::state(&folder);
         match state {
             Ok(State::Running) => {
-                if context.after_restart() {
+                if std::mem::take(&mut self.is_taken_up) {
                     self.watch(context.id(), folder, None);
                 }
                 Ok(Step::Suspend(Wait::new().or_pause(LOOK_MS)))

@@ -330,6 +330,10 @@ impl Driver {
             .enable_all()
             .build()
             .map_err(|error| Error::Folder(folder.clone(), error))?;
+        // A program may have ended while nobody waited for it.
+        for call in executor.list().into_iter().filter(|listing| listing.kind == call::KIND) {
+            executor.wake(call.id);
+        }
         executor.start(runtime.handle(), workers());
         let server = match guard {
             None => None,
