@@ -52,7 +52,7 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// For Graphviz.
     Dot,
     /// For Mermaid.
@@ -73,6 +73,31 @@ enum Direction {
     /// From the top to the bottom.
     #[value(name = "TB")]
     TopBottom,
+}
+
+/// Draws a job: its application as it lies there now, with the run painted on it.
+pub(super) fn of_job(
+    id: &str,
+    store: &StoreArguments,
+    format: Format,
+    output: Option<PathBuf>,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let shown = store::job(&*store::reader(store)?, id)?;
+    let arguments = Arguments {
+        application: PathBuf::from(&shown.plan.path),
+        format,
+        expand_sub_workflows: false,
+        data: false,
+        direction: Direction::TopBottom,
+        no_kill: false,
+        run: Some(id.to_owned()),
+        store: store.clone(),
+        stdin_filename: None,
+        output,
+        properties: PropertyArguments::default(),
+    };
+    run(arguments, shell)
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {

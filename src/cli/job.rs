@@ -4,14 +4,14 @@ use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
 use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell};
+use super::{Exit, Failure, Shell, graph};
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, view};
 use ankus_runtime::machine::{Change, Command, JobStatus, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// List, show and steer the jobs of a store, whoever runs it.
 #[derive(Debug, clap::Args)]
@@ -62,6 +62,29 @@ enum JobCommand {
         /// Only what the program of this node wrote.
         #[arg(long, value_name = "NODE")]
         node: Option<String>,
+    },
+    /// Draw a job: its application, and which way it went.
+    Graph {
+        /// The job.
+        id: String,
+        /// How to draw.
+        #[arg(long, value_name = "FORMAT", default_value = "dot")]
+        format: graph::Format,
+        /// Write to a file instead of the standard output.
+        #[arg(long, short, value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+    /// Take jobs that have ended out of the store, with what their programs wrote.
+    Purge {
+        /// These, whenever they ended.
+        #[arg(value_name = "ID")]
+        ids: Vec<String>,
+        /// Those that ended so many days ago.
+        #[arg(long, value_name = "DAYS", default_value_t = 30, conflicts_with = "ids")]
+        older_than: u32,
+        /// Only say which.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// Stop a job between nodes; what runs goes on.
     Suspend {
@@ -138,6 +161,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         JobCommand::Show { id, format } => show(store, &id, format, shell),
         JobCommand::Log { id, node } => log(store, &id, node.as_deref(), shell),
+        JobCommand::Graph { id, format, output } => {
+            graph::of_job(&id, store, format, output, shell)
+        }
+        JobCommand::Purge { ids, older_than, dry_run } => {
+            purge(store, &ids, older_than, dry_run, shell)
+        }
         JobCommand::Suspend { id } if coordinator::is_one(&id, store)? => {
             operate::steer(store, &id, Wish::Suspend, shell)
         }
@@ -465,6 +494,59 @@ fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<(Runn
     let shown = store::job(&*store::reader(store)?, id)?;
     let (settings, file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     Ok((store::open(store, None, &settings, file.as_deref())?.into(), shown))
+}
+
+/// Takes ended jobs out of the store: workflows that nothing started, each with all below it.
+fn purge(
+    store: &StoreArguments,
+    ids: &[String],
+    older_than: u32,
+    dry_run: bool,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let records = view::records(&*store::reader(store)?).map_err(store::failure)?;
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let before = elapsed.as_millis() as i64 - i64::from(older_than) * 86_400_000;
+    let mut chosen = Vec::new();
+    for id in ids {
+        let Some(record) = records.iter().find(|record| record.job.id == *id) else {
+            return Err(store::failure(driver::Error::Unknown(id.clone())));
+        };
+        if record.root != *id {
+            let failure = Failure::new(format!("`{id}` belongs to `{}`", record.root));
+            return Err(failure.help("it goes with the job on top of it").into());
+        }
+        chosen.push(id.clone());
+    }
+    if ids.is_empty() {
+        let tops = records.iter().filter(|record| record.root == record.job.id);
+        let old = tops.filter(|record| {
+            record.job.status.is_end() && record.job.ended.is_some_and(|ended| ended < before)
+        });
+        chosen.extend(old.map(|record| record.job.id.clone()));
+    }
+    if dry_run || chosen.is_empty() {
+        for id in &chosen {
+            shell.out(format!("{id}\n"))?;
+        }
+        shell.say(format!("{} to be purged", counted(chosen.len())));
+        return Ok(Exit::Success);
+    }
+    let (runner, _) = open(store, &chosen[0], shell)?;
+    let Runner::Mine(driver) = runner else {
+        let failure = Failure::new("another process runs the jobs of this store");
+        return Err(failure.help("purge when it has ended").into());
+    };
+    let gone = driver.purge(&chosen).map_err(store::failure)?;
+    for id in &gone {
+        shell.out(format!("{id}\n"))?;
+    }
+    shell.say(format!("{} purged", counted(gone.len())));
+    Ok(Exit::Success)
+}
+
+fn counted(jobs: usize) -> String {
+    format!("{jobs} {}", if jobs == 1 { "job" } else { "jobs" })
 }
 
 /// Gives a command and waits until the job has taken it.

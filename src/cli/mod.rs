@@ -25,6 +25,7 @@ mod mend;
 mod operate;
 mod params;
 mod plan;
+mod progress;
 mod rules;
 mod run;
 mod schema;

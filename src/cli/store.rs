@@ -2,6 +2,7 @@
 
 use super::application::Frontend;
 use super::disk::SettingsCache;
+use super::progress::Progress;
 use super::{Exit, Failure, Shell};
 use crate::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
@@ -272,6 +273,7 @@ pub(crate) fn follow(
 ) -> miette::Result<Exit> {
     let signals = signals();
     let reader = reader(following.store)?;
+    let mut progress = Progress::new(following.format == RunFormat::Human);
     let began = Instant::now();
     let mut next = following.from;
     let plan = job(&*reader, id)?.plan;
@@ -287,7 +289,7 @@ pub(crate) fn follow(
         let (moments, after) = view::moments(&*reader, id, next).map_err(failure)?;
         next = after;
         for moment in &moments {
-            tell(&*reader, id, &plan, moment, following, shell)?;
+            tell(&*reader, id, &plan, moment, following, &mut progress, shell)?;
         }
         if !moments.is_empty() {
             shell.flush()?;
@@ -327,6 +329,7 @@ pub(crate) fn follow(
         }
     }
     let took = began.elapsed();
+    drop(progress);
     if let Runner::Mine(driver) = &runner {
         driver.settle(SETTLE);
     }
@@ -344,6 +347,7 @@ fn tell(
     plan: &Plan,
     moment: &Moment,
     following: &Following<'_>,
+    progress: &mut Progress,
     shell: &mut Shell,
 ) -> miette::Result<()> {
     let at = object::instant(moment.at);
@@ -361,7 +365,7 @@ fn tell(
             shell.out(format!("{line}\n"))
         }
         (RunFormat::Human, Change::Job(JobStatus::Running)) => {
-            shell.say(format!("{} RUNNING   {id}", &at[11..19]));
+            progress.say(&format!("{} RUNNING   {id}", &at[11..19]), shell);
             Ok(())
         }
         (RunFormat::Human, Change::Job(_)) => Ok(()),
@@ -385,7 +389,12 @@ fn tell(
                 status.name(),
                 work.row_type().trim_matches(':').to_ascii_lowercase()
             );
-            shell.say(line);
+            progress.say(&line, shell);
+            let kind = work.row_type().trim_matches(':').to_ascii_lowercase();
+            match status {
+                Status::Running => progress.begin(name, &kind),
+                _ => progress.end(name),
+            }
             Ok(())
         }
     }

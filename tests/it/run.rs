@@ -447,4 +447,21 @@ fn listeners_are_told() {
     assert_eq!(heard, ["GET /told-W/RUNNING HTTP/1.1", "GET /told-W/SUCCEEDED HTTP/1.1"]);
     let log = ankus(folder.path(), &["job", "log", "told-W"]).output().expect("it runs");
     assert!(text(&log).contains("told-W/SUCCEEDED was delivered"), "{}", text(&log));
+
+    let drawn = ankus(folder.path(), &["job", "graph", "told-W"]).output().expect("it runs");
+    assert!(drawn.status.success() && text(&drawn).contains("digraph"), "{}", text(&drawn));
+
+    let purge = |arguments: &[&str]| {
+        let output = ankus(folder.path(), &[&["job", "purge"], arguments].concat()).output();
+        text(&output.expect("it runs"))
+    };
+    assert_eq!(purge(&[]), "0 jobs to be purged\n");
+    assert!(purge(&["nobody-W"]).contains("there is no job `nobody-W`"));
+    assert!(folder.path().join(".ankus/jobs/told-W").is_dir());
+    assert_eq!(purge(&["--dry-run", "told-W"]), "told-W\n1 job to be purged\n");
+    let gone = purge(&["told-W"]);
+    assert!(gone.contains("told-W\n") && gone.contains("2 jobs purged"), "{gone}");
+    assert!(!folder.path().join(".ankus/jobs/told-W").exists());
+    let list = ankus(folder.path(), &["job", "list"]).output().expect("it runs");
+    assert_eq!(text(&list), "no jobs\n");
 }

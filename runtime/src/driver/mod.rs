@@ -13,6 +13,7 @@ mod keep;
 mod notice;
 mod notify;
 pub mod object;
+mod purge;
 pub mod view;
 mod world;
 
@@ -323,6 +324,8 @@ impl Driver {
         registry.register(call::TIMER, move |bytes| call::Timer::read(&of, bytes));
         let of = shared.clone();
         registry.register(notify::KIND, move |bytes| notify::Notification::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(purge::KIND, move |bytes| purge::Purge::read(&of, bytes));
         let (executor, _) = Executor::open(store, registry, host, Config::default())?;
         let _ = shared.executor.set(executor.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -349,6 +352,27 @@ impl Driver {
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
         self.shared.submit(new)
+    }
+
+    /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
+    /// on top of it is among `ids`.
+    pub fn purge(&self, ids: &[String]) -> Result<Vec<String>, Error> {
+        let records = view::records(&*self.reader())?;
+        let chosen: BTreeSet<&String> = ids.iter().collect();
+        let mut jobs = Vec::new();
+        for record in records.iter().filter(|record| chosen.contains(&record.root)) {
+            if !record.job.status.is_end() {
+                let why = format!("`{}` has not ended; kill it first", record.job.id);
+                return Err(Error::State(why));
+            }
+            jobs.push(record.job.id.clone());
+        }
+        let body = purge::Purge::new(self.shared.clone(), jobs.clone());
+        let procedure = self.executor.submit(New::of(purge::KIND, body))?;
+        match self.executor.wait(procedure, None).and_then(|finished| finished.failure) {
+            Some(failure) => Err(Error::State(failure.to_string())),
+            None => Ok(jobs),
+        }
     }
 
     /// Waits until every notification that is due has been tried, at most so long.
