@@ -25,6 +25,7 @@ mod robust;
 mod run;
 mod schema;
 mod simulation;
+mod single_faults;
 mod tidy;
 mod timeline;
 mod traces;
