@@ -17,6 +17,7 @@ mod eval;
 mod expressions;
 mod fixes;
 mod format;
+mod formats;
 mod fuzz_seeds;
 mod graph;
 mod lint;

@@ -260,3 +260,43 @@ fn an_estate_is_listed() {
     let page = text(path, "estate.html");
     assert!(page.contains("<svg") && page.contains("workflow.xml"), "{page}");
 }
+
+/// The page in a real browser, where there is one: a click sorts a table, another one the other way round.
+#[test]
+fn tables_of_an_estate_sort() {
+    let browsers = ["chromium", "chromium-browser", "google-chrome"];
+    let works = |name: &&&str| Command::new(name).arg("--version").output().is_ok();
+    let Some(browser) = browsers.iter().find(works) else {
+        println!("skipped: there is no {}", browsers.join(", nor "));
+        return;
+    };
+    let folder = folder();
+    let path = folder.path();
+    for (name, extra) in [("few", ""), ("more", "<kill name=\"x\"><message>x</message></kill>")] {
+        std::fs::create_dir(path.join(name)).expect("a folder");
+        let app = APP.replace("</workflow-app>", &format!("{extra}</workflow-app>"));
+        std::fs::write(path.join(name).join("workflow.xml"), app).expect("a file");
+    }
+    let (code, page, _) = ankus(path, &["inventory", "few", "more", "--format", "html"]);
+    assert_eq!(code, 0);
+    let script = "<script>var t=document.getElementById('applications'),h=Array.from(t.tHead.rows[0].cells);\
+        var k=h.findIndex(function(c){return c.textContent==='nodes'}),out=[];\
+        for(var i=0;i<2;i++){h[k].click();out.push(h[k].getAttribute('aria-sort')+' '+\
+        Array.from(t.tBodies[0].rows).map(function(r){return r.cells[0].textContent}).join(' '))}\
+        var f=document.getElementById('filter');f.value='MORE';f.dispatchEvent(new Event('input'));\
+        out.push(Array.from(t.tBodies[0].rows).filter(function(r){return !r.hidden}).length);\
+        document.title=out.join('; ')</script></body>";
+    let page = page.replace("</body>", script);
+    std::fs::write(path.join("page.html"), page).expect("a file");
+    let url = format!("file://{}", path.join("page.html").display());
+    let profile = format!("--user-data-dir={}", path.join("profile").display());
+    let shown = Command::new(browser)
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", &profile, &url])
+        .output()
+        .expect("a browser");
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    let title = shown.split("<title>").nth(1).and_then(|rest| rest.split("</title>").next());
+    let (few, more) = ("few/workflow.xml", "more/workflow.xml");
+    let expected = format!("ascending {few} {more}; descending {more} {few}; 1");
+    assert_eq!(title, Some(expected.as_str()), "{shown}");
+}

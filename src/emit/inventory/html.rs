@@ -3,7 +3,7 @@
 use super::{Application, Inventory};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1c2430;background:#fff}h1{font-size:1.5rem}h2{margin-top:2rem;font-size:1.15rem}table{border-collapse:collapse;margin:.5rem 0}th,td{padding:.25rem .6rem;border-bottom:1px solid #d8dee6;text-align:left;vertical-align:top}th{cursor:pointer;background:#f1f4f8;position:sticky;top:0;user-select:none}th[aria-sort=ascending]::after{content:' ▲'}th[aria-sort=descending]::after{content:' ▼'}td.n{text-align:right;font-variant-numeric:tabular-nums}.redesign{color:#a61b1b}.care{color:#8a5a00}.plain{color:#1d6b36}input{padding:.3rem .5rem;width:22rem}svg text{font:12px system-ui,sans-serif}@media(prefers-color-scheme:dark){body{background:#12161c;color:#dde3ea}th{background:#1d242e}th,td{border-color:#313a46}.redesign{color:#ff8d8d}.care{color:#f0bd5a}.plain{color:#79d496}svg text{fill:#dde3ea}}";
+const STYLE: &str = "body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1c2430;background:#fff}h1{font-size:1.5rem}h2{margin-top:2rem;font-size:1.15rem}table{border-collapse:collapse;margin:.5rem 0}th,td{padding:.25rem .6rem;border-bottom:1px solid #d8dee6;text-align:left;vertical-align:top}th{cursor:pointer;background:#f1f4f8;position:sticky;top:0;user-select:none}th[aria-sort=ascending]::after{content:' ▲'}th[aria-sort=descending]::after{content:' ▼'}td.w{overflow-wrap:anywhere;min-width:8rem}td.n{text-align:right;font-variant-numeric:tabular-nums}.redesign{color:#a61b1b}.care{color:#8a5a00}.plain{color:#1d6b36}input{padding:.3rem .5rem;width:22rem}svg text{font:12px system-ui,sans-serif}@media(prefers-color-scheme:dark){body{background:#12161c;color:#dde3ea}th{background:#1d242e}th,td{border-color:#313a46}.redesign{color:#ff8d8d}.care{color:#f0bd5a}.plain{color:#79d496}svg text{fill:#dde3ea}}";
 
 const SCRIPT: &str = "document.querySelectorAll('table').forEach(function(t){t.querySelectorAll('th').forEach(function(h,i){h.addEventListener('click',function(){var up=h.getAttribute('aria-sort')!=='ascending';t.querySelectorAll('th').forEach(function(o){o.removeAttribute('aria-sort')});h.setAttribute('aria-sort',up?'ascending':'descending');var b=t.tBodies[0],r=Array.from(b.rows);r.sort(function(x,y){var a=x.cells[i].textContent,c=y.cells[i].textContent,m=parseFloat(a),n=parseFloat(c);var d=isNaN(m)||isNaN(n)?a.localeCompare(c):m-n;return up?d:-d});r.forEach(function(x){b.appendChild(x)})})})});document.getElementById('filter').addEventListener('input',function(e){var w=e.target.value.toLowerCase();Array.from(document.getElementById('applications').tBodies[0].rows).forEach(function(r){r.hidden=r.textContent.toLowerCase().indexOf(w)===-1})});";
 
@@ -88,15 +88,16 @@ fn row(page: &mut String, app: &Application) {
     let lacking: Vec<String> =
         app.migration.iter().map(|(name, count)| format!("{name} {count}")).collect();
     let cell = |text: &str| format!("<td>{}</td>", escaped(text));
+    let wide = |text: &str| format!("<td class=\"w\">{}</td>", escaped(text));
     let number = |number: usize| format!("<td class=\"n\">{number}</td>");
     page.push_str("<tr>");
-    page.push_str(&cell(&app.path));
+    page.push_str(&wide(&app.path));
     page.push_str(&cell(app.kind.name()));
-    page.push_str(&cell(app.name.as_deref().unwrap_or_default()));
+    page.push_str(&wide(app.name.as_deref().unwrap_or_default()));
     page.push_str(&cell(app.version.as_deref().unwrap_or_default()));
     page.push_str(&app.nodes.map_or("<td class=\"n\"></td>".to_owned(), number));
-    page.push_str(&cell(&actions.join(", ")));
-    page.push_str(&cell(&calls.join(", ")));
+    page.push_str(&wide(&actions.join(", ")));
+    page.push_str(&wide(&calls.join(", ")));
     page.push_str(&number(app.called));
     page.push_str(&cell(app.refused.unwrap_or_default()));
     for count in app.levels {
