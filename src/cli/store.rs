@@ -413,6 +413,8 @@ fn say_faults(
     for (node, row) in shown.run.in_order() {
         let name = &shown.plan.node(node).name;
         if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
+            // The server's messages often begin with their code.
+            let message = message.strip_prefix(&format!("{code}: ")).unwrap_or(message);
             shell.say(format!("{indent}{name}: {code}: {}", mask.text(message)));
         }
         let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));

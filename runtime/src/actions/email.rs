@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "mail leaves the process")]
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
@@ -156,7 +157,24 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
         .timeout(Some(Duration::from_millis(patience)))
         .build();
     transport.send(&message).map(|_| ()).map_err(|error| {
-        fault("EM007", format_args!("the mail server {host}:{port} did not take it: {error}"))
+        // A timed out socket says no more than that it might be tried again.
+        let waits = |error: &dyn std::error::Error| {
+            let mut cause = error.source();
+            while let Some(inner) = cause {
+                let kind = inner.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+                if let Some(ErrorKind::WouldBlock | ErrorKind::TimedOut) = kind {
+                    return true;
+                }
+                cause = inner.source();
+            }
+            false
+        };
+        let why = if error.is_timeout() || waits(&error) {
+            format!("did not answer within {patience} ms")
+        } else {
+            format!("did not take it: {error}")
+        };
+        fault("EM007", format_args!("the mail server {host}:{port} {why}"))
     })
 }
 
