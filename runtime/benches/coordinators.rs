@@ -1,8 +1,17 @@
-//! How fast a coordinator's actions come about: times alone, with one input and one output, and whole lives.
+//! How fast a coordinator's actions come about: times alone, with one input and one output, whole lives, durably; and what
+//! it takes to wait.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "a benchmark is about the real clock and the real disk"
+)]
 
 use ankus_runtime::coordinator::{
     Actions, Controls, DataEvent, DatasetText, Definition, Existing, Failure, Instances,
 };
+use ankus_runtime::driver::coordinator::SubmitCoordinator;
+use ankus_runtime::driver::{Compiler, Opened, Place, Surroundings, coordinator, open};
+use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::machine::coordinator::simulation::{Outcome, Play, simulate};
 use ankus_runtime::machine::coordinator::{Plan, Rules, WorkflowStatus};
 use ankus_runtime::time::{
@@ -11,7 +20,113 @@ use ankus_runtime::time::{
 use divan::counter::ItemsCount;
 
 fn main() {
+    // Only where all is measured: it takes its time.
+    if std::env::args().all(|argument| argument.starts_with('-') || argument.contains('/')) {
+        waiting();
+    }
     divan::main();
+}
+
+/// No workflow is there.
+struct Nothing;
+
+impl Compiler for Nothing {
+    fn compile(
+        &self,
+        _: &FileUri,
+        _: &dyn Files,
+        _: &std::collections::BTreeMap<String, String>,
+        _: Option<&ankus_runtime::plan::Global>,
+    ) -> Result<ankus_runtime::plan::Plan, (String, String)> {
+        Err(("E0700".to_owned(), "no workflow".to_owned()))
+    }
+}
+
+fn driver(folder: &std::path::Path) -> Box<ankus_runtime::driver::Driver> {
+    let surroundings = Surroundings {
+        root: Some(folder.join("root")),
+        hosts: Default::default(),
+        tools: Default::default(),
+        server: Default::default(),
+        schemes: vec!["*".to_owned()],
+        site_types: Default::default(),
+        launcher: std::path::PathBuf::new(),
+        compiler: Box::new(Nothing),
+        grace_ms: 1_000,
+    };
+    match open(Place::Folder(folder.to_owned()), surroundings).expect("a driver") {
+        Opened::Mine(driver) => driver,
+        Opened::Theirs(_) => unreachable!("the folder is new"),
+    }
+}
+
+fn submitted(definition: Definition, id: Option<String>) -> SubmitCoordinator {
+    SubmitCoordinator { definition, id, mounts: Vec::new() }
+}
+
+/// Materializes a year durably, all of it waiting for data; it takes as long as the disk wants.
+#[divan::bench(sample_count = 3, sample_size = 1)]
+fn durable_year(bencher: divan::Bencher) {
+    let mut year = definition(minutes(5), 300, true);
+    year.controls.throttle = 1_000_000;
+    year.controls.timeout = 1_000_000;
+    let count = year.schedule.times().count();
+    bencher
+        .counter(ItemsCount::new(count))
+        .with_inputs(|| tempfile::tempdir().expect("a folder"))
+        .bench_values(|folder| {
+            let driver = driver(folder.path());
+            let id = driver.submit_coordinator(submitted(year.clone(), None)).expect("taken");
+            let reader = driver.reader();
+            loop {
+                let record = coordinator::record(&*reader, &id).expect("readable").expect("kept");
+                if record.job.is_done {
+                    break;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+            drop(driver);
+            folder
+        });
+}
+
+/// What 10,000 coordinators take that wait for ten inputs each, while nothing happens.
+fn waiting() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let driver = driver(folder.path());
+    let began = std::time::Instant::now();
+    for number in 0..10_000 {
+        let mut waits = definition(minutes(5), 1, true);
+        waits.schedule.end = START.plus_minutes(5);
+        waits.controls.timeout = 1_000_000;
+        let input = waits.inputs[0].clone();
+        waits.inputs = (0..10)
+            .map(|at| {
+                let mut input = input.clone();
+                input.name = format!("in{at}");
+                input.dataset.uri_template = format!("hdfs://nn/{number}/{at}/${{YEAR}}");
+                input
+            })
+            .collect();
+        waits.configuration = Vec::new();
+        driver.submit_coordinator(submitted(waits, Some(format!("c{number}")))).expect("taken");
+    }
+    println!("10000 coordinators submitted in {:?}", began.elapsed());
+    // Looks become rare first.
+    std::thread::sleep(std::time::Duration::from_secs(75));
+    let (ticks, began) = (ticks(), std::time::Instant::now());
+    std::thread::sleep(std::time::Duration::from_secs(60));
+    let used = (self::ticks() - ticks) as f64 / 100.0;
+    let share = used / began.elapsed().as_secs_f64() * 100.0;
+    println!("10000 coordinators waiting for 100000 inputs: {share:.2} % of a core");
+}
+
+/// Hundredths of a second of CPU time of this process.
+fn ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
+    let of = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or(0);
+    of(12) + of(13)
 }
 
 /// 2026-01-01T00:00Z.

@@ -36,6 +36,7 @@ pub(super) fn run(found: &Found, arguments: &Arguments, shell: &mut Shell) -> mi
         let failure = Failure::new(format!("nobody gave {}", assumed.join(", ")));
         return Err(failure.help("give them with -P FILE or -D NAME=VALUE").into());
     }
+    timeline::admit(&tracks.tracks)?;
     if let Some(absent) = tracks.absent.first() {
         // The server would take the bundle and leave it in PREP for ever.
         shell.say(format!("the bundle is refused: E1001, for {absent} does not lie around it"));

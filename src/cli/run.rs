@@ -143,6 +143,7 @@ fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::R
     let cache = SettingsCache::new(shell)?;
     let loaded = super::disk::load(&timeline::find(path)?, &cache, &arguments.properties)?;
     let tracks = timeline::tracks(&loaded, shell)?;
+    timeline::admit(&tracks.tracks)?;
     let data = timeline::on_disk(arguments.root.as_deref(), &loaded)?;
     let (at, until, format) = (arguments.at, arguments.until, arguments.format);
     simulate::run(

@@ -5,7 +5,7 @@ use super::{Exit, Failure, Shell};
 use crate::check::{self, FileKind, Submitted};
 use crate::emit::timeline::{self, Request, Track};
 use crate::syntax::properties::Submission;
-use ankus_runtime::coordinator::{Bundle, Definition, Existing};
+use ankus_runtime::coordinator::{Actions, Bundle, Definition, Existing, Instances};
 use ankus_runtime::host::files::{FileUri, Files as _, LocalFiles};
 use ankus_runtime::time::{Instant, ProcessingZone};
 use std::fmt::{self, Write as _};
@@ -88,6 +88,38 @@ pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Track
     let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
     let track = Track { name: definition.name.clone(), definition, assumed };
     Ok(Tracks { tracks: vec![track], bundle: None, absent: Vec::new() })
+}
+
+/// An action of a run has at most so many instances of a dataset; a server would hold them all as well.
+const MOST_INSTANCES: usize = 100_000;
+
+/// Refuses to run what would need more memory than a run may have.
+pub(super) fn admit(tracks: &[Track]) -> miette::Result<()> {
+    for track in tracks {
+        let definition = &track.definition;
+        let Some((number, nominal)) = definition.schedule.times().next() else { continue };
+        let events = definition.inputs.iter().chain(&definition.outputs);
+        if events.clone().all(|event| matches!(&event.instances, Instances::List(_))) {
+            continue;
+        }
+        let actions = Actions::new(definition);
+        let Ok(action) = actions.create(&track.name, number, nominal, nominal) else { continue };
+        let data = action.inputs.iter().chain(&action.outputs);
+        let too_many = events.zip(data).find(|(_, data)| data.uris.len() > MOST_INSTANCES);
+        if let Some((event, data)) = too_many {
+            let message = format!(
+                "an action of `{}` has {} instances of `{}`, and a run takes {MOST_INSTANCES} at most",
+                track.name,
+                data.uris.len(),
+                event.dataset.name
+            );
+            let failure = Failure::new(message);
+            return Err(failure
+                .help("give the dataset a longer frequency, or a shorter range")
+                .into());
+        }
+    }
+    Ok(())
 }
 
 /// The file systems below a folder.
