@@ -3,29 +3,52 @@
 use crate::check::{FileReport, Finding, Report, Verdict};
 use crate::diag::{Level, Safety};
 use crate::source::{Encoding, Source, Span};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 /// Renders a report as one indented object.
 pub fn render(report: &Report) -> String {
-    let files: Vec<Value> = report.files.iter().map(file).collect();
-    let findings: Vec<Value> = report.findings.iter().map(|f| finding(report, f)).collect();
-    let object = json!({
-        "version": 1,
-        "tool": {"name": "ankus", "version": env!("CARGO_PKG_VERSION")},
-        "files": files,
-        "findings": findings,
-        "summary": {
+    let mut text = serde_json::to_string_pretty(&Whole(report)).expect("values have text for keys");
+    text.push('\n');
+    text
+}
+
+/// The object, whose parts are made one after the other: the values of ten thousand definitions at once would take
+/// several times the room of their text.
+struct Whole<'r>(&'r Report);
+
+impl Serialize for Whole<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let report = self.0;
+        let summary = json!({
             "files": report.files.len(),
             "errors": report.count(Level::Error),
             "warnings": report.count(Level::Warning),
             "infos": report.count(Level::Info),
             "fixable": report.fixable(),
             "suppressed": report.suppressed,
-        },
-    });
-    let mut text = serde_json::to_string_pretty(&object).expect("values have text for keys");
-    text.push('\n');
-    text
+        });
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("version", &1)?;
+        let tool = json!({"name": "ankus", "version": env!("CARGO_PKG_VERSION")});
+        object.serialize_entry("tool", &tool)?;
+        object.serialize_entry("files", &Each(&report.files, file))?;
+        object.serialize_entry(
+            "findings",
+            &Each(&report.findings, |f: &Finding| finding(report, f)),
+        )?;
+        object.serialize_entry("summary", &summary)?;
+        object.end()
+    }
+}
+
+/// A list, made while it is written.
+struct Each<'r, T, F>(&'r [T], F);
+
+impl<T, F: Fn(&T) -> Value> Serialize for Each<'_, T, F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(&self.1))
+    }
 }
 
 fn file(file: &FileReport) -> Value {
