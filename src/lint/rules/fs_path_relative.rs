@@ -20,8 +20,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // It is looked for among all nodes.
+    let default = default_name_node(facts);
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
-        let name_node = action.body.child("name-node").is_some() || default_name_node(facts);
+        let name_node = default || action.body.child("name-node").is_some();
         for (command, attribute) in operations(action) {
             let value = attribute.value();
             let word = value.text.trim();

@@ -19,8 +19,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // It is looked for among all nodes.
+    if default_name_node(facts) {
+        return;
+    }
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
-        if action.body.child("name-node").is_some() || default_name_node(facts) {
+        if action.body.child("name-node").is_some() {
             continue;
         }
         for (command, attribute) in operations(action) {
