@@ -1,7 +1,7 @@
 //! Runs workflow jobs: the machine's events and effects as procedures of the durable executor.
 //!
 //! In: plans and properties ([`Driver::submit`]), commands of operators ([`Driver::command`]). Out: jobs in the store
-//! ([`view`](crate::driver::view)), each step written before anything of it is done. A job is a procedure that sleeps until
+//! ([`view`]), each step written before anything of it is done. A job is a procedure that sleeps until
 //! an event comes; whatever takes time (a program, a timer, a child) is a procedure of its own that tells it the end. What
 //! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
 

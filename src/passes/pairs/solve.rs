@@ -3,7 +3,7 @@
 //! The method is the one of `docs/graph-analysis.md`. In short: `A` says at which joins a token can arrive and at what
 //! price; one pass a fork, the innermost first, carries the two cheapest labels of different paths through whatever
 //! the paths can enter. What only one fork leads to belongs to it and is never looked at again by the forks around it:
-//! they see the fork's [`Rim`] instead. So a graph of well-nested forks takes time in proportion to its size.
+//! they see the fork's `Rim` instead. So a graph of well-nested forks takes time in proportion to its size.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
