@@ -283,14 +283,16 @@ fn kill_and_resume(folder: &Path, round: u64) {
     let mut patience = 10 + 17 * round;
     let mut kills = 0;
     loop {
+        let told = folder.join(format!("told-{round}"));
         let mut child = ankus(folder, &arguments)
             .stdout(std::process::Stdio::null())
-            .stderr(std::process::Stdio::null())
+            .stderr(fs::File::create(&told).expect("a file"))
             .spawn()
             .expect("it starts");
         std::thread::sleep(Duration::from_millis(patience));
         if let Some(status) = child.try_wait().expect("a status") {
-            assert!(status.success(), "round {round} after {kills} kills");
+            let told = fs::read_to_string(&told).expect("text");
+            assert!(status.success(), "round {round} after {kills} kills: {arguments:?}: {told}");
             break;
         }
         child.kill().expect("it is killed");

@@ -92,7 +92,11 @@ impl Workplace<'_, '_> {
 
     fn prepare_anew(&self) -> Result<Worked, Refusal> {
         let work = self.folder.join("work");
-        fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
+        // No program has seen it yet: what is there was left half done when we were killed.
+        match fs::remove_dir_all(&work) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(own(&error, &work)),
+            _ => fs::create_dir_all(&work).map_err(|error| own(&error, &work)),
+        }?;
         self.prepare_element()?;
         let application = self.application();
         let configuration = merged(self.files, &application, self.element, self.evaluate)?;
@@ -282,6 +286,7 @@ impl Workplace<'_, '_> {
         fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
         let mode = metadata.permissions().mode() | 0o700;
         fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+            .and_then(|()| fs::File::open(&target)?.sync_data())
             .map_err(|error| own(&error, &target))
     }
 
