@@ -163,6 +163,7 @@ pub(crate) fn check(data: &[u8]) {
             submission: &submission,
             files: &files,
             user: "fuzz",
+            now: None,
         });
         for finding in &outcome.findings {
             let text = if finding.path == "workflow.xml" { text } else { beside };

@@ -21,6 +21,7 @@ use crate::settings::{Rating, Settings, Target};
 use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{self, Tree};
+use ankus_runtime::time::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -127,6 +128,8 @@ pub struct Input<'a> {
     pub files: &'a Files,
     /// Who would submit it, where nothing else says so.
     pub user: &'a str,
+    /// What counts as now; without it nothing is said that another day could change.
+    pub now: Option<Instant>,
 }
 
 /// One finding with its place among files and its level.

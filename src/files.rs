@@ -4,7 +4,7 @@
 //! not know must stay quiet: a file is there, is not there, or nobody looked. Paths are those shown to people: relative
 //! to the working directory, with `/`, or absolute where they lie outside.
 
-use crate::source::Source;
+use crate::source::{Source, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -30,11 +30,22 @@ pub enum Presence {
     Unknown,
 }
 
+/// What another tool says of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Where.
+    pub span: Span,
+    /// What, in one line.
+    pub words: String,
+}
+
 /// The snapshot. Cheap to share, never changed by a check.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     entries: BTreeMap<String, Entry>,
     listed: BTreeSet<String>,
+    archives: BTreeMap<String, BTreeSet<String>>,
+    remarks: BTreeMap<String, Vec<Remark>>,
 }
 
 impl Files {
@@ -58,6 +69,26 @@ impl Files {
     /// States that everything directly in `folder` is in the snapshot.
     pub fn set_listed(&mut self, folder: impl Into<String>) {
         self.listed.insert(folder.into());
+    }
+
+    /// Adds what an archive holds, or as much of it as the definition can mean.
+    pub fn set_archive(&mut self, path: impl Into<String>, names: BTreeSet<String>) {
+        self.archives.insert(path.into(), names);
+    }
+
+    /// What an archive holds, where somebody looked into it.
+    pub fn archive(&self, path: &str) -> Option<&BTreeSet<String>> {
+        self.archives.get(path)
+    }
+
+    /// Adds what another tool says of a file.
+    pub fn set_remarks(&mut self, path: impl Into<String>, remarks: Vec<Remark>) {
+        self.remarks.insert(path.into(), remarks);
+    }
+
+    /// What another tool says of a file; nothing where it was not asked.
+    pub fn remarks(&self, path: &str) -> &[Remark] {
+        self.remarks.get(path).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// What stands at a path.

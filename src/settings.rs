@@ -9,6 +9,7 @@ pub mod secrets;
 
 use crate::diag::{Group, Kind, Level};
 use crate::source::Span;
+use ankus_runtime::time::{Instant, ProcessingZone};
 use secrets::Secrets;
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
@@ -183,6 +184,8 @@ pub struct Settings {
     pub tools: BTreeMap<String, String>,
     /// `[mail]`.
     pub mail: Mail,
+    /// What counts as now, for who wants the same findings on every day.
+    pub now: Option<Instant>,
 }
 
 /// What is wrong with a settings file.
@@ -258,6 +261,12 @@ impl Override {
     }
 }
 
+/// An instant as settings and arguments name it: `2026-01-31T00:00Z`, or the day alone.
+pub fn instant(text: &str) -> Option<Instant> {
+    let utc = ProcessingZone::UTC;
+    utc.parse(text).or_else(|_| utc.parse(&format!("{text}T00:00Z"))).ok()
+}
+
 /// The word among `known` that was most likely meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
@@ -308,6 +317,7 @@ impl Reader<'_> {
             "hosts",
             "tools",
             "mail",
+            "now",
         ];
         let mut read = Settings::default();
         for (key, value) in table {
@@ -342,6 +352,17 @@ impl Reader<'_> {
                 "hosts" => read.hosts = self.string_map(word, value),
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
+                "now" => {
+                    let Some(text) = self.string(word, value) else { continue };
+                    match instant(&text) {
+                        Some(now) => read.now = Some(now),
+                        None => {
+                            let message = format!("`{text}` is no instant");
+                            let help = "write it as `2026-01-31T00:00Z`, or only the day";
+                            self.problem(span_of(value), message, Some(help.to_owned()));
+                        }
+                    }
+                }
                 _ => self.unknown(key, KEYS),
             }
         }

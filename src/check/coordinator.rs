@@ -213,6 +213,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
                 kept: outcome.as_ref(),
                 is_unsure: unknown.is_unsure(),
                 filesystems: &input.settings.server.filesystems,
+                now: input.now,
                 around,
             };
             found.extend(rules::coordinator(&facts, found));

@@ -274,6 +274,7 @@ impl Compiler for Frontend {
             submission: &submission,
             files: &snapshot,
             user: disk::user(),
+            now: None,
         });
         let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {
             let reference = outcome.file.reference.as_ref();

@@ -10,6 +10,7 @@ use crate::check::{self, Report};
 use crate::diag::{Group, Level, Safety};
 use crate::render;
 use crate::settings::{Rating, Settings, Target, nearest};
+use ankus_runtime::time::Instant;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -59,6 +60,9 @@ pub(crate) struct Arguments {
     /// The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1 or trunk.
     #[arg(long, value_name = "VERSION", value_parser = target)]
     target: Option<Target>,
+    /// What counts as now, as 2026-01-31T00:00Z or the day alone; else today.
+    #[arg(long, value_name = "TIME", value_parser = instant)]
+    now: Option<Instant>,
     /// Count findings by rule instead of printing them.
     #[arg(long)]
     statistics: bool,
@@ -122,6 +126,10 @@ impl LevelArgument {
 fn target(text: &str) -> Result<Target, String> {
     let known = Target::ALL.map(Target::name).join(", ");
     Target::named(text).ok_or_else(|| format!("known are {known}"))
+}
+
+fn instant(text: &str) -> Result<Instant, String> {
+    crate::settings::instant(text).ok_or_else(|| "write it as 2026-01-31T00:00Z".to_owned())
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -289,6 +297,10 @@ fn told_properties(report: &Report, shell: &mut Shell) {
 
 /// Settings with what the command line says over them.
 fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
+    if let Some(now) = arguments.now {
+        let settings = Settings { now: Some(now), ..Settings::clone(&loaded.settings.settings) };
+        loaded.settings.settings = Arc::new(settings);
+    }
     let given =
         arguments.target.is_some() || !arguments.select.is_empty() || !arguments.ignore.is_empty();
     if !given {

@@ -3,6 +3,7 @@
 use super::disk::{self, SettingsCache};
 use super::{Exit, Failure, Shell};
 use crate::settings::{Rating, Settings, Target};
+use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -51,6 +52,9 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
 fn written(settings: &Settings) -> String {
     let default = if settings.target == Target::default() { "  # default" } else { "" };
     let mut text = format!("target = {}{default}\n", quoted(settings.target.name()));
+    if let Some(now) = settings.now {
+        text.push_str(&format!("now = {}\n", quoted(&ProcessingZone::UTC.format(now))));
+    }
     text.push_str(&ratings("[rules]", &settings.rules));
     for entry in &settings.overrides {
         text.push_str(&format!("\n[[overrides]]\npaths = {}\n", list(&entry.paths)));
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_shown_is_read_back() {
-        let text = "target = \"4.3.1\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
+        let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n";

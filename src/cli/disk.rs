@@ -1,14 +1,16 @@
 //! What commands read from the disk: definitions in trees, settings, properties, the snapshot for a check.
 
-use super::{Failure, Shell};
+use super::{Failure, Shell, shellcheck};
 use crate::check::{FileKind, Input, recognize};
 use crate::files::{Entry, Files, folder_of};
 use crate::settings::{Problem, Settings};
 use crate::source::{self, Encoding, NotText, Source};
+use crate::syntax::archive;
 use crate::syntax::properties::{self, Origin, Submission};
 use ankus_runtime::host::files::FileUri;
+use ankus_runtime::time::Instant;
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -21,6 +23,8 @@ const LISTED_ENTRIES: usize = 2_000;
 const LISTED_FOLDERS: usize = 64;
 /// How many texts of a folder are read because they may belong to its definition; past that only those it names.
 const SIDE_TEXTS: usize = 64;
+/// How many jars of an application are looked into.
+const JARS: usize = 256;
 /// How many listings of folders are kept at once.
 const KNOWN_FOLDERS: usize = 1_024;
 
@@ -436,6 +440,15 @@ pub(crate) fn user() -> &'static str {
     })
 }
 
+/// The day this process was started on: what is said of a file does not change within a day.
+pub(crate) fn today() -> Instant {
+    static TODAY: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *TODAY.get_or_init(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Instant((since.unwrap_or_default().as_secs() / 86_400 * 86_400) as i64)
+    })
+}
+
 impl Loaded {
     /// As the check takes it.
     pub(crate) fn input(&self) -> Input<'_> {
@@ -449,6 +462,7 @@ impl Loaded {
             submission: &self.submission,
             files: &self.files,
             user: user(),
+            now: Some(self.settings.settings.now.unwrap_or_else(today)),
         }
     }
 }
@@ -467,6 +481,9 @@ pub(crate) fn load(
         if matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
             add_includes(&mut loaded);
             add_applications(&mut loaded);
+        }
+        if let Some(program) = loaded.settings.settings.tools.get(shellcheck::TOOL) {
+            shellcheck::ask(program, &loaded.source.text, &mut loaded.files);
         }
     } else if loaded.too_large.is_none() {
         loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
@@ -662,9 +679,14 @@ fn snapshot(
             || definition.text.contains(name)
     });
     for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
-        list(&path, &folders.listing(&path), &shown, &mut files, &|name| {
+        let listing = folders.listing(&path);
+        list(&path, &listing, &shown, &mut files, &|name| {
             is_definition(name) || definition.text.contains(name)
         });
+        // Where classes are run, what the jars hold is worth a look.
+        if path.ends_with("lib") && definition.text.contains("main-class") {
+            add_jars(&listing, &shown, &definition.text, &mut files);
+        }
     }
     files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
     for path in &submission.files {
@@ -776,6 +798,36 @@ fn list(
         files.set_listed(shown);
     }
     subfolders
+}
+
+/// Adds what the jars of a folder hold, as far as the definition can mean it.
+fn add_jars(listing: &Listing, shown: &str, definition: &str, files: &mut Files) {
+    for jar in listing.entries.iter().filter(|entry| entry.name.ends_with(".jar")).take(JARS) {
+        let Some(names) = jar_names(&jar.path) else { continue };
+        let meant = |name: &String| {
+            let class = name.strip_suffix(".class").map(crate::files::name_of);
+            class.is_some_and(|class| definition.contains(class))
+        };
+        files.set_archive(
+            format!("{shown}/{}", jar.name),
+            names.into_iter().filter(meant).collect(),
+        );
+    }
+}
+
+fn jar_names(path: &Path) -> Option<Vec<String>> {
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut read = |back: u64, length: u64| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(metadata.len().checked_sub(back)?)).ok()?;
+        (&file).take(length).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    let tail = archive::TAIL.min(metadata.len());
+    let (back, length) = archive::directory(&read(tail, tail)?)?;
+    let length = (length <= archive::DIRECTORY_LIMIT).then_some(length)?;
+    archive::names(&read(back, length)?)
 }
 
 /// Bytes for a new text of a file that is there, in the encoding it has; `None` where that is not known for sure.

@@ -30,6 +30,7 @@ mod rules;
 mod run;
 mod schema;
 mod shell;
+mod shellcheck;
 mod simulate;
 mod store;
 mod test;

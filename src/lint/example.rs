@@ -15,6 +15,7 @@ use crate::files::Files;
 use crate::settings::Settings;
 use crate::source::{Position, Source, Span};
 use crate::syntax::properties::{self, Origin, Submission};
+use crate::syntax::shellcheck;
 use crate::syntax::xml::Tree;
 
 /// Folder in which the files of an example lie.
@@ -77,7 +78,8 @@ impl Example {
     }
 
     /// The examples of a part of a page (`## Bad`, `## Good`): each fenced block without a name begins one; a block with
-    /// a name (a fence of `properties job.properties`) is a file of the one before.
+    /// a name (a fence of `properties job.properties`) is a file of the one before. One that ends in `.jar` has the names
+    /// in it, one that ends in `.shellcheck` what that tool says of the file of the same name.
     pub fn of_page(page: &str, heading: &str) -> Vec<Example> {
         let mut examples: Vec<Example> = Vec::new();
         let Some(part) = page.split("\n## ").skip(1).find(|part| part.starts_with(heading)) else {
@@ -110,6 +112,17 @@ impl Example {
         let mut files = Files::new();
         files.set_listed(FOLDER);
         for (path, text) in &self.files {
+            if let Some(script) = path.strip_suffix(".shellcheck") {
+                let source = self.files.iter().find(|(known, _)| known == script);
+                let source = Source::new(script, source.map_or("", |(_, text)| text));
+                if let Some(remarks) = shellcheck::parse(text, &source) {
+                    files.set_remarks(script, remarks);
+                }
+                continue;
+            }
+            if path.ends_with(".jar") {
+                files.set_archive(path.clone(), text.lines().map(str::to_owned).collect());
+            }
             files.insert_text(path.clone(), text.clone());
             let mut folder = crate::files::folder_of(path);
             while folder.len() > FOLDER.len() {

@@ -71,6 +71,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
             "hosts": map("Folders that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`."),
             "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
+            "now": text("What counts as now, as `2026-01-31T00:00Z`, for the same findings on every day."),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({
                 "host": text("Host of the SMTP server."),
                 "port": number("Its port."),

@@ -1,7 +1,11 @@
 //! Text to trees. Never fails: what is broken becomes a finding and a tree of the rest.
 
+pub mod archive;
+
 pub mod format;
 
 pub mod properties;
+
+pub mod shellcheck;
 
 pub mod xml;

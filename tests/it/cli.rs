@@ -120,7 +120,7 @@ impl Call {
 impl Run {
     /// The exit code and one piece of what was said, wherever it was.
     #[track_caller]
-    fn said(&self, code: i32, words: &str) -> &Run {
+    pub(crate) fn said(&self, code: i32, words: &str) -> &Run {
         let all = format!("{}{}", self.stdout, self.stderr);
         assert!(!all.contains("panicked"), "{self:?}");
         assert_eq!(self.code, code, "{self:?}");
@@ -130,7 +130,7 @@ impl Run {
 }
 
 /// A folder with files in it.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+pub(crate) fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("room for temporary files");
     for (name, text) in files {
         let path = folder.path().join(name);

@@ -31,6 +31,7 @@ fn findings(example: &Example, kind: &Kind) -> Vec<Diagnostic> {
         submission: &submission,
         files: &files,
         user: "tester",
+        now: ankus::settings::instant("2026-06-01"),
     };
     let found = check::check(&input).findings.into_iter();
     let own = found.filter(|finding| std::ptr::eq(finding.diagnostic.kind, kind));

@@ -92,6 +92,7 @@ fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
         submission: &submission,
         files: &example.snapshot(),
         user: "nobody",
+        now: ankus::settings::instant("2026-06-01"),
     };
     let findings = check::check(&input).findings.into_iter();
     findings.map(|finding| (finding.level, finding.diagnostic)).collect()

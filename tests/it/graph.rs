@@ -29,6 +29,7 @@ fn definition(path: &str, text: &str, kind: FileKind) -> Definition {
         submission: &submission,
         files: &files,
         user: "tester",
+        now: None,
     });
     Definition { source, kind, findings: outcome.findings }
 }

@@ -13,6 +13,7 @@ mod coordinators;
 mod corpus;
 mod damage;
 mod docs;
+mod estate;
 mod eval;
 mod expressions;
 mod fixes;

@@ -57,6 +57,7 @@ fn accepted(path: &Path) -> Option<Plan> {
         submission: &Properties::default(),
         files: &Files::new(),
         user: "ann",
+        now: None,
     });
     let checked = outcome.checked.as_ref().and_then(check::Checked::workflow)?;
     Some(plan(checked, &Options::default()))

@@ -11,7 +11,7 @@ const CORE: &[(&str, &str)] = &[
     ("edit", "source diag"),
     ("settings", "source diag"),
     ("files", "source"),
-    ("syntax", "source diag"),
+    ("syntax", "source diag files"),
     ("schema", "source diag settings syntax"),
     ("ir", "source diag syntax"),
     // What the pass over expressions knows of the site's functions comes from the settings.

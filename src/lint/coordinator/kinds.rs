@@ -34,6 +34,8 @@ kinds! {
     DATE_IN_DST_GAP "date-in-dst-gap" Time Warning [] None, "a start whose local time clocks show never, or twice";
     HARDCODED_START_OR_END "hardcoded-start-or-end" Time Info [] None, "a literal date in the definition";
     MATERIALIZES_NOTHING "materializes-nothing" Time Error ["E1003"] None, "no nominal time lies between start and end";
+    END_IN_PAST "end-in-past" Time Warning [] None, "an end that has passed";
+    START_FAR_IN_PAST "start-far-in-past" Time Warning [] None, "a start so long ago that a submission catches up on thousands of actions";
     FREQUENCY_BARE_NUMBER "frequency-bare-number" Time Warning [] SAFE, "a number as a frequency means minutes";
     FREQUENCY_TOO_FAST "frequency-too-fast" Time Error ["E1003"] None, "a frequency under five minutes";
     FIXED_HOURS_FOR_A_DAY "fixed-hours-for-a-day" Time Warning [] GUESS, "24 hours are no day where clocks change";

@@ -11,6 +11,7 @@ mod refusal;
 mod time;
 
 use ankus_runtime::coordinator::Definition;
+use ankus_runtime::time::Instant;
 
 use crate::diag::{Diagnostic, Kind};
 use crate::ir::coordinator::Coordinator;
@@ -30,6 +31,8 @@ pub struct Facts<'f, 'a> {
     pub is_unsure: bool,
     /// Schemes that the site's server serves beside those it is shipped with.
     pub filesystems: &'f [String],
+    /// What counts as now, where that is known.
+    pub now: Option<Instant>,
     /// What lies around it.
     pub around: Around<'f>,
 }

@@ -1,6 +1,8 @@
 //! Opinions on when a coordinator acts.
 
-use ankus_runtime::time::{Cron, CronField, Frequency, ProcessingZone, Unit, Zone};
+use ankus_runtime::time::{
+    Cron, CronField, Frequency, Instant, ProcessingZone, Schedule, Unit, Zone,
+};
 
 use super::kinds as k;
 use super::{Facts, finding};
@@ -11,6 +13,7 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     frequency(facts, out);
     zones(facts, out);
     dates(facts, out);
+    clock(facts, out);
     controls(facts, out);
 }
 
@@ -247,6 +250,53 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         let words = if is_gap { "never" } else { "twice" };
         let message = format!("clocks of {} show the local time of this {words}", zone.id());
         out.push(finding(&k::DATE_IN_DST_GAP, written.span(), message));
+    }
+}
+
+/// What only today's date shows.
+fn clock(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+    let Some(now) = facts.now else { return };
+    let schedule = facts.kept.ok().filter(|_| !facts.is_unsure).map(|kept| &kept.schedule);
+    if let Some(written) = &facts.written.end {
+        let literal = || written.known().and_then(|text| ProcessingZone::UTC.parse(text).ok());
+        if schedule.map(|schedule| schedule.end).or_else(literal).is_some_and(|end| end <= now) {
+            let message = "this end has passed: nothing is due any more";
+            out.push(finding(&k::END_IN_PAST, written.span(), message));
+        }
+    }
+    let Some((schedule, written)) = schedule.zip(facts.written.start.as_ref()) else { return };
+    let execution = facts.written.controls.iter().find(|(name, _)| name == "execution");
+    if execution.is_some_and(|(_, value)| matches!(value.as_str(), "LAST_ONLY" | "NONE")) {
+        return;
+    }
+    let behind = behind(schedule, now.min(schedule.end));
+    // The round number stays the same from day to day, so that a baseline holds.
+    let Some(round) = ROUND.into_iter().rev().find(|round| behind >= *round) else { return };
+    let message = format!("a submission now would first catch up on {round} actions and more");
+    let exact = if behind < COUNTED { format!("{behind} to be exact; ") } else { String::new() };
+    let help = "begin later, or let old ones be skipped: `<execution>LAST_ONLY</execution>`";
+    out.push(
+        finding(&k::START_FAR_IN_PAST, written.span(), message).help(format!("{exact}{help}")),
+    );
+}
+
+/// How many actions are worth a word, and the round numbers they are given in.
+const ROUND: [i64; 6] = [5_000, 10_000, 50_000, 100_000, 500_000, 1_000_000];
+/// How many actions are counted one by one.
+const COUNTED: i64 = 20_000;
+
+/// How many actions are due before an instant.
+fn behind(schedule: &Schedule, until: Instant) -> i64 {
+    let mut times = schedule.times();
+    match &schedule.frequency {
+        Frequency::Every { count, .. } if *count <= 0 => 0,
+        Frequency::Every { unit: Unit::Minute | Unit::Hour, .. } => {
+            times.skip_to(until);
+            times.created()
+        }
+        _ => {
+            times.take(COUNTED as usize).take_while(|(_, nominal)| *nominal < until).count() as i64
+        }
     }
 }
 

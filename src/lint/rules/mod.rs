@@ -61,6 +61,7 @@ mod hive2_jdbc_url;
 mod hive_variable_in_script;
 mod hue_generated;
 mod inconsistent_variable_style;
+mod java_main_missing_in_lib;
 mod job_tracker_element;
 mod job_xml_unreadable;
 mod join_single_path;
@@ -101,6 +102,7 @@ mod resource_manager_missing;
 mod retry_of_non_idempotent;
 mod retry_out_of_range;
 mod script_crlf;
+mod script_lint;
 mod semantics_differ;
 mod server_feature_required;
 mod several_application_paths;
@@ -218,6 +220,7 @@ pub(super) static ALL: &[&Rule] = &[
     &git_destination_not_empty::RULE,
     &hive_variable_in_script::RULE,
     &hive2_jdbc_url::RULE,
+    &java_main_missing_in_lib::RULE,
     &mapreduce_api_mixed::RULE,
     &mapreduce_output_missing::RULE,
     &name_node_missing::RULE,
@@ -228,6 +231,7 @@ pub(super) static ALL: &[&Rule] = &[
     &retry_of_non_idempotent::RULE,
     &retry_out_of_range::RULE,
     &script_crlf::RULE,
+    &script_lint::RULE,
     &shell_env_var_malformed::RULE,
     &shell_exec_with_arguments::RULE,
     &shell_file_rename_mismatch::RULE,
