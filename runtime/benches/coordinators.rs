@@ -12,7 +12,7 @@ use ankus_runtime::coordinator::{
 use ankus_runtime::driver::coordinator::SubmitCoordinator;
 use ankus_runtime::driver::{Compiler, Opened, Place, Surroundings, coordinator, open};
 use ankus_runtime::host::files::{FileUri, Files};
-use ankus_runtime::machine::coordinator::simulation::{Outcome, Play, simulate};
+use ankus_runtime::machine::coordinator::simulation::{Outcome, Play, Remembered, simulate};
 use ankus_runtime::machine::coordinator::{Plan, Rules, WorkflowStatus};
 use ankus_runtime::time::{
     Cron, EndOf, Frequency, Instant, ProcessingZone, Schedule, Unit, WeekStart, Zone,
@@ -244,15 +244,17 @@ fn simulated_month(bencher: divan::Bencher, has_data: bool) {
     let definition = definition(minutes(5), 30, has_data);
     let count = definition.schedule.times().count();
     bencher.counter(ItemsCount::new(count)).bench(|| {
+        let data = Remembered::new(&All);
         let play = Play {
             plans: vec![Plan::new(&definition, "job", Rules::default())],
             bundle: None,
             from: START,
             until: Instant(i64::MAX),
-            existing: &All,
+            data: &data,
             arrivals: Vec::new(),
             commands: Vec::new(),
-            workflow: &|_, _| Outcome { status: WorkflowStatus::Succeeded, seconds: 60 },
+            workflow: &|_| Some(Outcome { status: WorkflowStatus::Succeeded, seconds: Some(60) }),
+            makes_outputs: true,
             look_seconds: 60,
         };
         simulate(&play, &mut |_, _| ()).at

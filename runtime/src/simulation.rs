@@ -133,7 +133,7 @@ pub struct Simulation<E> {
     /// What answers calls.
     pub executors: E,
     /// The file root.
-    pub files: MemoryFiles,
+    pub files: Arc<MemoryFiles>,
     /// Properties of the server that are not as shipped.
     pub server: BTreeMap<String, String>,
     /// The jobs, in the order of their submission.
@@ -180,7 +180,7 @@ impl<E: Executors> World for Around<'_, E> {
 impl<E: Executors> Simulation<E> {
     /// No jobs, at a moment in milliseconds since 1970.
     pub fn new(executors: E, now: i64) -> Simulation<E> {
-        let files = MemoryFiles::default();
+        let files = Arc::new(MemoryFiles::default());
         files.set_now(now);
         Simulation {
             executors,
@@ -218,11 +218,11 @@ impl<E: Executors> Simulation<E> {
         plan: Arc<Plan>,
         mut submission: Submission,
     ) -> Result<usize, Refused> {
-        let defaults = crate::host::defaults::default_files(&submission.properties, &self.files);
+        let defaults = crate::host::defaults::default_files(&submission.properties, &*self.files);
         submission.defaults.extend(defaults.map_err(|message| Refused { code: "E0803", message })?);
         let around = Around {
             executors: &self.executors,
-            files: FilesOf(&self.files),
+            files: FilesOf(&*self.files),
             server: &self.server,
             now: self.now,
         };
@@ -250,7 +250,7 @@ impl<E: Executors> Simulation<E> {
     ) -> Result<(), Refused> {
         let around = Around {
             executors: &self.executors,
-            files: FilesOf(&self.files),
+            files: FilesOf(&*self.files),
             server: &self.server,
             now: self.now,
         };
@@ -315,7 +315,7 @@ impl<E: Executors> Simulation<E> {
         while let Some((job, event)) = todo.pop() {
             let around = Around {
                 executors: &self.executors,
-                files: FilesOf(&self.files),
+                files: FilesOf(&*self.files),
                 server: &self.server,
                 now: self.now,
             };
@@ -391,7 +391,7 @@ impl<E: Executors> Simulation<E> {
             None => vec!["*".to_owned()],
         };
         let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
-        let operations = Operations { files: &self.files, schemes: &schemes, name_node, recovery };
+        let operations = Operations { files: &*self.files, schemes: &schemes, name_node, recovery };
         match operations.run(element) {
             Ok(()) => finished("OK"),
             Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
@@ -408,7 +408,7 @@ impl<E: Executors> Simulation<E> {
         };
         let composed = email::compose(&email::Request {
             element: document.root_element(),
-            files: &self.files,
+            files: &*self.files,
             server: &self.server,
             maildir: std::path::Path::new(""),
             unique: &format!("{}.{}", call.run.job.id, call.node),
@@ -466,7 +466,7 @@ impl<E: Executors> Simulation<E> {
         let path = FileUri::parse(&child.path);
         let plan = Arc::new(self.executors.compile(
             &path,
-            &self.files,
+            &*self.files,
             &child.properties,
             global.as_ref(),
         )?);

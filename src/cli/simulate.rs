@@ -4,7 +4,9 @@ use super::store::RunFormat;
 use super::timeline::{OnDisk, Tracks};
 use super::{Exit, Failure, Shell};
 use ankus_runtime::coordinator::{Existing, Failure as Missing};
-use ankus_runtime::machine::coordinator::simulation::{Outcome, Play, Told, simulate};
+use ankus_runtime::machine::coordinator::simulation::{
+    Begin, Outcome, Play, Remembered, Told, simulate,
+};
 use ankus_runtime::machine::coordinator::{
     ActionStatus, Effect, Plan, Rules, Status, WorkflowStatus, bundle,
 };
@@ -54,8 +56,9 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
     // What waits at the end has another two months to time out.
     let until = asked.until.unwrap_or(end.max(from).plus_minutes(86_400));
     let everything = Everything;
-    let workflow =
-        |_: usize, _: i64| Outcome { status: WorkflowStatus::Succeeded, seconds: SECONDS };
+    let data = Remembered::new(asked.data.map_or(&everything as &dyn Existing, |data| data));
+    let well = Outcome { status: WorkflowStatus::Succeeded, seconds: Some(SECONDS) };
+    let workflow = |_: &Begin<'_>| Some(well);
     let play = Play {
         plans: tracks
             .iter()
@@ -64,10 +67,11 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
         bundle: asked.tracks.bundle.as_ref().map(|bundle| (bundle, ProcessingZone::UTC)),
         from,
         until,
-        existing: asked.data.map_or(&everything as &dyn Existing, |data| data),
+        data: &data,
         arrivals: Vec::new(),
         commands: Vec::new(),
         workflow: &workflow,
+        makes_outputs: true,
         look_seconds: 60,
     };
     let mut failure = None;

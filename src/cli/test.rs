@@ -1,5 +1,7 @@
 //! `ankus test`: scenarios of applications, played in simulated time.
 
+mod timed;
+
 use super::application::{self, Application, Frontend};
 use super::disk::{self, PropertyArguments};
 use super::{Exit, Failure, Shell};
@@ -28,7 +30,8 @@ const MOST_WRITTEN: usize = 500;
 /// Play scenarios: applications with stubbed actions, in simulated time, in milliseconds.
 ///
 /// A scenario says what the world answers, what an operator does, and what must come out. `fs` actions work on files in
-/// memory and sub-workflows run as they are; every other action needs a stub, or is taken to succeed.
+/// memory and sub-workflows run as they are; every other action needs a stub, or is taken to succeed. Of a coordinator or
+/// a bundle it says when data are there; their workflows are stubbed, or played too.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus test --init app/        write a first set of scenarios
@@ -76,7 +79,8 @@ struct Scored {
 }
 
 struct Scores {
-    plan: Arc<Plan>,
+    /// The workflows whose transitions count.
+    plans: Vec<Arc<Plan>>,
     played: Played,
     differences: Vec<Difference>,
 }
@@ -170,10 +174,15 @@ fn play_file(path: &Path, config: Option<&Path>) -> Scored {
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let application = load(&folder.join(&scenario.app), folder, &scenario, config)?;
-        let plan = Arc::new(application.plan()?);
-        let played = play_one(&application, &scenario, plan.clone())?;
+        let (plans, played) = if timed::is_timed(&application) {
+            let played = timed::play(&application, &scenario, config)?;
+            (played.plans.clone(), played)
+        } else {
+            let plan = Arc::new(application.plan()?);
+            (vec![plan.clone()], play_one(&application, &scenario, plan)?)
+        };
         let differences = compare(&scenario.expect, &played.seen);
-        Ok(Scores { plan, played, differences })
+        Ok(Scores { plans, played, differences })
     })();
     Scored { shown, title, path: path.to_owned(), outcome }
 }
@@ -208,21 +217,7 @@ fn play_one(
     let folder = application.loaded.found.path.parent().map(Path::to_path_buf).unwrap_or_default();
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
     let mut files = Vec::new();
-    for entry in
-        ignore::WalkBuilder::new(&folder).hidden(false).require_git(false).build().flatten()
-    {
-        let small =
-            entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST_FILE);
-        let inner =
-            entry.path().strip_prefix(&folder).ok().and_then(Path::to_str).map(str::to_owned);
-        let (true, Some(inner)) = (small, inner) else { continue };
-        if let Ok(content) = std::fs::read(entry.path()) {
-            files.push((uri.with_path(format!("{}/{inner}", uri.path)).to_string(), content));
-        }
-        if files.len() >= MOST_FILES {
-            break;
-        }
-    }
+    play_files(&folder, &uri, &mut files);
     let frontend = Frontend { settings: application.settings().clone() };
     let mut compile = |path: &FileUri,
                        files: &dyn Files,
@@ -231,6 +226,25 @@ fn play_one(
         frontend.compile(path, files, properties, inherited)
     };
     play(scenario, plan, properties, &files, &mut compile)
+}
+
+/// The files of a folder, where they stand in a simulated file root.
+fn play_files(folder: &Path, uri: &FileUri, files: &mut Vec<(String, Vec<u8>)>) {
+    let most = files.len() + MOST_FILES;
+    for entry in ignore::WalkBuilder::new(folder).hidden(false).require_git(false).build().flatten()
+    {
+        let small =
+            entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST_FILE);
+        let inner =
+            entry.path().strip_prefix(folder).ok().and_then(Path::to_str).map(str::to_owned);
+        let (true, Some(inner)) = (small, inner) else { continue };
+        if let Ok(content) = std::fs::read(entry.path()) {
+            files.push((uri.with_path(format!("{}/{inner}", uri.path)).to_string(), content));
+        }
+        if files.len() >= most {
+            break;
+        }
+    }
 }
 
 fn human(results: &[Scored]) -> String {
@@ -269,7 +283,15 @@ fn json_of(results: &[Scored]) -> String {
                     let seen = &outcome.played.seen;
                     object["status"] = seen.status.as_str().into();
                     object["took_ms"] = outcome.played.took_ms.into();
-                    object["path_taken"] = seen.nodes.iter().map(|node| node.name.clone()).collect();
+                    match &seen.timed {
+                        None => {
+                            let nodes = seen.nodes.iter().map(|node| node.name.clone());
+                            object["path_taken"] = nodes.collect();
+                        }
+                        Some(seen) => {
+                            (object["coordinators"], object["actions"]) = timed::json(seen);
+                        }
+                    }
                     object["unstubbed"] = outcome.played.unstubbed.iter().cloned().collect();
                     let differences = outcome.differences.iter().map(|difference| {
                         json!({"what": difference.what, "expected": difference.expected, "seen": difference.seen})
@@ -337,11 +359,13 @@ type Way = (String, String);
 fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
     let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<Way>)> = BTreeMap::new();
     for outcome in results.iter().filter_map(|result| result.outcome.as_ref().ok()) {
-        let entry = applications
-            .entry(outcome.plan.path.clone())
-            .or_insert_with(|| (outcome.plan.clone(), BTreeSet::new()));
-        let own = outcome.played.taken.iter().filter(|(path, ..)| *path == outcome.plan.path);
-        entry.1.extend(own.map(|(_, from, to)| (from.clone(), to.clone())));
+        for plan in &outcome.plans {
+            let entry = applications
+                .entry(plan.path.clone())
+                .or_insert_with(|| (plan.clone(), BTreeSet::new()));
+            let own = outcome.played.taken.iter().filter(|(path, ..)| *path == plan.path);
+            entry.1.extend(own.map(|(_, from, to)| (from.clone(), to.clone())));
+        }
     }
     for (path, (plan, taken)) in applications {
         let ways = ways(&plan);
@@ -403,6 +427,9 @@ fn update(results: &[Scored], shell: &mut Shell) -> miette::Result<Exit> {
 /// What a scenario that must come out like this one expects.
 fn expectation(played: &Played) -> Expect {
     let seen = &played.seen;
+    if let Some(seen) = &seen.timed {
+        return timed::expectation(played, seen);
+    }
     let plain = seen
         .nodes
         .iter()
@@ -459,6 +486,9 @@ fn with_expectation(text: &str, expect: &Expect) -> miette::Result<String> {
 /// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
 fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     let application = application::load(path, &PropertyArguments::default(), shell)?;
+    if timed::is_timed(&application) {
+        return timed::init(&application, shell);
+    }
     let plan = match application.plan() {
         Ok(plan) => Arc::new(plan),
         Err(why) => {

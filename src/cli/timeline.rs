@@ -75,19 +75,32 @@ pub(super) struct Tracks {
     pub(super) bundle: Option<Bundle>,
     /// Coordinators of the bundle that are enabled and not there.
     pub(super) absent: Vec<String>,
+    /// Those, and those that are not enabled.
+    pub(super) left_out: Vec<String>,
 }
 
-/// The coordinator of an application, or those of a bundle.
+/// The coordinator of an application, or those of a bundle; those that are left out are told.
 pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Tracks> {
     let cache = SettingsCache::new(shell)?;
+    let tracks = tracks_with(loaded, &cache)?;
+    if !tracks.left_out.is_empty() {
+        shell.say(format!(
+            "left out, for the bundle does not start them or they do not lie around it: {}",
+            tracks.left_out.join(", ")
+        ));
+    }
+    Ok(tracks)
+}
+
+/// The same, and nothing is told.
+pub(super) fn tracks_with(loaded: &Loaded, cache: &SettingsCache) -> miette::Result<Tracks> {
     if loaded.found.kind == FileKind::Bundle {
-        let (mut bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
-        let (tracks, absent) = members(&cache, loaded, &mut bundle, &assumed, shell)?;
-        return Ok(Tracks { tracks, bundle: Some(bundle), absent });
+        let (bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
+        return members(cache, loaded, bundle, &assumed);
     }
     let (definition, assumed) = certain(check::submit_coordinator(&loaded.input()), loaded)?;
     let track = Track { name: definition.name.clone(), definition, assumed };
-    Ok(Tracks { tracks: vec![track], bundle: None, absent: Vec::new() })
+    Ok(Tracks { tracks: vec![track], bundle: None, absent: Vec::new(), left_out: Vec::new() })
 }
 
 /// An action of a run has at most so many instances of a dataset; a server would hold them all as well.
@@ -285,10 +298,9 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
 fn members(
     cache: &SettingsCache,
     loaded: &Loaded,
-    bundle: &mut Bundle,
+    mut bundle: Bundle,
     assumed: &[String],
-    shell: &mut Shell,
-) -> miette::Result<(Vec<Track>, Vec<String>)> {
+) -> miette::Result<Tracks> {
     let mut tracks = Vec::new();
     let mut lost = Vec::new();
     let mut found_members = Vec::new();
@@ -310,7 +322,7 @@ fn members(
         found_members.push(member.clone());
         let found = find(&path)?;
         let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
-        let given = crate::lint::coordinator::given(bundle, &unknown, at);
+        let given = crate::lint::coordinator::given(&bundle, &unknown, at);
         coordinator.submission = Submission::default();
         for (name, value) in &given {
             coordinator.submission.set(name, value);
@@ -329,11 +341,5 @@ fn members(
         );
         return Err(Failure::new(message).into());
     }
-    if !absent.is_empty() {
-        shell.say(format!(
-            "left out, for the bundle does not start them or they do not lie around it: {}",
-            absent.join(", ")
-        ));
-    }
-    Ok((tracks, lost))
+    Ok(Tracks { tracks, bundle: Some(bundle), absent: lost, left_out: absent })
 }

@@ -897,7 +897,11 @@ impl<'s> Submission<'s> {
             let text = leaf.text();
             let text = text.trim();
             // What fails here is only logged, and tried again as a whole.
-            let text = self.plain(text, &about).unwrap_or_else(|_| text.to_owned());
+            let plain = self.rules.expression(text, Phase::CoordinatorPlain);
+            let asked = self.asked(Phase::CoordinatorPlain);
+            let scope = self.rules.with_site(&asked);
+            let first = plain.text_with(&scope, &mut Effects::default());
+            let text = first.map_or_else(|_| text.to_owned(), Cow::into_owned);
             let wrapped = |mut refused: Refused| {
                 refused.code = Some("E0803");
                 refused.within("E1004")

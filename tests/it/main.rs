@@ -25,6 +25,7 @@ mod lint;
 mod mending;
 mod robust;
 mod run;
+mod scenarios;
 mod schema;
 mod simulation;
 mod single_faults;

@@ -251,7 +251,7 @@ impl Replay<'_> {
     fn compile(&mut self) -> Result<Arc<Plan>, String> {
         let path = FileUri::parse(&self.submitted["oozie.wf.application.path"]);
         let Simulation { executors, files, .. } = &mut self.simulation;
-        executors.compile(&path, files, &self.submitted, None).map(Arc::new).map_err(
+        executors.compile(&path, &**files, &self.submitted, None).map(Arc::new).map_err(
             |(code, message)| {
                 message
                     .split(':')

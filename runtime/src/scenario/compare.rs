@@ -17,18 +17,9 @@ pub struct Difference {
 pub fn compare(expect: &Expect, seen: &Seen) -> Vec<Difference> {
     let mut out = Differences(Vec::new());
     out.equal("status", expect.status.as_deref(), Some(&seen.status));
-    path(expect, seen, &mut out);
-    order(expect, seen, &mut out);
-    parallel(expect, seen, &mut out);
-
-    for node in &expect.never {
-        if let Some(seen) = seen.nodes.iter().find(|seen| seen.name == *node) {
-            out.add(
-                "never",
-                format!("`{node}` does not run"),
-                format!("it ran and ended {}", seen.status),
-            );
-        }
+    match &seen.timed {
+        Some(timed) => super::timed::compare(expect, timed, &mut out),
+        None => nodes(expect, seen, &mut out),
     }
     out.contains("message", expect.message.as_deref(), seen.message.as_deref());
     for words in &expect.notifications {
@@ -50,14 +41,30 @@ pub fn compare(expect: &Expect, seen: &Seen) -> Vec<Difference> {
             Some(_) => {}
         }
     }
+    out.0
+}
+
+/// What is expected of the nodes of a workflow.
+fn nodes(expect: &Expect, seen: &Seen, out: &mut Differences) {
+    path(expect, seen, out);
+    order(expect, seen, out);
+    parallel(expect, seen, out);
+    for node in &expect.never {
+        if let Some(seen) = seen.nodes.iter().find(|seen| seen.name == *node) {
+            out.add(
+                "never",
+                format!("`{node}` does not run"),
+                format!("it ran and ended {}", seen.status),
+            );
+        }
+    }
     for (name, expected) in &expect.actions {
         // A rerun has one row a node and run; the last is what the job shows.
         match seen.nodes.iter().rev().find(|node| node.name == *name) {
-            Some(node) => action(name, expected, node, &mut out),
+            Some(node) => action(name, expected, node, out),
             None => out.add(format!("actions.{name}"), "ran", "did not run"),
         }
     }
-    out.0
 }
 
 fn path(expect: &Expect, seen: &Seen, out: &mut Differences) {
@@ -156,10 +163,11 @@ fn action(name: &str, expected: &ExpectAction, seen: &SeenNode, out: &mut Differ
     }
 }
 
-struct Differences(Vec<Difference>);
+/// What did not hold so far.
+pub(super) struct Differences(Vec<Difference>);
 
 impl Differences {
-    fn add(
+    pub(super) fn add(
         &mut self,
         what: impl Into<String>,
         expected: impl Into<String>,
@@ -168,7 +176,12 @@ impl Differences {
         self.0.push(Difference { what: what.into(), expected: expected.into(), seen: seen.into() });
     }
 
-    fn equal(&mut self, what: impl Into<String>, expected: Option<&str>, seen: Option<&str>) {
+    pub(super) fn equal(
+        &mut self,
+        what: impl Into<String>,
+        expected: Option<&str>,
+        seen: Option<&str>,
+    ) {
         if let Some(expected) = expected
             && seen != Some(expected)
         {
@@ -176,7 +189,12 @@ impl Differences {
         }
     }
 
-    fn contains(&mut self, what: impl Into<String>, expected: Option<&str>, seen: Option<&str>) {
+    pub(super) fn contains(
+        &mut self,
+        what: impl Into<String>,
+        expected: Option<&str>,
+        seen: Option<&str>,
+    ) {
         if let Some(expected) = expected
             && !seen.unwrap_or_default().contains(expected)
         {

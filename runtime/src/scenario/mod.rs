@@ -2,7 +2,8 @@
 //!
 //! In: a [`Scenario`] as a test author writes it (a `*.scenario.toml`, read elsewhere), and what a run showed
 //! ([`Seen`]). Out: the [`Difference`]s. How a stub answers is said here ([`Stub::answer`]); who asks, and in which
-//! simulated time, is the driver's business. `docs/scenarios.md` is the manual.
+//! simulated time, is the driver's business. A coordinator or a bundle is played by [`timed`]. `docs/scenarios.md` is the
+//! manual.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,10 @@ use serde::{Deserialize, Serialize};
 pub use compare::{Difference, compare};
 pub use run::{Compile, Played, play};
 
+mod arrival;
 mod compare;
 mod run;
+pub mod timed;
 
 /// A scenario as it is written.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -23,7 +26,7 @@ pub struct Scenario {
     /// One line for lists; the file's name if empty.
     #[serde(default)]
     pub title: Option<String>,
-    /// Simulated time at which the run begins, `2020-01-01T00:00Z`.
+    /// Simulated time at which the run begins, `2020-01-01T00:00Z`; for a coordinator its start, if nothing is said.
     #[serde(default)]
     pub at: Option<String>,
     /// How much simulated time may pass before the run is stopped and judged as it is; `30d` by default.
@@ -50,6 +53,15 @@ pub struct Scenario {
     /// What the world answers every action of a type that has no stub of its own.
     #[serde(default)]
     pub types: BTreeMap<String, Stub>,
+    /// Of a coordinator: when the instances of a dataset are there, by its name.
+    #[serde(default)]
+    pub datasets: BTreeMap<String, Instances>,
+    /// Of a coordinator: how the workflows of its actions end. Without, they are played where they can be found.
+    #[serde(default)]
+    pub workflow: Option<WorkflowStub>,
+    /// The same for one action, by its number or nominal time; in a bundle after the name of its coordinator and `@`.
+    #[serde(default)]
+    pub workflows: BTreeMap<String, WorkflowStub>,
     /// What an operator does, and when.
     #[serde(default)]
     pub then: Vec<Then>,
@@ -75,7 +87,80 @@ pub struct Arrival {
     #[serde(default)]
     pub text: String,
     /// Time from the begin of the run, `90m`.
-    pub after: String,
+    #[serde(default)]
+    pub after: Option<String>,
+    /// When, instead: `2020-01-01T06:00Z`.
+    #[serde(default)]
+    pub at: Option<String>,
+}
+
+/// When the instances of a dataset are there.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Instances {
+    /// How long after its own time an instance is there, `20m`; at once, if nothing is said.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// The same for single instances, by their time.
+    #[serde(default)]
+    pub late: BTreeMap<String, String>,
+    /// Times of instances that never come.
+    #[serde(default)]
+    pub missing: Vec<String>,
+}
+
+/// How the workflow of an action ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// It succeeds.
+    #[default]
+    Ok,
+    /// It is killed, as by a kill node.
+    Error,
+    /// It fails.
+    Failed,
+    /// It suspends itself; when it is resumed, the next answer counts.
+    Suspend,
+    /// It never ends.
+    Never,
+}
+
+/// How a workflow ends that is not played: the same each time, or an answer a start.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkflowStub {
+    /// How it ends.
+    #[serde(default)]
+    pub result: Ending,
+    /// Simulated time it takes; none at all by default.
+    #[serde(default)]
+    pub takes: Option<String>,
+    /// An answer a start, instead; the last one repeats.
+    #[serde(default)]
+    pub attempts: Vec<WorkflowAttempt>,
+}
+
+/// How one start of a workflow ends.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct WorkflowAttempt {
+    /// How it ends.
+    #[serde(default)]
+    pub result: Ending,
+    /// Simulated time it takes.
+    #[serde(default)]
+    pub takes: Option<String>,
+}
+
+impl WorkflowStub {
+    /// The answer to the start with this number, from 0.
+    pub fn answer(&self, attempt: usize) -> WorkflowAttempt {
+        if let Some(last) = self.attempts.last() {
+            return self.attempts.get(attempt).unwrap_or(last).clone();
+        }
+        WorkflowAttempt { result: self.result, takes: self.takes.clone() }
+    }
 }
 
 /// How an attempt at an action ends.
@@ -209,26 +294,55 @@ pub enum Command {
     Resume,
     /// Kills the job.
     Kill,
-    /// Runs the job again, by [`Then::properties`].
+    /// Runs the job again, by [`Then::properties`]; of a coordinator some actions of it.
     Rerun,
+    /// Changes end, pause or concurrency of a coordinator or a bundle, by [`Then::value`].
+    Change,
+    /// Has faults of some actions of a coordinator count no more.
+    Ignore,
 }
 
 /// A command of an operator in the middle of a run.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Then {
-    /// When an action has a status (`load RUNNING`), or the job has (`job SUSPENDED`).
+    /// When an action has a status (`load RUNNING`), or the job has (`job SUSPENDED`). Actions of a coordinator have
+    /// numbers and times (`3 TIMEDOUT`).
     #[serde(default)]
     pub when: Option<String>,
     /// Time from the command before, or from the begin of the run.
     #[serde(default)]
     pub after: Option<String>,
+    /// When, instead: `2020-01-01T06:00Z`.
+    #[serde(default)]
+    pub at: Option<String>,
     /// What is done.
     #[serde(rename = "do")]
     pub command: Command,
     /// Properties of a rerun.
     #[serde(default)]
     pub properties: BTreeMap<String, String>,
+    /// In a bundle: to which of its coordinators, instead of to all of it; of a rerun, names with commas between.
+    #[serde(default)]
+    pub coordinator: Option<String>,
+    /// To which actions of a coordinator, by number: `2,4-6`.
+    #[serde(default)]
+    pub actions: Option<String>,
+    /// The same by time: `2020-01-01T00:00Z::2020-01-02T00:00Z`.
+    #[serde(default)]
+    pub dates: Option<String>,
+    /// What is changed: `endtime=2020-02-01T00:00Z;concurrency=2`.
+    #[serde(default)]
+    pub value: Option<String>,
+    /// Of a rerun: instances are resolved anew.
+    #[serde(default)]
+    pub refresh: bool,
+    /// Of a rerun: outputs stay where they are.
+    #[serde(default)]
+    pub nocleanup: bool,
+    /// Of a rerun: workflows go on from what failed.
+    #[serde(default)]
+    pub failed: bool,
 }
 
 /// What must have come out. What is not said is not compared.
@@ -259,9 +373,30 @@ pub struct Expect {
     /// What must be in the file root at the end: URI to text; an empty text asks only that it is there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// By the name of the node.
+    /// Of a coordinator: how many actions are in which state at the end; states that are not named are not compared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, usize>,
+    /// Of a coordinator or a bundle: codes with which commands were refused, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusals: Option<Vec<String>>,
+    /// By the name of the node; of a coordinator by number or nominal time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub actions: BTreeMap<String, ExpectAction>,
+    /// Of a bundle: by the name of the coordinator.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub coordinators: BTreeMap<String, ExpectCoordinator>,
+}
+
+/// What must have come out for one coordinator of a bundle.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ExpectCoordinator {
+    /// Its status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// How many of its actions are in which state.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<String, usize>,
 }
 
 /// What must have come out for one action.
@@ -295,6 +430,33 @@ pub struct ExpectAction {
     /// Values of the configuration it saw, among others.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub configuration: BTreeMap<String, String>,
+    /// Of a coordinator: its nominal time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nominal: Option<String>,
+    /// Of a coordinator: when its workflow began for the first time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began: Option<String>,
+    /// Of a coordinator: when it came to its last state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// Of a coordinator: how often a workflow of it began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub starts: Option<u32>,
+    /// Of a coordinator: words of what it waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Of a coordinator: URIs by the name of the data-in.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub inputs: BTreeMap<String, Vec<String>>,
+    /// Of a coordinator: URIs by the name of the data-out.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outputs: BTreeMap<String, Vec<String>>,
+    /// Of a coordinator: what came of its expectations, in order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sla: Option<Vec<String>>,
+    /// Of a coordinator: the nodes of its workflow that ran, if that was played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<String>>,
 }
 
 /// What a run showed, in the terms of a scenario.
@@ -310,6 +472,8 @@ pub struct Seen {
     pub notifications: Vec<String>,
     /// The file root at the end.
     pub files: BTreeMap<String, String>,
+    /// What came of coordinators, in the place of nodes.
+    pub timed: Option<timed::SeenTimed>,
 }
 
 /// One node of a run.

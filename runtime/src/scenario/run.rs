@@ -32,7 +32,7 @@ pub type Compile<'a> = dyn FnMut(
     + 'a;
 
 /// What came of a scenario.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Played {
     /// What the run showed.
     pub seen: Seen,
@@ -44,15 +44,40 @@ pub struct Played {
     pub refused: Option<Refused>,
     /// Simulated milliseconds from begin to end.
     pub took_ms: u64,
+    /// The workflows that were played for coordinators.
+    pub plans: Vec<Arc<Plan>>,
 }
 
 /// Stubs as executors.
-struct Stubs<'a> {
+pub(super) struct Stubs<'a> {
     scenario: &'a Scenario,
     compile: &'a mut Compile<'a>,
     attempts: BTreeMap<(String, String), usize>,
-    unstubbed: BTreeSet<String>,
+    /// Actions that no stub answered.
+    pub(super) unstubbed: BTreeSet<String>,
     configurations: BTreeMap<(String, NodeIndex), BTreeMap<String, String>>,
+}
+
+impl<'a> Stubs<'a> {
+    pub(super) fn new(scenario: &'a Scenario, compile: &'a mut Compile<'a>) -> Stubs<'a> {
+        Stubs {
+            scenario,
+            compile,
+            attempts: BTreeMap::new(),
+            unstubbed: BTreeSet::new(),
+            configurations: BTreeMap::new(),
+        }
+    }
+
+    /// The plan of a workflow that a coordinator starts.
+    pub(super) fn plan(
+        &mut self,
+        path: &FileUri,
+        files: &dyn Files,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<Plan, (String, String)> {
+        (self.compile)(path, files, properties, None)
+    }
 }
 
 impl Stubs<'_> {
@@ -181,33 +206,17 @@ pub fn play<'a>(
 ) -> Result<Played, String> {
     let begin = match &scenario.at {
         None => BEGIN_MS,
-        Some(at) => ProcessingZone::default()
-            .parse(at)
-            .map_err(|_| format!("`at = {at:?}` is no moment like 2020-01-01T00:00Z"))?
-            .millis(),
+        Some(at) => moment("at", at)?,
     };
-    let span = |what: &str, text: &str| {
-        milliseconds(text)
-            .ok_or_else(|| format!("`{what} = {text:?}` is no span like 90s, 5m or 1h30m"))
-    };
+    if let Some(what) = only_timed(scenario) {
+        return Err(format!("`{what}` is for coordinators and bundles, and this is a workflow"));
+    }
     let limit = match &scenario.limit {
         Some(limit) => span("limit", limit)?,
         None => LIMIT_MS,
     };
-    for stub in scenario.actions.values().chain(scenario.types.values()) {
-        let several = stub.attempts.iter().filter_map(|attempt| attempt.takes.as_deref());
-        for takes in several.chain(stub.takes.as_deref()) {
-            span("takes", takes)?;
-        }
-    }
-    let stubs = Stubs {
-        scenario,
-        compile,
-        attempts: BTreeMap::new(),
-        unstubbed: BTreeSet::new(),
-        configurations: BTreeMap::new(),
-    };
-    let mut simulation = Simulation::new(stubs, begin);
+    check_stubs(scenario)?;
+    let mut simulation = Simulation::new(Stubs::new(scenario, compile), begin);
     simulation.server.clone_from(&scenario.server);
     let write = |simulation: &Simulation<Stubs<'_>>, uri: &str, content: &[u8]| {
         let written = simulation.files.write(&FileUri::parse(uri), content);
@@ -233,8 +242,14 @@ pub fn play<'a>(
     let until = begin.saturating_add(i64::try_from(limit).unwrap_or(i64::MAX));
     let mut arrivals = Vec::new();
     for arrival in &scenario.arrivals {
-        let after = i64::try_from(span("after", &arrival.after)?).unwrap_or(i64::MAX);
-        arrivals.push((begin.saturating_add(after), arrival));
+        let at = match (&arrival.at, &arrival.after) {
+            (Some(at), _) => moment("at", at)?,
+            (None, Some(after)) => {
+                begin.saturating_add(i64::try_from(span("after", after)?).unwrap_or(i64::MAX))
+            }
+            (None, None) => return Err("an `[[arrivals]]` needs `after` or `at`".to_owned()),
+        };
+        arrivals.push((at, arrival));
     }
     arrivals.sort_by_key(|(at, _)| *at);
     let mut arrivals = arrivals.into_iter().peekable();
@@ -243,7 +258,9 @@ pub fn play<'a>(
     loop {
         // What an operator waits for, and then does.
         if let Some(then) = thens.peek() {
+            let at = then.at.as_deref().map(|at| moment("at", at)).transpose()?;
             let due = match (&then.when, &then.after) {
+                _ if at.is_some() => at,
                 (Some(when), _) => {
                     let from = looked;
                     let moments = &simulation.moments[from..];
@@ -257,7 +274,7 @@ pub fn play<'a>(
                     let after = i64::try_from(span("after", after)?).unwrap_or(i64::MAX);
                     Some(since.saturating_add(after))
                 }
-                (None, None) => return Err("a `[[then]]` needs `when` or `after`".to_owned()),
+                (None, None) => return Err("a `[[then]]` needs `when`, `after` or `at`".to_owned()),
             };
             if let Some(due) = due {
                 simulation.run_until(due.min(until) - 1);
@@ -300,8 +317,71 @@ fn operate(
             simulation.rerun(job, plan, properties).map_err(refused)?;
             simulation.command(job, Command::Start);
         }
+        Does::Change | Does::Ignore => {
+            return Err(
+                "`change` and `ignore` are for coordinators, and this is a workflow".to_owned()
+            );
+        }
     }
     Ok(())
+}
+
+fn span(what: &str, text: &str) -> Result<u64, String> {
+    milliseconds(text)
+        .ok_or_else(|| format!("`{what} = {text:?}` is no span like 90s, 5m or 1h30m"))
+}
+
+/// Milliseconds since 1970.
+fn moment(what: &str, text: &str) -> Result<i64, String> {
+    let parsed = ProcessingZone::default().parse(text);
+    parsed
+        .map(crate::time::Instant::millis)
+        .map_err(|_| format!("`{what} = {text:?}` is no moment like 2020-01-01T00:00Z"))
+}
+
+/// Whether the stubs say how long they take in spans.
+pub(super) fn check_stubs(scenario: &Scenario) -> Result<(), String> {
+    for stub in scenario.actions.values().chain(scenario.types.values()) {
+        let several = stub.attempts.iter().filter_map(|attempt| attempt.takes.as_deref());
+        for takes in several.chain(stub.takes.as_deref()) {
+            span("takes", takes)?;
+        }
+    }
+    Ok(())
+}
+
+/// What of a scenario a workflow has no use for.
+fn only_timed(scenario: &Scenario) -> Option<&'static str> {
+    let expect = &scenario.expect;
+    [
+        ("datasets", !scenario.datasets.is_empty()),
+        ("workflow", scenario.workflow.is_some()),
+        ("workflows", !scenario.workflows.is_empty()),
+        ("expect.counts", !expect.counts.is_empty()),
+        ("expect.refusals", expect.refusals.is_some()),
+        ("expect.coordinators", !expect.coordinators.is_empty()),
+    ]
+    .into_iter()
+    .find_map(|(name, is_there)| is_there.then_some(name))
+}
+
+/// Every way that was taken in the workflows of a simulation.
+pub(super) fn taken(simulation: &Simulation<Stubs<'_>>) -> BTreeSet<(String, String, String)> {
+    let mut taken = BTreeSet::new();
+    for job in &simulation.jobs {
+        for (node, row) in &job.run.rows {
+            let work = &job.plan.node(*node).work;
+            let name = job.plan.node(*node).name.clone();
+            let targets: Vec<String> = match work {
+                Work::Fork { to } if row.transition.is_some() => {
+                    to.iter().map(|to| job.plan.node(*to).name.clone()).collect()
+                }
+                _ => row.transition.clone().into_iter().collect(),
+            };
+            taken.extend(targets.into_iter().map(|to| (job.plan.path.clone(), name.clone(), to)));
+        }
+    }
+    taken
 }
 
 /// Whether a change is the one that `load RUNNING` or `job SUSPENDED` names.
@@ -354,20 +434,6 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
         matches!(of.plan.node(*node).work, Work::Kill { .. }) || row.status == Status::Failed
     });
     let message = failed.filter_map(|(_, row)| row.error_message.clone()).next_back();
-    let mut taken = BTreeSet::new();
-    for job in &simulation.jobs {
-        for (node, row) in &job.run.rows {
-            let work = &job.plan.node(*node).work;
-            let name = job.plan.node(*node).name.clone();
-            let targets: Vec<String> = match work {
-                Work::Fork { to } if row.transition.is_some() => {
-                    to.iter().map(|to| job.plan.node(*to).name.clone()).collect()
-                }
-                _ => row.transition.clone().into_iter().collect(),
-            };
-            taken.extend(targets.into_iter().map(|to| (job.plan.path.clone(), name.clone(), to)));
-        }
-    }
     let status = match of.run.job.status {
         JobStatus::Running if simulation.next().is_none() => "RUNNING",
         status => status.name(),
@@ -379,10 +445,12 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
             message,
             notifications: simulation.notifications.iter().map(|(_, url)| url.clone()).collect(),
             files: simulation.files.texts(),
+            timed: None,
         },
-        taken,
+        taken: taken(simulation),
         unstubbed: simulation.executors.unstubbed.clone(),
         refused: None,
         took_ms: since(simulation.now()),
+        plans: Vec::new(),
     }
 }

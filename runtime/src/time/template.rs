@@ -77,6 +77,37 @@ impl UriTemplate {
         uri
     }
 
+    /// The first moment whose URI this is; nothing where it is none of this template. What the template does not name is
+    /// where a year, a day or an hour begins.
+    pub fn read(&self, uri: &str, zone: ProcessingZone) -> Option<Instant> {
+        let mut numbers: [Option<u32>; 5] = [None; 5];
+        let mut rest = uri;
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => rest = rest.strip_prefix(text.as_str())?,
+                Piece::Name(name) => {
+                    let digits = if *name == 0 { 4 } else { 2 };
+                    let number = rest.get(..digits)?;
+                    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+                        return None;
+                    }
+                    let number = number.parse().ok()?;
+                    if numbers[*name].replace(number).is_some_and(|before| before != number) {
+                        return None;
+                    }
+                    rest = &rest[digits..];
+                }
+            }
+        }
+        let [year, month, day, hour, minute] = numbers;
+        let [month, day] = [month, day].map(|number| number.unwrap_or(1));
+        let [hour, minute] = [hour, minute].map(|number| number.unwrap_or(0));
+        let suffix = zone.suffix();
+        let text = format!("{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}{suffix}", year?);
+        let instant = zone.parse(&text).ok()?;
+        (rest.is_empty() && self.fill(instant, zone) == uri).then_some(instant)
+    }
+
     /// Which of year, month, day, hour and minute it names.
     pub fn names(&self) -> [bool; 5] {
         let mut names = [false; 5];

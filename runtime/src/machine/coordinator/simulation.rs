@@ -2,14 +2,15 @@
 //!
 //! In: prepared definitions, which data exist and from when on, how long workflows take and how they end, commands at
 //! times. Out: every effect with its time, as it happens, and the jobs as they are in the end. Time goes from one thing
-//! that happens to the next, so that a year takes as long as its actions do.
+//! that happens to the next, so that a year takes as long as its actions do. Workflows may also be played elsewhere, step
+//! by step beside this; then their states come in as they happen.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::bundle;
-use super::{Effect, Event, Job, Plan, RerunOptions, ScopeKind, WorkflowStatus, World, apply};
+use super::{Effect, Event, Job, Plan, RerunOptions, Run, ScopeKind, WorkflowStatus, World, apply};
 use crate::coordinator::{Bundle, DataEvent, Existing, Failure};
 use crate::time::{Instant, ProcessingZone};
 
@@ -18,8 +19,71 @@ use crate::time::{Instant, ProcessingZone};
 pub struct Outcome {
     /// How it ends.
     pub status: WorkflowStatus,
-    /// When, counted from its start.
-    pub seconds: i64,
+    /// When, counted from its start; never if nothing is said.
+    pub seconds: Option<i64>,
+}
+
+/// A workflow that begins, or goes on after it suspended itself.
+pub struct Begin<'s> {
+    /// Index of its coordinator.
+    pub coordinator: usize,
+    /// Number of its action.
+    pub number: i64,
+    /// The action.
+    pub run: &'s Run,
+    /// When.
+    pub at: Instant,
+}
+
+/// Data that come and go.
+pub trait Data: Existing {
+    /// Something is there from now on.
+    fn put(&self, uri: &str);
+    /// Something is there no more, and nothing below it.
+    fn remove(&self, uri: &str);
+}
+
+/// What is there anyway, and what has come since.
+pub struct Remembered<'d> {
+    always: &'d dyn Existing,
+    since: RefCell<HashSet<String>>,
+}
+
+impl<'d> Remembered<'d> {
+    /// Nothing has come yet.
+    pub fn new(always: &'d dyn Existing) -> Remembered<'d> {
+        Remembered { always, since: RefCell::default() }
+    }
+}
+
+impl Existing for Remembered<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Failure> {
+        if self.since.borrow().contains(uri) {
+            return Ok(true);
+        }
+        self.always.exists(uri)
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
+        if self.since.borrow().contains(uri) {
+            return Some(Ok(true));
+        }
+        self.always.partition_exists(uri)
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Failure> {
+        self.always.admit(uri)
+    }
+}
+
+impl Data for Remembered<'_> {
+    fn put(&self, uri: &str) {
+        self.since.borrow_mut().insert(uri.to_owned());
+    }
+
+    fn remove(&self, uri: &str) {
+        self.since.borrow_mut().retain(|path| !path.starts_with(uri));
+    }
 }
 
 /// Whom a command is for.
@@ -52,14 +116,16 @@ pub struct Play<'p> {
     pub from: Instant,
     /// Nothing happens at this time or later.
     pub until: Instant,
-    /// Data that exist all the time.
-    pub existing: &'p dyn Existing,
+    /// Which data exist.
+    pub data: &'p dyn Data,
     /// Data that come to exist, with the paths that are looked for.
     pub arrivals: Vec<(Instant, String)>,
     /// What operators do.
     pub commands: Vec<(Instant, Command)>,
-    /// How the workflow of an action ends: index of the coordinator, number of the action.
-    pub workflow: &'p dyn Fn(usize, i64) -> Outcome,
+    /// How the workflow of an action ends; nothing where it is played elsewhere, and [`Simulation::workflow`] tells.
+    pub workflow: &'p dyn Fn(&Begin<'_>) -> Option<Outcome>,
+    /// Whether the outputs of an action are there when its workflow ends well.
+    pub makes_outputs: bool,
     /// Seconds between two looks at the inputs of an action.
     pub look_seconds: i64,
 }
@@ -93,85 +159,45 @@ enum Later {
     Status,
 }
 
-/// Data that are there from the beginning, or have come since.
-struct Seen<'s> {
-    always: &'s dyn Existing,
-    since: RefCell<HashMap<String, Instant>>,
-    now: RefCell<Instant>,
+/// A workflow on its way.
+struct Workflow {
+    /// Its number; what was due for an earlier one is not due for it.
+    attempt: u64,
+    /// How it ends; nothing where others say.
+    outcome: Option<Outcome>,
+    began: Instant,
+    /// How long it has yet to go, while it is suspended.
+    left: Option<i64>,
 }
 
-impl Existing for Seen<'_> {
-    fn exists(&self, uri: &str) -> Result<bool, Failure> {
-        let since = self.since.borrow().get(uri).copied();
-        match since.is_some_and(|at| at <= *self.now.borrow()) {
-            true => Ok(true),
-            false => self.always.exists(uri),
-        }
-    }
-
-    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
-        if self.since.borrow().contains_key(uri) {
-            return Some(Ok(true));
-        }
-        self.always.partition_exists(uri)
-    }
-
-    fn admit(&self, uri: &str) -> Result<(), Failure> {
-        self.always.admit(uri)
-    }
-}
-
-struct Playing<'p, 't> {
-    play: &'t Play<'p>,
-    seen: Seen<'t>,
-    jobs: Vec<Option<Job>>,
-    bundle: Option<bundle::Job>,
+/// Something that is played, step by step.
+pub struct Simulation<'p> {
+    play: &'p Play<'p>,
+    /// The coordinators; none where the bundle did not begin.
+    pub jobs: Vec<Option<Job>>,
+    /// The bundle.
+    pub bundle: Option<bundle::Job>,
+    /// What happened since somebody last took it from here, in order.
+    pub told: Vec<(Instant, Told)>,
     queue: BinaryHeap<Reverse<(Instant, u64, Later)>>,
     order: u64,
+    commands: Vec<Command>,
     commands_left: usize,
     now: Instant,
-    /// Whether passes over states and over each coordinator's times are under way.
+    /// Whether passes over states and over pauses are under way.
     has_status: bool,
     has_pause: bool,
     /// The workflow of an action that counts; one that was killed or rerun does not.
-    attempts: HashMap<(usize, i64), u64>,
-    tell: &'t mut dyn FnMut(Instant, &Told),
+    workflows: HashMap<(usize, i64), Workflow>,
 }
 
 /// Plays it, and tells everything as it happens.
 pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
-    let mut playing = Playing {
-        play,
-        seen: Seen {
-            always: play.existing,
-            since: RefCell::default(),
-            now: RefCell::new(play.from),
-        },
-        jobs: play.plans.iter().map(|_| None).collect(),
-        bundle: None,
-        queue: BinaryHeap::new(),
-        order: 0,
-        commands_left: play.commands.len(),
-        now: play.from,
-        has_status: false,
-        has_pause: false,
-        attempts: HashMap::new(),
-        tell,
-    };
-    playing.later(play.from, Later::Begin);
-    for (at, (when, _)) in play.arrivals.iter().enumerate() {
-        playing.later(*when, Later::Arrival(at));
-    }
-    for (at, (when, _)) in play.commands.iter().enumerate() {
-        playing.later(*when, Later::Command(at));
-    }
-    while let Some(Reverse((at, _, later))) = playing.queue.pop() {
-        if at >= play.until {
-            break;
+    let mut playing = Simulation::new(play);
+    while playing.step() {
+        for (at, told) in playing.told.drain(..) {
+            tell(at, &told);
         }
-        playing.now = playing.now.max(at);
-        *playing.seen.now.borrow_mut() = playing.now;
-        playing.happen(later);
         if playing.is_over() {
             break;
         }
@@ -179,14 +205,98 @@ pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
     End { jobs: playing.jobs, bundle: playing.bundle, at: playing.now }
 }
 
-impl Playing<'_, '_> {
+impl<'p> Simulation<'p> {
+    /// Nothing has happened yet.
+    pub fn new(play: &'p Play<'p>) -> Simulation<'p> {
+        let mut playing = Simulation {
+            play,
+            jobs: play.plans.iter().map(|_| None).collect(),
+            bundle: None,
+            told: Vec::new(),
+            queue: BinaryHeap::new(),
+            order: 0,
+            commands: Vec::new(),
+            commands_left: 0,
+            now: play.from,
+            has_status: false,
+            has_pause: false,
+            workflows: HashMap::new(),
+        };
+        playing.later(play.from, Later::Begin);
+        for (at, (when, _)) in play.arrivals.iter().enumerate() {
+            playing.later(*when, Later::Arrival(at));
+        }
+        for (when, command) in &play.commands {
+            playing.command(*when, command.clone());
+        }
+        playing
+    }
+
+    /// What an operator will do.
+    pub fn command(&mut self, at: Instant, command: Command) {
+        self.commands.push(command);
+        self.commands_left += 1;
+        self.later(at.max(self.now), Later::Command(self.commands.len() - 1));
+    }
+
+    /// The time of what happened last.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// When something happens next.
+    pub fn next(&self) -> Option<Instant> {
+        let next = self.queue.peek().map(|Reverse((at, ..))| *at);
+        next.filter(|at| *at < self.play.until)
+    }
+
+    /// Does what is due next; `false` where nothing is.
+    pub fn step(&mut self) -> bool {
+        if self.next().is_none() {
+            return false;
+        }
+        let Some(Reverse((at, _, later))) = self.queue.pop() else { return false };
+        self.now = self.now.max(at);
+        self.happen(later);
+        true
+    }
+
+    /// The workflow of an action, which is played elsewhere, was created, or was not: with a code and a message.
+    pub fn started(&mut self, coordinator: usize, number: i64, is: Result<(), (String, String)>) {
+        let event = match is {
+            Ok(()) => Event::Started(number),
+            Err((code, message)) => Event::NotStarted { number, code, message },
+        };
+        self.apply(coordinator, &event);
+    }
+
+    /// The workflow of an action, which is played elsewhere, has come to a state.
+    pub fn workflow(
+        &mut self,
+        at: Instant,
+        coordinator: usize,
+        number: i64,
+        status: WorkflowStatus,
+    ) {
+        self.now = self.now.max(at);
+        if status == WorkflowStatus::Succeeded {
+            self.produce(coordinator, number);
+        }
+        self.apply(coordinator, &Event::Workflow(number, status));
+    }
+
+    /// Whether something that an operator will do is still to come.
+    pub fn has_commands(&self) -> bool {
+        self.commands_left > 0
+    }
+
     fn later(&mut self, at: Instant, what: Later) {
         self.order += 1;
         self.queue.push(Reverse((at, self.order, what)));
     }
 
     /// Whether everything has ended and nobody will command anything.
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         let commands = self.commands_left > 0;
         let bundle = self.bundle.as_ref().is_none_or(|job| job.status.is_end());
         let settled = |job: &Job| job.status.is_end() && !job.pending;
@@ -199,12 +309,11 @@ impl Playing<'_, '_> {
         match later {
             Later::Begin => self.begin(),
             Later::Arrival(at) => {
-                let (when, path) = &self.play.arrivals[at];
-                self.seen.since.borrow_mut().insert(path.clone(), *when);
+                self.play.data.put(&self.play.arrivals[at].1);
             }
             Later::Command(at) => {
                 self.commands_left -= 1;
-                match self.play.commands[at].1.clone() {
+                match self.commands[at].clone() {
                     Command::Coordinator(at, event) => self.apply(at, &event),
                     Command::Bundle(event) => self.apply_bundle(&event),
                 }
@@ -233,14 +342,13 @@ impl Playing<'_, '_> {
                 }
             }
             Later::End(at, number, attempt) => {
-                if self.attempts.get(&(at, number)) != Some(&attempt) {
-                    return;
-                }
-                let status = (self.play.workflow)(at, number).status;
-                if status == WorkflowStatus::Succeeded {
+                let workflow = self.workflows.get(&(at, number));
+                let workflow = workflow.filter(|workflow| workflow.attempt == attempt);
+                let Some(outcome) = workflow.and_then(|workflow| workflow.outcome) else { return };
+                if outcome.status == WorkflowStatus::Succeeded {
                     self.produce(at, number);
                 }
-                self.apply(at, &Event::Workflow(number, status));
+                self.apply(at, &Event::Workflow(number, outcome.status));
             }
             Later::Pause => {
                 self.has_pause = false;
@@ -266,14 +374,16 @@ impl Playing<'_, '_> {
 
     /// What the workflow of an action makes is there when it ends well.
     fn produce(&mut self, at: usize, number: i64) {
+        if !self.play.makes_outputs {
+            return;
+        }
         let outputs = &self.play.plans[at].definition.outputs;
         let Some(run) = self.jobs[at].as_ref().and_then(|job| job.actions.get(&number)) else {
             return;
         };
-        let mut since = self.seen.since.borrow_mut();
         for (event, data) in outputs.iter().zip(&run.data.outputs) {
             for uri in &data.uris {
-                since.insert(looked_for(event, uri), self.now);
+                self.play.data.put(&looked_for(event, uri));
             }
         }
     }
@@ -336,7 +446,7 @@ impl Playing<'_, '_> {
         let Some(job) = self.jobs[at].as_mut() else { return };
         let before = job.status;
         let outcome = {
-            let world = World { now: self.now, existing: &self.seen };
+            let world = World { now: self.now, existing: self.play.data };
             apply(plan, job, event, &world)
         };
         let after = job.status;
@@ -344,7 +454,7 @@ impl Playing<'_, '_> {
             Ok(effects) => effects,
             Err(refusal) => {
                 if !matches!(event, Event::Check(_)) {
-                    (self.tell)(self.now, &Told::Refused(refusal.code));
+                    self.told.push((self.now, Told::Refused(refusal.code)));
                 }
                 return;
             }
@@ -355,7 +465,7 @@ impl Playing<'_, '_> {
         let mut starts = Vec::new();
         let mut signals = Vec::new();
         for effect in effects {
-            (self.tell)(self.now, &Told::Coordinator(at, effect.clone()));
+            self.told.push((self.now, Told::Coordinator(at, effect.clone())));
             match effect {
                 Effect::Check(number, when) => self.later(when, Later::Check(at, number)),
                 Effect::Start(number) => starts.push(number),
@@ -369,8 +479,7 @@ impl Playing<'_, '_> {
                     signals.push((number, WorkflowStatus::Killed));
                 }
                 Effect::CleanUp(_, uris) => {
-                    let mut since = self.seen.since.borrow_mut();
-                    since.retain(|path, _| !uris.iter().any(|uri| path.starts_with(uri.as_str())));
+                    uris.iter().for_each(|uri| self.play.data.remove(uri));
                 }
                 Effect::Job { .. } | Effect::Action(..) | Effect::Deleted(_) => {}
             }
@@ -384,26 +493,61 @@ impl Playing<'_, '_> {
         }
         for (number, status) in signals {
             match status {
-                // A workflow that goes on takes its time anew.
-                WorkflowStatus::Running => self.run_workflow(at, number),
+                WorkflowStatus::Running => self.go_on(at, number),
+                WorkflowStatus::Suspended => self.rest(at, number),
                 _ => {
-                    self.attempts.remove(&(at, number));
+                    self.workflows.remove(&(at, number));
                 }
             }
             self.apply(at, &Event::Workflow(number, status));
         }
         for number in starts {
             self.run_workflow(at, number);
-            self.apply(at, &Event::Started(number));
+            let is_played = |workflow: &Workflow| workflow.outcome.is_some();
+            if self.workflows.get(&(at, number)).is_some_and(is_played) {
+                self.apply(at, &Event::Started(number));
+            }
         }
     }
 
     fn run_workflow(&mut self, at: usize, number: i64) {
+        let Some(run) = self.jobs[at].as_ref().and_then(|job| job.actions.get(&number)) else {
+            return;
+        };
+        let begin = Begin { coordinator: at, number, run, at: self.now };
+        let outcome = (self.play.workflow)(&begin);
         self.order += 1;
-        let attempt = self.order;
-        self.attempts.insert((at, number), attempt);
-        let seconds = (self.play.workflow)(at, number).seconds.max(0);
-        self.later(self.now.plus_seconds(seconds), Later::End(at, number, attempt));
+        let workflow = Workflow { attempt: self.order, outcome, began: self.now, left: None };
+        self.workflows.insert((at, number), workflow);
+        if let Some(seconds) = outcome.and_then(|outcome| outcome.seconds) {
+            let end = Later::End(at, number, self.order);
+            self.later(self.now.plus_seconds(seconds.max(0)), end);
+        }
+    }
+
+    /// A workflow stops where it is.
+    fn rest(&mut self, at: usize, number: i64) {
+        self.order += 1;
+        let Some(workflow) = self.workflows.get_mut(&(at, number)) else { return };
+        workflow.attempt = self.order;
+        let seconds = workflow.outcome.and_then(|outcome| outcome.seconds);
+        workflow.left = seconds.map(|seconds| (workflow.began.0 + seconds - self.now.0).max(0));
+    }
+
+    /// A workflow goes on for as long as it had to; one that had suspended itself begins again.
+    fn go_on(&mut self, at: usize, number: i64) {
+        let Some(workflow) = self.workflows.get_mut(&(at, number)) else { return };
+        let Some(outcome) = workflow.outcome else { return };
+        if outcome.status == WorkflowStatus::Suspended {
+            self.run_workflow(at, number);
+            return;
+        }
+        let Some(left) = workflow.left.take() else { return };
+        self.order += 1;
+        workflow.attempt = self.order;
+        workflow.outcome = Some(Outcome { seconds: Some(left), ..outcome });
+        workflow.began = self.now;
+        self.later(self.now.plus_seconds(left), Later::End(at, number, self.order));
     }
 
     fn apply_bundle(&mut self, event: &bundle::Event) {
@@ -412,7 +556,7 @@ impl Playing<'_, '_> {
         let effects = match bundle::apply(definition, job, event, self.now, zone) {
             Ok(effects) => effects,
             Err(refusal) => {
-                (self.tell)(self.now, &Told::Refused(refusal.code));
+                self.told.push((self.now, Told::Refused(refusal.code)));
                 return;
             }
         };
@@ -420,7 +564,7 @@ impl Playing<'_, '_> {
             self.plan_status();
         }
         for effect in effects {
-            (self.tell)(self.now, &Told::Bundle(effect.clone()));
+            self.told.push((self.now, Told::Bundle(effect.clone())));
             match effect {
                 bundle::Effect::Bundle(..) | bundle::Effect::Member(..) => {}
                 bundle::Effect::Submit(at) => {

@@ -1,0 +1,337 @@
+//! Scenarios of coordinators and bundles: where their files are found, what is written first, what is expected of them.
+
+use super::{ENDING, play_files, with_expectation};
+use crate::check::{self, FileKind};
+use crate::cli::application::{Application, Frontend};
+use crate::cli::disk::{self, SettingsCache};
+use crate::cli::{Exit, Failure, Shell, coordinator, timeline};
+use ankus_runtime::driver::Compiler;
+use ankus_runtime::host::files::{FileUri, Files};
+use ankus_runtime::machine::Refused;
+use ankus_runtime::plan::Global;
+use ankus_runtime::scenario::timed::{self, SeenTimed, Track};
+use ankus_runtime::scenario::{
+    Ending, Expect, ExpectAction, ExpectCoordinator, Instances, Played, Scenario, Seen,
+    WorkflowStub,
+};
+use ankus_runtime::time::Instant;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// An expectation names so many actions at most, those with faults first.
+const NAMED: usize = 20;
+/// A first scenario goes over so many actions.
+const FIRST: usize = 3;
+
+/// Whether an application acts by time.
+pub(super) fn is_timed(application: &Application) -> bool {
+    matches!(application.loaded.found.kind, FileKind::Coordinator | FileKind::Bundle)
+}
+
+/// What of an application is played.
+struct Prepared {
+    application: timed::Application,
+    files: Vec<(String, Vec<u8>)>,
+}
+
+/// What a server would keep; or, within, why it would not take it.
+fn prepare(
+    application: &Application,
+    config: Option<&std::path::Path>,
+) -> Result<Result<Prepared, Refused>, String> {
+    let loaded = &application.loaded;
+    if let Some(refused) = refusal(application) {
+        return Ok(Err(refused));
+    }
+    let text = |report: miette::Report| match report.help() {
+        Some(help) => format!("{report} ({help})"),
+        None => report.to_string(),
+    };
+    let cache = SettingsCache::with(config).map_err(text)?;
+    let tracks = timeline::tracks_with(loaded, &cache).map_err(text)?;
+    let assumed: BTreeSet<&str> =
+        tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
+    if !assumed.is_empty() {
+        let names: Vec<&str> = assumed.into_iter().collect();
+        return Err(format!("nobody gave {}: put them in `[properties]`", names.join(", ")));
+    }
+    timeline::admit(&tracks.tracks).map_err(text)?;
+    if let Some(absent) = tracks.absent.first() {
+        let message = format!("{absent} does not lie around the bundle");
+        return Ok(Err(Refused { code: "E1001", message }));
+    }
+    let mut files = Vec::new();
+    let mut mounted = BTreeSet::new();
+    let mut own = Vec::new();
+    for track in tracks.tracks {
+        let mounts = coordinator::mounts(loaded, std::slice::from_ref(&track.definition));
+        let has_workflow = !mounts.is_empty();
+        for (uri, folder) in mounts {
+            if mounted.insert(uri.clone()) {
+                play_files(&folder, &FileUri::parse(&uri), &mut files);
+            }
+        }
+        own.push(Track { name: track.name, definition: track.definition, has_workflow });
+    }
+    let application = timed::Application { tracks: own, bundle: tracks.bundle };
+    Ok(Ok(Prepared { application, files }))
+}
+
+/// Why a server would not take the definition itself.
+fn refusal(application: &Application) -> Option<Refused> {
+    let input = application.loaded.input();
+    let (refused, unknown) = match application.loaded.found.kind {
+        FileKind::Bundle => {
+            let submitted = check::submit_bundle(&input);
+            (submitted.outcome.err(), submitted.unknown)
+        }
+        _ => {
+            let submitted = check::submit_coordinator(&input);
+            (submitted.outcome.err(), submitted.unknown)
+        }
+    };
+    let refused = refused.filter(|_| !unknown.is_unsure())?;
+    let about = match refused.about.as_str() {
+        "" => "the definition".to_owned(),
+        about => about.to_owned(),
+    };
+    let code = refused.code.unwrap_or("");
+    Some(Refused { code, message: format!("{about} {}", refused.subject.join(", ")) })
+}
+
+pub(super) fn play(
+    application: &Application,
+    scenario: &Scenario,
+    config: Option<&std::path::Path>,
+) -> Result<Played, String> {
+    let mut prepared = match prepare(application, config)? {
+        Ok(prepared) => prepared,
+        Err(refused) => {
+            let seen = Seen {
+                status: "REFUSED".to_owned(),
+                timed: Some(SeenTimed::default()),
+                ..Seen::default()
+            };
+            return Ok(Played { seen, refused: Some(refused), ..Played::default() });
+        }
+    };
+    play_prepared(&mut prepared, application, scenario)
+}
+
+fn play_prepared(
+    prepared: &mut Prepared,
+    application: &Application,
+    scenario: &Scenario,
+) -> Result<Played, String> {
+    for track in &mut prepared.application.tracks {
+        // A workflow may stand among the files of the scenario itself.
+        let path = track.definition.app_path.trim_end_matches('/');
+        track.has_workflow |= scenario.files.contains_key(path)
+            || scenario.files.contains_key(&format!("{path}/workflow.xml"));
+    }
+    let frontend = Frontend { settings: application.settings().clone() };
+    let mut compile = |path: &FileUri,
+                       files: &dyn Files,
+                       properties: &BTreeMap<String, String>,
+                       inherited: Option<&Global>| {
+        frontend.compile(path, files, properties, inherited)
+    };
+    timed::play(scenario, &prepared.application, &prepared.files, &mut compile)
+}
+
+/// What a scenario that must come out like this one expects.
+pub(super) fn expectation(played: &Played, timed: &SeenTimed) -> Expect {
+    let seen = &played.seen;
+    let is_bundle = timed.coordinators.len() > 1
+        || timed.actions.first().is_some_and(|action| action.name.contains('@'));
+    let mut expect = Expect { status: Some(seen.status.clone()), ..Expect::default() };
+    if is_bundle {
+        for coordinator in &timed.coordinators {
+            let expected = ExpectCoordinator {
+                status: coordinator.status.clone(),
+                counts: coordinator.counts.clone(),
+            };
+            expect.coordinators.insert(coordinator.name.clone(), expected);
+        }
+    } else if let Some(only) = timed.coordinators.first() {
+        expect.counts.clone_from(&only.counts);
+    }
+    let mut began: Vec<_> =
+        timed.actions.iter().filter_map(|action| Some((action.began?.1, &action.name))).collect();
+    began.sort_unstable();
+    if began.len() <= NAMED {
+        expect.path = Some(began.into_iter().map(|(_, name)| name.clone()).collect());
+    }
+    if !timed.refusals.is_empty() {
+        expect.refusals = Some(timed.refusals.clone());
+    }
+    let is_fault = |status: &str| status != "SUCCEEDED";
+    let (faults, rest): (Vec<_>, Vec<_>) =
+        timed.actions.iter().partition(|action| is_fault(&action.status));
+    for action in faults.into_iter().chain(rest).take(NAMED) {
+        let expected = ExpectAction {
+            status: Some(action.status.clone()),
+            code: action.error.as_ref().map(|(code, _)| code.clone()),
+            sla: (!action.sla.is_empty()).then(|| action.sla.clone()),
+            ..ExpectAction::default()
+        };
+        expect.actions.insert(action.by_time.clone(), expected);
+    }
+    expect
+}
+
+/// What came of coordinators, for programs.
+pub(super) fn json(timed: &SeenTimed) -> (Value, Value) {
+    let zone = ankus_runtime::time::ProcessingZone::UTC;
+    let time = |at: Option<Instant>| at.map(|at| zone.format(at));
+    let coordinators = timed
+        .coordinators
+        .iter()
+        .map(|of| json!({"name": of.name, "status": of.status, "counts": of.counts}));
+    let actions = timed.actions.iter().map(|action| {
+        json!({
+            "name": action.name,
+            "nominal": zone.format(action.nominal),
+            "status": action.status,
+            "began": time(action.began.map(|(at, _)| at)),
+            "ended": time(action.ended),
+            "starts": action.starts,
+            "missing": action.missing,
+            "code": action.error.as_ref().map(|(code, _)| code),
+            "sla": action.sla,
+        })
+    });
+    (coordinators.collect(), actions.collect())
+}
+
+/// A span as a scenario writes it.
+fn span(seconds: i64) -> String {
+    let parts = [(86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
+    let mut left = seconds.max(60);
+    let mut text = String::new();
+    for (unit, name) in parts {
+        if left >= unit {
+            let _ = write!(text, "{}{name}", left / unit);
+            left %= unit;
+        }
+    }
+    text
+}
+
+/// A first scenario, before it was played.
+struct Draft {
+    name: &'static str,
+    scenario: Scenario,
+}
+
+fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
+    let tracks = &application.tracks;
+    // The first actions, and time for what they take.
+    let last = tracks.iter().filter_map(|track| {
+        let mut times = track.definition.schedule.times();
+        times.by_ref().take(FIRST).last().map(|(_, at)| at)
+    });
+    let start = tracks.iter().map(|track| track.definition.schedule.start).min();
+    let (Some(start), Some(last)) = (start, last.max()) else { return Vec::new() };
+    let ahead = last.0 - start.0 + 3_600;
+    let outputs: BTreeSet<&str> = tracks
+        .iter()
+        .flat_map(|track| &track.definition.outputs)
+        .map(|event| event.dataset.uri_template.as_str())
+        .collect();
+    let inputs = tracks.iter().flat_map(|track| &track.definition.inputs);
+    // What a coordinator of the bundle makes is there when it was made.
+    let inputs: BTreeSet<&str> = inputs
+        .filter(|event| !outputs.contains(event.dataset.uri_template.as_str()))
+        .map(|event| event.dataset.name.as_str())
+        .collect();
+    let stub =
+        |result| WorkflowStub { result, takes: Some("1m".to_owned()), ..WorkflowStub::default() };
+    let scenario = |after: Option<&str>, limit: i64| Scenario {
+        app: format!("../{file}"),
+        limit: Some(span(limit)),
+        datasets: inputs
+            .iter()
+            .map(|name| {
+                let after = after.map(str::to_owned);
+                ((*name).to_owned(), Instances { after, ..Instances::default() })
+            })
+            .collect(),
+        ..Scenario::default()
+    };
+    let mut drafts = vec![
+        Draft { name: "all-well", scenario: scenario(Some("0m"), ahead) },
+        Draft {
+            name: "workflow-fails",
+            scenario: Scenario {
+                workflow: Some(stub(Ending::Error)),
+                ..scenario(Some("0m"), ahead)
+            },
+        },
+    ];
+    if !inputs.is_empty() {
+        let longest = tracks.iter().map(|track| track.definition.controls.timeout).max();
+        let patience = longest.unwrap_or(0) * 60;
+        drafts.push(Draft { name: "data-come-late", scenario: scenario(Some("30m"), ahead) });
+        drafts.push(Draft {
+            name: "data-never-come",
+            scenario: Scenario { datasets: BTreeMap::new(), ..scenario(None, ahead + patience) },
+        });
+    }
+    if tracks.iter().any(|track| !track.has_workflow) {
+        for draft in &mut drafts {
+            draft.scenario.workflow.get_or_insert_with(|| stub(Ending::Ok));
+        }
+    }
+    drafts
+}
+
+/// Writes a first set of scenarios.
+pub(super) fn init(application: &Application, shell: &mut Shell) -> miette::Result<Exit> {
+    let mut prepared = match prepare(application, shell.config.as_deref()).map_err(Failure::new)? {
+        Ok(prepared) => prepared,
+        Err(refused) => {
+            let message =
+                format!("the submission is refused: {} {}", refused.code, refused.message);
+            let help = "`ankus check` shows where";
+            return Err(Failure::new(message).help(help).into());
+        }
+    };
+    let path = &application.loaded.found.path;
+    let folder = path.parent().map(|folder| folder.join("scenarios")).unwrap_or_default();
+    let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    for draft in drafts(&prepared.application, file) {
+        let target = folder.join(format!("{}{ENDING}", draft.name));
+        if target.exists() {
+            shell.say(format!("{} is there already and stays as it is", disk::shown(&target)));
+            continue;
+        }
+        let scenario = draft.scenario;
+        let played = play_prepared(&mut prepared, application, &scenario).map_err(Failure::new)?;
+        let mut text = format!(
+            "app = {:?}\ntitle = {:?}\nlimit = {:?}\n",
+            scenario.app,
+            draft.name.replace('-', " "),
+            scenario.limit.as_deref().unwrap_or_default()
+        );
+        for (name, said) in &scenario.datasets {
+            let after = said.after.as_deref().unwrap_or("0m");
+            let _ = write!(text, "\n[datasets.{name}]\nafter = \"{after}\"\n");
+        }
+        if let Some(stub) = &scenario.workflow {
+            let result = if stub.result == Ending::Error { "error" } else { "ok" };
+            let _ = write!(text, "\n[workflow]\nresult = \"{result}\"\ntakes = \"1m\"\n");
+        }
+        for name in &played.unstubbed {
+            let _ = write!(text, "\n[actions.{name:?}]\nresult = \"ok\"\n");
+        }
+        let none = SeenTimed::default();
+        let expect = expectation(&played, played.seen.timed.as_ref().unwrap_or(&none));
+        let text = with_expectation(&text, &expect)?;
+        std::fs::create_dir_all(&folder).map_err(|error| disk::unreadable(&folder, error))?;
+        disk::write(&target, text.as_bytes())?;
+        shell.out(format!("{}\n", disk::shown(&target)))?;
+    }
+    Ok(Exit::Success)
+}
