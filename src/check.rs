@@ -460,13 +460,29 @@ pub struct Report {
     pub secrets: BTreeMap<String, Vec<Span>>,
 }
 
-impl Report {
-    /// Adds what came of one file.
-    pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
+/// What a report takes of one file.
+#[derive(Debug)]
+pub struct Part {
+    /// What is known of it.
+    pub file: FileReport,
+    /// By offset, then rule.
+    pub findings: Vec<Finding>,
+    /// How many findings a comment silenced.
+    pub suppressed: usize,
+    /// Where secrets stand in the clear, by file.
+    pub secrets: Vec<(String, Span)>,
+    /// The texts that findings and their notes point into, by path.
+    pub sources: Vec<(String, Arc<Source>, Encoding)>,
+}
+
+impl Part {
+    /// What came of one file, without what was only needed to find it.
+    pub fn new(input: &Input<'_>, outcome: Outcome) -> Part {
+        let mut sources: Vec<(String, Arc<Source>, Encoding)> = Vec::new();
         for finding in &outcome.findings {
             let notes = finding.diagnostic.notes.iter().filter_map(|note| note.file.as_deref());
             for path in notes.chain([finding.path.as_str()]) {
-                if self.sources.contains_key(path) {
+                if sources.iter().any(|(known, ..)| known == path) {
                     continue;
                 }
                 let source = if path == input.source.path {
@@ -475,16 +491,32 @@ impl Report {
                     input.files.text(path).map(|source| (source, Encoding::Utf8))
                 };
                 if let Some((source, encoding)) = source {
-                    self.sources.insert(path.to_owned(), (Arc::clone(source), encoding));
+                    sources.push((path.to_owned(), Arc::clone(source), encoding));
                 }
             }
         }
-        for (path, span) in outcome.secrets {
+        let Outcome { file, findings, suppressed, secrets, .. } = outcome;
+        Part { file, findings, suppressed, secrets, sources }
+    }
+}
+
+impl Report {
+    /// Adds what came of one file.
+    pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
+        self.take(Part::new(input, outcome));
+    }
+
+    /// Adds what came of one file.
+    pub fn take(&mut self, part: Part) {
+        for (path, source, encoding) in part.sources {
+            self.sources.entry(path).or_insert((source, encoding));
+        }
+        for (path, span) in part.secrets {
             self.secrets.entry(path).or_default().push(span);
         }
-        self.suppressed += outcome.suppressed;
-        self.files.push(outcome.file);
-        self.findings.extend(outcome.findings);
+        self.suppressed += part.suppressed;
+        self.files.push(part.file);
+        self.findings.extend(part.findings);
     }
 
     /// Puts everything in its order; call it when all is added. A file that several applications share is told of once.

@@ -1,20 +1,23 @@
 //! `ankus check`.
 
+mod cache;
 mod timing;
 mod watch;
 
-use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
-use super::{Exit, Failure, Shell, mend};
+use super::disk::{self, Found, Loaded, LoadedSettings, PropertyArguments, SettingsCache};
+use super::{Exit, Failure, Shell, look, mend, shellcheck};
 use crate::baseline::{self, Baseline};
-use crate::check::{self, Report};
+use crate::check::{self, Part, Report};
 use crate::diag::{Group, Level, Safety};
 use crate::render;
 use crate::settings::{Rating, Settings, Target, nearest};
 use ankus_runtime::time::Instant;
+use cache::{Cache, Record};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -72,6 +75,12 @@ pub(crate) struct Arguments {
     /// Check again whenever a file changes, until interrupted.
     #[arg(long, conflicts_with_all = ["fix", "diff", "write_baseline"])]
     watch: bool,
+    /// Do not use answers of an earlier run, and keep none.
+    #[arg(long)]
+    no_cache: bool,
+    /// Keep answers for the next run here; else in .ankus/cache, where there are 200 definitions and more.
+    #[arg(long, value_name = "DIR", env = "ANKUS_CACHE_DIR")]
+    cache_dir: Option<PathBuf>,
     /// Exit with 0 whatever was found.
     #[arg(long)]
     exit_zero: bool,
@@ -209,16 +218,17 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let gone = known.map_or(0, |known| known.apply(&mut report));
     report.findings.retain(|finding| finding.level >= arguments.level.level());
 
-    let text = if arguments.statistics {
-        statistics(&report)
-    } else {
-        rendered(&report, arguments, shell)
-    };
+    let colors = shell.colors && arguments.output.is_none();
+    let render = |out: &mut dyn Write| rendered(&report, arguments, colors, out);
     match &arguments.output {
-        Some(path) => disk::write(path, text.as_bytes())?,
+        Some(path) => disk::write_with(path, render)?,
         // The standard output holds the mended definition.
-        None if from_stdin && mending => shell.say(text.trim_end()),
-        None => shell.out(text)?,
+        None if from_stdin && mending => {
+            let mut text = Vec::new();
+            render(&mut text).expect("there is room in memory");
+            shell.say(String::from_utf8_lossy(&text).trim_end());
+        }
+        None => shell.out_with(render)?,
     }
     shell.flush()?;
     if !arguments.quiet && arguments.format == Format::Human {
@@ -258,19 +268,26 @@ fn read_baseline(path: &Path) -> miette::Result<Baseline> {
     Ok(Baseline::read(&text).map_err(failure)?)
 }
 
-fn rendered(report: &Report, arguments: &Arguments, shell: &Shell) -> String {
-    match arguments.format {
-        Format::Human => render::human::render(report, shell.colors && arguments.output.is_none()),
+fn rendered(
+    report: &Report,
+    arguments: &Arguments,
+    colors: bool,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
+    let text = match arguments.format {
+        _ if arguments.statistics => statistics(report),
+        Format::Json => return render::json::write(report, out),
+        Format::Jsonl => return render::jsonl::write(report, out),
+        Format::Sarif => return render::sarif::write(report, out),
+        Format::Human => render::human::render(report, colors),
         Format::Concise => render::concise::render(report),
-        Format::Json => render::json::render(report),
-        Format::Jsonl => render::jsonl::render(report),
-        Format::Sarif => render::sarif::render(report),
         Format::Github => render::github::render(report),
         Format::Gitlab => render::gitlab::render(report),
         Format::Junit => render::junit::render(report),
         Format::Checkstyle => render::checkstyle::render(report),
         Format::Rdjson => render::rdjson::render(report),
-    }
+    };
+    out.write_all(text.as_bytes())
 }
 
 fn known_rule(name: &str) -> miette::Result<()> {
@@ -297,20 +314,25 @@ fn told_properties(report: &Report, shell: &mut Shell) {
 
 /// Settings with what the command line says over them.
 fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
-    if let Some(now) = arguments.now {
-        let settings = Settings { now: Some(now), ..Settings::clone(&loaded.settings.settings) };
+    if let Some(settings) = over(&loaded.settings, &loaded.found.shown, arguments) {
         loaded.settings.settings = Arc::new(settings);
     }
-    let given =
-        arguments.target.is_some() || !arguments.select.is_empty() || !arguments.ignore.is_empty();
-    if !given {
-        return loaded;
+    loaded
+}
+
+/// Settings for a file with what the command line says over them, if it says anything.
+fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<Settings> {
+    let is_rated = !arguments.select.is_empty() || !arguments.ignore.is_empty();
+    if !is_rated && arguments.target.is_none() && arguments.now.is_none() {
+        return None;
     }
-    let mut settings = Settings::clone(&loaded.settings.settings);
-    if let Some(target) = arguments.target {
-        settings.target = target;
+    let mut settings = Settings::clone(&loaded.settings);
+    settings.now = arguments.now.or(settings.now);
+    settings.target = arguments.target.unwrap_or(settings.target);
+    if !is_rated {
+        return Some(settings);
     }
-    let path = loaded.settings.relative(&loaded.found.shown).to_owned();
+    let path = loaded.relative(shown);
     let named = |names: &[String], kind: &crate::diag::Kind| {
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
@@ -320,7 +342,7 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
         let rating = if !selected || named(&arguments.ignore, kind) {
             Rating::Off
         } else {
-            match settings.rating(kind, &path) {
+            match settings.rating(kind, path) {
                 // Who asks for a rule by name wants it, even one that is off by default.
                 Rating::Off if arguments.select.iter().any(|name| name == kind.name) => {
                     Rating::At(kind.level)
@@ -332,8 +354,32 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
     }
     settings.rules = ratings;
     settings.overrides.clear();
-    loaded.settings.settings = Arc::new(settings);
-    loaded
+    Some(settings)
+}
+
+/// Settings as the command line changes them, made once for all files that share them.
+#[derive(Default)]
+struct Adjuster(Mutex<HashMap<usize, (LoadedSettings, LoadedSettings)>>);
+
+impl Adjuster {
+    fn adjust(&self, loaded: LoadedSettings, shown: &str, arguments: &Arguments) -> LoadedSettings {
+        // Where a path matters, every file has settings of its own.
+        let is_shared = loaded.settings.overrides.is_empty();
+        let address = Arc::as_ptr(&loaded.settings) as usize;
+        if is_shared
+            && let Some((_, known)) = self.0.lock().expect("readers do not panic").get(&address)
+        {
+            return known.clone();
+        }
+        let Some(settings) = over(&loaded, shown, arguments) else { return loaded };
+        let changed = LoadedSettings { settings: Arc::new(settings), ..loaded.clone() };
+        if is_shared {
+            // The first of the pair keeps its address taken.
+            let mut known = self.0.lock().expect("readers do not panic");
+            known.insert(address, (loaded, changed.clone()));
+        }
+        changed
+    }
 }
 
 fn checked(loaded: &Loaded) -> check::Outcome {
@@ -343,36 +389,95 @@ fn checked(loaded: &Loaded) -> check::Outcome {
     }
 }
 
+/// What came of one file, with its record for the cache, and whether that is as it was.
+struct Done {
+    part: Part,
+    record: Option<Record>,
+    is_old: bool,
+}
+
 /// Checks files in parallel, and what they would be submitted with.
 fn check_all(
     found: &[Found],
-    cache: &SettingsCache,
+    settings: &SettingsCache,
     arguments: &Arguments,
     failures: &mut Vec<String>,
 ) -> miette::Result<Report> {
     let mut report = Report::default();
+    let adjuster = Adjuster::default();
+    let mut cache = cache(found, arguments);
     // In portions, so that a huge tree does not stand in memory with all its texts at once.
     for portion in found.chunks(512) {
+        let last = portion.last().map_or("", |found| found.shown.as_str());
+        let mut known = cache.as_mut().map(|cache| cache.upto(last)).unwrap_or_default();
+        let count = known.len();
+        let portion: Vec<(&Found, Option<Record>)> =
+            portion.iter().map(|found| (found, known.remove(&found.shown))).collect();
+        let cached = cache.as_ref();
         let outcomes: Vec<_> = portion
-            .par_iter()
-            .map(|found| {
-                let loaded = disk::load(found, cache, &arguments.properties)?;
-                let loaded = adjusted(loaded, arguments);
+            .into_par_iter()
+            .map(|(found, record)| {
+                let written = settings.for_file(&found.path)?;
+                let own = adjuster.adjust(written.clone(), &found.shown, arguments);
+                // What a tool says is asked for anew.
+                let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
+                let question = cached.map(|cache| (cache, cache.question(found, &written, &own)));
+                if let (Some((cache, question)), Some(record)) = (question, record)
+                    && let Some((part, settled)) = cache.recall(&record, question, found)
+                {
+                    let is_old = settled.is_none();
+                    return Ok(Done { part, record: settled.or(Some(record)), is_old });
+                }
+                let (loaded, looks) = look::noted(|| -> miette::Result<_> {
+                    let mut loaded = disk::load(found, settings, &arguments.properties)?;
+                    loaded.settings = own;
+                    Ok(loaded)
+                });
+                let loaded = loaded?;
                 let outcome = checked(&loaded);
-                Ok((loaded, outcome))
+                let part = Part::new(&loaded.input(), outcome);
+                // What was not read cannot be compared.
+                let looks = looks.filter(|_| loaded.too_large.is_none());
+                let record = question
+                    .zip(looks)
+                    .and_then(|((cache, question), looks)| cache.record(question, looks, &part));
+                Ok(Done { part, record, is_old: false })
             })
             .collect();
+        let (mut records, mut old) = (Vec::new(), 0);
         for outcome in outcomes {
             match outcome {
-                Ok((loaded, outcome)) => report.add(&loaded.input(), outcome),
+                Ok(done) => {
+                    report.take(done.part);
+                    old += usize::from(done.is_old);
+                    records.extend(done.record);
+                }
                 // Broken settings stop everything; a file that cannot be read stops only itself.
                 Err(error) if found.len() == 1 => return Err(error),
                 Err(error) => failures.push(miette::Report::to_string(&error)),
             }
         }
+        if let Some(cache) = &mut cache {
+            cache.keep(&records, old != count || records.len() != count);
+        }
+    }
+    if let Some(cache) = cache {
+        cache.finish();
     }
     failures.dedup();
     Ok(report)
+}
+
+/// The answers of the last run with these arguments, where there are definitions enough to make that worth while.
+fn cache(found: &[Found], arguments: &Arguments) -> Option<Cache> {
+    let folder = match &arguments.cache_dir {
+        Some(folder) => folder.as_path(),
+        None if found.len() >= cache::WORTH_IT => Path::new(cache::FOLDER),
+        None => return None,
+    };
+    let about = (&arguments.paths, &arguments.properties, &arguments.select, &arguments.ignore);
+    let words = format!("{about:?} {:?} {:?}", arguments.target, arguments.now);
+    (!arguments.no_cache).then(|| Cache::open(folder, &words))
 }
 
 pub(super) fn count_of(number: usize, word: &str) -> String {

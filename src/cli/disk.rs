@@ -1,5 +1,6 @@
 //! What commands read from the disk: definitions in trees, settings, properties, the snapshot for a check.
 
+use super::look::{self, State};
 use super::{Failure, Shell, shellcheck};
 use crate::check::{FileKind, Input, recognize};
 use crate::files::{Entry, Files, folder_of};
@@ -10,14 +11,12 @@ use crate::syntax::properties::{self, Origin, Submission};
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::time::Instant;
 use std::collections::HashMap;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// How many bytes of a file are read to see what it is.
 const HEAD: u64 = 8 * 1024;
-/// Texts beside a definition larger than this are not read for a check.
-const SIDE_LIMIT: u64 = 1024 * 1024;
 /// How many entries of a folder, and how many folders of an application, are looked at.
 const LISTED_ENTRIES: usize = 2_000;
 const LISTED_FOLDERS: usize = 64;
@@ -360,7 +359,7 @@ pub(crate) fn submission_among(
     let folder = application.parent().unwrap_or(Path::new(""));
     let mut submission = Submission::default();
     let default = folder.join("config-default.xml");
-    if kind == FileKind::Workflow && default.is_file() {
+    if kind == FileKind::Workflow && look::is_file(&default) {
         // Broken defaults are a finding of their own; here they just have no values.
         if let Ok(entries) = read_properties(&default) {
             submission.merge(&Origin::Default(shown(&default)), &entries);
@@ -372,7 +371,7 @@ pub(crate) fn submission_among(
             FileKind::Bundle => &["bundle.properties", "job.properties"],
             _ => &["job.properties"],
         };
-        let beside = names.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+        let beside = names.iter().map(|name| folder.join(name)).find(|path| look::is_file(path));
         if let Some(path) = beside {
             let entries = read_properties(&path)?;
             submission.merge(&Origin::File(shown(&path)), &entries);
@@ -390,7 +389,7 @@ pub(crate) fn submission_among(
 
 /// Reads one file of properties, in the form its name tells.
 pub(crate) fn read_properties(path: &Path) -> miette::Result<Vec<properties::Entry>> {
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, error))?;
+    let bytes = look::read(path).map_err(|error| unreadable(path, error))?;
     if path.extension().is_some_and(|extension| extension == "xml") {
         let failure = |why: String| {
             Failure::new(format!("`{}` is no Hadoop configuration", path.display())).because(why)
@@ -403,7 +402,7 @@ pub(crate) fn read_properties(path: &Path) -> miette::Result<Vec<properties::Ent
 }
 
 /// Properties are Latin-1 by the book and UTF-8 by use.
-fn text_of(bytes: &[u8]) -> String {
+pub(crate) fn text_of(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
@@ -510,7 +509,7 @@ pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Lo
         loaded.too_large = Some(metadata.len());
         return Ok(loaded);
     }
-    let bytes = std::fs::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
+    let bytes = look::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
     set_text(&mut loaded, &bytes);
     Ok(loaded)
 }
@@ -528,8 +527,7 @@ fn add_applications(loaded: &mut Loaded) {
         let others = beside.map(|name| (file.with_file_name(name), format!("{base}/{name}")));
         let own = if is_file { asked.clone() } else { format!("{asked}/{name}") };
         for (file, asked) in [(file.clone(), own)].into_iter().chain(others) {
-            let small = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() <= SIDE_LIMIT);
-            let Some(bytes) = small.then(|| std::fs::read(&file).ok()).flatten() else { continue };
+            let Some(bytes) = look::side(&file) else { continue };
             let Ok((text, _)) = source::decode(&bytes) else { continue };
             let path = shown(&file);
             let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
@@ -556,8 +554,8 @@ pub(crate) fn application_around(definition: &Path, uri: &str, name: &str) -> Op
         let folders = if length == 1 { 1 } else { 3 };
         for folder in absolute.ancestors().skip(1).take(folders) {
             let candidate = folder.join(&end);
-            let file = if candidate.is_dir() { candidate.join(name) } else { candidate };
-            if file.is_file() && file != absolute {
+            let file = if look::is_folder(&candidate) { candidate.join(name) } else { candidate };
+            if look::is_file(&file) && file != absolute {
                 return Some(file);
             }
         }
@@ -585,11 +583,11 @@ pub(crate) fn add_includes(loaded: &mut Loaded) {
                 let folders = absolute.ancestors().skip(1).take(LEVELS);
                 folders.map(move |folder| folder.join(&end))
             });
-            let Some(file) = candidates.find(|file| file.is_file() && *file != absolute) else {
+            let Some(file) = candidates.find(|file| look::is_file(file) && *file != absolute)
+            else {
                 continue;
             };
-            let small = std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() <= SIDE_LIMIT);
-            if let Some(bytes) = small.then(|| std::fs::read(&file).ok()).flatten()
+            if let Some(bytes) = look::side(&file)
                 && let Ok((text, _)) = source::decode(&bytes)
                 && let Some(place) = crate::files::join(
                     folder_of(&loaded.found.shown),
@@ -691,7 +689,7 @@ fn snapshot(
     files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
     for path in &submission.files {
         if files.text(path).is_none()
-            && let Ok(bytes) = std::fs::read(path)
+            && let Ok(bytes) = look::read(Path::new(path))
         {
             files.insert_text(path.clone(), text_of(&bytes));
         }
@@ -701,18 +699,27 @@ fn snapshot(
 
 /// What a folder holds, by name.
 #[derive(Debug, Default)]
-struct Listing {
+pub(crate) struct Listing {
     entries: Vec<Listed>,
     /// Whether that is everything in it; `None` where it could not be read at all.
     complete: Option<bool>,
+    /// What the system keeps of the folder, where a change of the listing is sure to show in it.
+    pub(crate) state: Option<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct Listed {
     name: String,
     path: PathBuf,
     is_folder: bool,
-    size: u64,
+    /// A file, and no pipe or device, whose reading might never end.
+    is_file: bool,
+}
+
+impl std::hash::Hash for Listing {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (&self.entries, self.complete).hash(state);
+    }
 }
 
 /// Folders that were listed, each once while its definitions are at work.
@@ -721,37 +728,49 @@ struct Folders(Mutex<HashMap<PathBuf, Arc<Listing>>>);
 
 impl Folders {
     fn listing(&self, folder: &Path) -> Arc<Listing> {
-        if let Some(known) = self.0.lock().expect("readers do not panic").get(folder) {
-            return Arc::clone(known);
-        }
-        let listing = Arc::new(Listing::read(folder));
-        let mut folders = self.0.lock().expect("readers do not panic");
-        // Definitions come by folder, so what is older is hardly asked for again.
-        if folders.len() >= KNOWN_FOLDERS {
-            folders.clear();
-        }
-        folders.insert(folder.to_path_buf(), Arc::clone(&listing));
+        let known = self.0.lock().expect("readers do not panic").get(folder).cloned();
+        let listing = known.unwrap_or_else(|| {
+            let listing = Arc::new(Listing::read(folder));
+            let mut folders = self.0.lock().expect("readers do not panic");
+            // Definitions come by folder, so what is older is hardly asked for again.
+            if folders.len() >= KNOWN_FOLDERS {
+                folders.clear();
+            }
+            folders.insert(folder.to_path_buf(), Arc::clone(&listing));
+            listing
+        });
+        look::listed(folder, &listing);
         listing
     }
 }
 
 impl Listing {
-    fn read(folder: &Path) -> Listing {
+    pub(crate) fn read(folder: &Path) -> Listing {
+        // Before the names, so that a change between the two shows.
+        let state = std::fs::metadata(folder).ok().and_then(|metadata| State::settled(&metadata));
         let Ok(entries) = std::fs::read_dir(folder) else { return Listing::default() };
-        let mut listing = Listing { entries: Vec::new(), complete: Some(true) };
+        let mut listing = Listing { entries: Vec::new(), complete: Some(true), state };
         for entry in entries {
             let Ok(entry) = entry else {
                 listing.complete = Some(false);
                 continue;
             };
-            // Links are followed; one that leads nowhere is not there.
-            let Ok(metadata) = std::fs::metadata(entry.path()) else { continue };
+            let path = entry.path();
+            let kind = entry.file_type().ok().filter(|kind| !kind.is_symlink());
+            let kind = match kind {
+                Some(kind) => Some(kind),
+                // Links are followed; one that leads nowhere is not there. The folder does not show what they lead to.
+                None => {
+                    listing.state = None;
+                    std::fs::metadata(&path).ok().map(|metadata| metadata.file_type())
+                }
+            };
+            let Some(kind) = kind else { continue };
             listing.entries.push(Listed {
                 name: entry.file_name().to_string_lossy().into_owned(),
-                path: entry.path(),
-                is_folder: metadata.is_dir(),
-                // Reading a pipe or a device might never end.
-                size: if metadata.is_file() { metadata.len() } else { u64::MAX },
+                path,
+                is_folder: kind.is_dir(),
+                is_file: kind.is_file(),
             });
         }
         listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -772,7 +791,7 @@ fn list(
     wanted: &dyn Fn(&str) -> bool,
 ) -> Vec<(PathBuf, String)> {
     let mut subfolders = Vec::new();
-    for Listed { name, path, is_folder, size } in &listing.entries {
+    for Listed { name, path, is_folder, is_file } in &listing.entries {
         let below = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
         if *is_folder {
             files.insert(below.clone(), Entry::Folder);
@@ -781,10 +800,8 @@ fn list(
             }
             continue;
         }
-        let text = (*size <= SIDE_LIMIT && wanted(name))
-            .then(|| std::fs::read(path).ok())
-            .flatten()
-            .and_then(|bytes| {
+        let text =
+            (*is_file && wanted(name)).then(|| look::side(path)).flatten().and_then(|bytes| {
                 let text = source::decode(&bytes).map(|(text, _)| text);
                 // A script may be in any old encoding.
                 text.ok().or_else(|| (!bytes.contains(&0)).then(|| text_of(&bytes)))
@@ -816,6 +833,7 @@ fn add_jars(listing: &Listing, shown: &str, definition: &str, files: &mut Files)
 }
 
 fn jar_names(path: &Path) -> Option<Vec<String>> {
+    look::touched(path);
     let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let mut file = std::fs::File::open(path).ok()?;
     let mut read = |back: u64, length: u64| {
@@ -844,13 +862,27 @@ pub(crate) fn encoded(path: &Path, text: &str) -> miette::Result<Option<Vec<u8>>
 
 /// Writes a file whole or not at all; what is there is replaced, and keeps its permissions.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> miette::Result<()> {
+    write_with(path, |out| out.write_all(bytes))
+}
+
+/// The same, part by part.
+pub(crate) fn write_with(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+) -> miette::Result<()> {
     let failure = |error| Failure::new(format!("cannot write `{}`", path.display())).because(error);
     // A link is followed, so that it stays one.
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let permissions = match std::fs::metadata(&real) {
         // What is no file cannot be replaced: a terminal, a pipe, `/dev/null`.
         Ok(metadata) if !metadata.is_file() => {
-            return std::fs::write(&real, bytes).map_err(|error| failure(error).into());
+            let written = std::fs::OpenOptions::new().write(true).open(&real);
+            let written = written.and_then(|file| {
+                let mut file = BufWriter::new(file);
+                content(&mut file)?;
+                file.flush()
+            });
+            return written.map_err(|error| failure(error).into());
         }
         Ok(metadata) => Some(metadata.permissions()),
         Err(_) => None,
@@ -859,9 +891,11 @@ pub(crate) fn write(path: &Path, bytes: &[u8]) -> miette::Result<()> {
     name.push(real.file_name().unwrap_or_default());
     name.push(format!(".ankus-{}", std::process::id()));
     let beside = real.with_file_name(name);
-    let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
+    let written = std::fs::File::create(&beside).and_then(|file| {
+        let mut file = BufWriter::new(file);
+        content(&mut file)?;
+        file.flush()?;
+        file.get_ref().sync_all()?;
         if let Some(permissions) = permissions {
             std::fs::set_permissions(&beside, permissions)?;
         }

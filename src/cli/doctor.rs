@@ -46,7 +46,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     };
 
     let folder = &arguments.store.store;
-    let state = if folder.exists() {
+    let state = if folder.join(ankus_runtime::driver::STORE).exists() {
         match store::reader(&arguments.store) {
             Ok(_) => "can be read".to_owned(),
             Err(error) => {

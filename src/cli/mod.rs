@@ -20,6 +20,7 @@ mod fmt;
 mod graph;
 mod inventory;
 mod job;
+mod look;
 mod man;
 mod mend;
 mod operate;

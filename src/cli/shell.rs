@@ -81,6 +81,15 @@ impl Shell {
         written.map_err(|error| Failure::new("cannot write the result").because(error).into())
     }
 
+    /// Writes a result part by part.
+    pub(crate) fn out_with(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+    ) -> miette::Result<()> {
+        let written = write(&mut self.out);
+        written.map_err(|error| Failure::new("cannot write the result").because(error).into())
+    }
+
     /// Writes what is buffered; call it before a wait.
     pub(crate) fn flush(&mut self) -> miette::Result<()> {
         let flushed = self.out.flush();

@@ -5,12 +5,19 @@ use crate::diag::{Level, Safety};
 use crate::source::{Encoding, Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
+use std::io::Write;
 
 /// Renders a report as one indented object.
 pub fn render(report: &Report) -> String {
-    let mut text = serde_json::to_string_pretty(&Whole(report)).expect("values have text for keys");
-    text.push('\n');
-    text
+    let mut bytes = Vec::new();
+    write(report, &mut bytes).expect("there is room in memory");
+    String::from_utf8(bytes).expect("JSON is text")
+}
+
+/// Writes the same, part by part.
+pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &Whole(report))?;
+    out.write_all(b"\n")
 }
 
 /// The object, whose parts are made one after the other: the values of ten thousand definitions at once would take
@@ -43,7 +50,7 @@ impl Serialize for Whole<'_> {
 }
 
 /// A list, made while it is written.
-struct Each<'r, T, F>(&'r [T], F);
+pub(super) struct Each<'r, T, F>(pub(super) &'r [T], pub(super) F);
 
 impl<T, F: Fn(&T) -> Value> Serialize for Each<'_, T, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

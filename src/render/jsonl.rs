@@ -3,17 +3,23 @@
 use crate::check::Report;
 use crate::diag::Level;
 use serde_json::json;
+use std::io::Write;
 
 /// Renders a report. Every line is an object with a `type`: `finding`, or `summary` for the last.
 pub fn render(report: &Report) -> String {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
+    write(report, &mut bytes).expect("there is room in memory");
+    String::from_utf8(bytes).expect("JSON is text")
+}
+
+/// Writes the same, line by line.
+pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     for finding in &report.findings {
         let mut object = super::json::finding(report, finding);
         if let Some(fields) = object.as_object_mut() {
             fields.shift_insert(0, "type".to_owned(), json!("finding"));
         }
-        text.push_str(&object.to_string());
-        text.push('\n');
+        writeln!(out, "{object}")?;
     }
     let summary = json!({
         "type": "summary",
@@ -26,7 +32,5 @@ pub fn render(report: &Report) -> String {
         "fixable": report.fixable(),
         "suppressed": report.suppressed,
     });
-    text.push_str(&summary.to_string());
-    text.push('\n');
-    text
+    writeln!(out, "{summary}")
 }

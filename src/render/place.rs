@@ -13,7 +13,7 @@ pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Posit
 /// What stays the same when lines move: the rule, the file, the message and the text of the line, and which of several
 /// such findings it is. Hashed, for formats that want one word.
 pub(super) fn fingerprints(report: &Report) -> Vec<String> {
-    let mut seen = std::collections::BTreeMap::new();
+    let mut seen = std::collections::HashMap::new();
     let key = |finding: &Finding| {
         let line = crate::baseline::line_of(report, finding);
         format!(
@@ -26,9 +26,10 @@ pub(super) fn fingerprints(report: &Report) -> Vec<String> {
         .iter()
         .map(|finding| {
             let key = key(finding);
-            let count: &mut u32 = seen.entry(key.clone()).or_default();
+            let first = fnv(key.as_bytes(), 0);
+            let count: &mut u32 = seen.entry(first).or_default();
             *count += 1;
-            let (first, second) = (fnv(key.as_bytes(), 0), fnv(key.as_bytes(), u64::from(*count)));
+            let second = fnv(key.as_bytes(), u64::from(*count));
             format!("{first:016x}{second:016x}")
         })
         .collect()

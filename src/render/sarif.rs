@@ -3,40 +3,74 @@
 //! Columns count UTF-16 units, as the format has it by default; a result names the other places involved, its fixes and
 //! a fingerprint that survives moved lines.
 
+use super::json::Each;
 use super::place;
 use crate::check::{Finding, Report, kinds};
 use crate::diag::{Kind, Level, Safety};
 use crate::source::{Source, Span};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::Write;
 
 /// Renders a report as one run.
 pub fn render(report: &Report) -> String {
+    let mut bytes = Vec::new();
+    write(report, &mut bytes).expect("there is room in memory");
+    String::from_utf8(bytes).expect("JSON is text")
+}
+
+/// Writes the same, part by part: what is said of ten thousand definitions never stands in memory at once.
+pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let kinds = kinds();
-    let index = |kind: &Kind| kinds.iter().position(|known| known.name == kind.name);
     let fingerprints = place::fingerprints(report);
-    let results: Vec<Value> = report
-        .findings
-        .iter()
-        .zip(&fingerprints)
-        .map(|(finding, print)| result(report, finding, index(finding.diagnostic.kind), print))
-        .collect();
-    let log = json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": "ankus",
-                "version": env!("CARGO_PKG_VERSION"),
-                "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": kinds.iter().map(|kind| rule(kind)).collect::<Vec<_>>(),
-            }},
-            "columnKind": "utf16CodeUnits",
-            "results": results,
-        }],
-    });
-    let mut text = serde_json::to_string_pretty(&log).expect("values have text for keys");
-    text.push('\n');
-    text
+    let run = Run { report, kinds: &kinds, fingerprints: &fingerprints };
+    serde_json::to_writer_pretty(&mut *out, &Log(&run))?;
+    out.write_all(b"\n")
+}
+
+/// The whole file.
+struct Log<'r>(&'r Run<'r>);
+
+impl Serialize for Log<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut log = serializer.serialize_map(None)?;
+        log.serialize_entry("$schema", "https://json.schemastore.org/sarif-2.1.0.json")?;
+        log.serialize_entry("version", "2.1.0")?;
+        log.serialize_entry("runs", &[self.0])?;
+        log.end()
+    }
+}
+
+/// The one run in it, whose results are made while they are written.
+struct Run<'r> {
+    report: &'r Report,
+    kinds: &'r [&'static Kind],
+    fingerprints: &'r [String],
+}
+
+impl Serialize for Run<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let tool = json!({"driver": {
+            "name": "ankus",
+            "version": env!("CARGO_PKG_VERSION"),
+            "semanticVersion": env!("CARGO_PKG_VERSION"),
+            "rules": self.kinds.iter().map(|kind| rule(kind)).collect::<Vec<_>>(),
+        }});
+        let places: HashMap<&str, usize> =
+            self.kinds.iter().enumerate().map(|(at, kind)| (kind.name, at)).collect();
+        let pairs: Vec<(&Finding, &String)> =
+            self.report.findings.iter().zip(self.fingerprints).collect();
+        let each = Each(&pairs, |(finding, print): &(&Finding, &String)| {
+            let index = places.get(finding.diagnostic.kind.name).copied();
+            result(self.report, finding, index, print)
+        });
+        let mut run = serializer.serialize_map(None)?;
+        run.serialize_entry("tool", &tool)?;
+        run.serialize_entry("columnKind", "utf16CodeUnits")?;
+        run.serialize_entry("results", &each)?;
+        run.end()
+    }
 }
 
 fn level(level: Level) -> &'static str {

@@ -105,3 +105,139 @@ fn classes_are_looked_for_in_jars() {
     jar("com/example/Loader.class");
     assert_eq!(check().said(0, "").stdout, "");
 }
+
+/// Random edits of an estate: what is kept of the last run never shows in the next.
+#[test]
+fn kept_answers_are_those_of_a_check() {
+    use proptest::prelude::*;
+
+    const APPS: usize = 4;
+    let workflow = |to: &str, extra: &str| {
+        SHELL.replace("<ok to=\"main\"/>", &format!("<ok to=\"{to}\"/>{extra}"))
+    };
+    // What is done to an application: which file, and what it holds then; nothing takes it away.
+    let files = [
+        "workflow.xml",
+        "coordinator.xml",
+        "job.properties",
+        "config-default.xml",
+        "clean.sh",
+        "Clean.sh",
+        "lib/x.jar",
+        "sub/workflow.xml",
+        "../ankus.toml",
+        "../shared/datasets.xml",
+        "datasets.xml",
+    ];
+    let texts = |file: &str, which: usize| -> Option<String> {
+        let coordinator = COORDINATOR.replace("hdfs://nn/apps/load", "hdfs://nn/sub").replace(
+            "<controls>",
+            "<datasets><include>hdfs://nn/shared/datasets.xml</include></datasets><controls>",
+        );
+        let text = match (file.rsplit('/').next().unwrap_or(file), which) {
+            (_, 0) => return None,
+            ("workflow.xml", 1) => workflow("main", ""),
+            ("workflow.xml", 2) => workflow("mian", ""),
+            ("workflow.xml", _) => workflow("main", "<!-- ankus: allow(world-writable) -->"),
+            ("coordinator.xml", 1) => COORDINATOR.to_owned(),
+            ("coordinator.xml", 2) => coordinator,
+            ("coordinator.xml", _) => COORDINATOR.replace("minutes(5)", "minutes(1)"),
+            ("job.properties", 1) => "nameNode=hdfs://nn\nrm=rm:8032 \n".to_owned(),
+            ("job.properties", 2) => "oozie.wf.application.path=${nameNode}/x\nrm=\n".to_owned(),
+            ("config-default.xml", 1) => {
+                "<configuration><property><name>rm</name><value>${x}</value></property></configuration>"
+                    .to_owned()
+            }
+            ("config-default.xml", 2) => "<configuration>".to_owned(),
+            ("clean.sh" | "Clean.sh", 1) => "#!/bin/sh\r\nls\r\n".to_owned(),
+            ("datasets.xml", 1) => "<datasets/>".to_owned(),
+            ("datasets.xml", 2) => "<datasets><dataset name=\"a\"/></datasets>".to_owned(),
+            ("ankus.toml", 1) => "[rules]\nsecurity = \"off\"\n".to_owned(),
+            ("ankus.toml", 2) => "[[overrides]]\npaths = [\"app1/**\"]\nrules = { actions = \"error\" }\n".to_owned(),
+            ("ankus.toml", _) => "[secrets]\nnames = [\"rm\"]\n".to_owned(),
+            (_, _) => "something else\n".to_owned(),
+        };
+        Some(text)
+    };
+    let edit = (0..APPS, 0..files.len(), 0..4_usize);
+    let rounds = prop::collection::vec(prop::collection::vec(edit, 0..4), 1..6);
+    let mut runner = proptest::test_runner::TestRunner::new(proptest::test_runner::Config {
+        cases: 6,
+        failure_persistence: None,
+        ..Default::default()
+    });
+    let done = runner.run(&rounds, |rounds| {
+        let estate = folder(&[("estate/keep", "")]);
+        let root = estate.path().join("estate");
+        for app in 0..APPS {
+            let folder = root.join(format!("app{app}"));
+            std::fs::create_dir_all(&folder).expect("a folder");
+            std::fs::write(folder.join("workflow.xml"), workflow("main", "")).expect("a file");
+        }
+        for edits in rounds {
+            for (app, file, which) in edits {
+                let path = root.join(format!("app{app}")).join(files[file]);
+                match texts(files[file], which) {
+                    None => drop(std::fs::remove_file(&path)),
+                    Some(text) => {
+                        std::fs::create_dir_all(path.parent().expect("a folder")).expect("ours");
+                        std::fs::write(&path, text).expect("a file");
+                    }
+                }
+            }
+            let check = |more: &[&str]| {
+                let fixed = ["check", "--format", "json", "--now", "2026-06-01"];
+                ankus(&[&fixed, more].concat()).folder(&root).run()
+            };
+            let plain = check(&["--no-cache"]);
+            for _ in 0..2 {
+                let kept = check(&["--cache-dir", "../cache"]);
+                prop_assert_eq!(&kept.stdout, &plain.stdout);
+                prop_assert_eq!((kept.code, &kept.stderr), (plain.code, &plain.stderr));
+            }
+        }
+        Ok(())
+    });
+    done.expect("kept answers are those of a check");
+}
+
+#[test]
+fn answers_are_kept_where_they_are_many() {
+    let definitions: Vec<(String, &str)> =
+        (0..210).map(|app| (format!("apps/a{app:03}/workflow.xml"), SHELL)).collect();
+    let files: Vec<(&str, &str)> =
+        definitions.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let estate = folder(&files);
+    let check = |arguments: &[&str]| {
+        let fixed = ["check", "--format", "concise"];
+        ankus(&[&fixed, arguments].concat()).folder(estate.path()).run()
+    };
+    let count = || {
+        let entries = std::fs::read_dir(estate.path().join(".ankus/cache"));
+        let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
+        names.filter(|name| name.to_string_lossy().starts_with("check-")).count()
+    };
+    let first = check(&["--no-cache"]);
+    assert_eq!(count(), 0);
+    check(&["apps/a000"]);
+    assert_eq!(count(), 0, "few definitions leave nothing behind");
+    assert_eq!(check(&[]).stdout, first.stdout);
+    assert_eq!(count(), 1);
+    let ignored = std::fs::read_to_string(estate.path().join(".ankus/cache/.gitignore"));
+    assert_eq!(ignored.expect("it is written"), "*\n");
+    assert_eq!(check(&[]).stdout, first.stdout);
+    assert!(check(&["--select", "script-crlf"]).stdout.is_empty());
+    assert_eq!(count(), 2);
+    ankus(&["doctor"]).folder(estate.path()).run().said(0, "the first run makes it");
+    // A damaged file is no file; one of another program neither.
+    let entries = std::fs::read_dir(estate.path().join(".ankus/cache")).expect("it is there");
+    for entry in entries.flatten().filter(|entry| entry.file_name() != ".gitignore") {
+        let mut bytes = std::fs::read(entry.path()).expect("ours");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 0xff;
+        bytes.truncate(bytes.len() - 7);
+        std::fs::write(entry.path(), bytes).expect("ours");
+    }
+    assert_eq!(check(&[]).stdout, first.stdout);
+    assert_eq!(check(&[]).stdout, first.stdout);
+}
