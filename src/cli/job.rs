@@ -4,10 +4,10 @@ use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
 use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, graph};
+use super::{Exit, Failure, Shell, graph, log};
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, view};
-use ankus_runtime::machine::{Change, Command, JobStatus, Run};
+use ankus_runtime::machine::{Command, JobStatus, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,13 +56,7 @@ enum JobCommand {
         format: Format,
     },
     /// Print what happened to a job, and what its programs wrote.
-    Log {
-        /// The job.
-        id: String,
-        /// Only what the program of this node wrote.
-        #[arg(long, value_name = "NODE")]
-        node: Option<String>,
-    },
+    Log(log::Arguments),
     /// Draw a job: its application, and which way it went.
     Graph {
         /// The job.
@@ -160,7 +154,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             list(store, &filter, len, offset, format, shell)
         }
         JobCommand::Show { id, format } => show(store, &id, format, shell),
-        JobCommand::Log { id, node } => log(store, &id, node.as_deref(), shell),
+        JobCommand::Log(arguments) => log::run(store, &arguments, shell),
         JobCommand::Graph { id, format, output } => {
             graph::of_job(&id, store, format, output, shell)
         }
@@ -205,13 +199,15 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             let is_given = refresh || nocleanup || coordinator.is_some() || scope.is_given();
             only_of_coordinators(&id, is_given)?;
             let mut properties: BTreeMap<String, String> = define.into_iter().collect();
-            match skip {
-                Some(skip) => properties.insert("oozie.wf.rerun.skip.nodes".to_owned(), skip),
-                None if failed => {
-                    properties.insert("oozie.wf.rerun.failnodes".to_owned(), "true".to_owned())
-                }
-                None => None,
+            // What an earlier rerun was asked stays in the configuration of the job, as on a server; here the flags of
+            // this one count.
+            let mut ask = |name: &str, value: String| {
+                properties.entry(format!("oozie.wf.rerun.{name}")).or_insert(value);
             };
+            ask("failnodes", failed.to_string());
+            if let (false, skip) = (failed, skip) {
+                ask("skip.nodes", skip.unwrap_or_default());
+            }
             rerun(store, &id, &properties, shell)
         }
         JobCommand::Retries { id, node } => retries(store, &id, &node, shell),
@@ -413,78 +409,6 @@ fn show(
         }
         for line in row.data.as_deref().unwrap_or_default().lines() {
             shell.out(format!("    {}\n", mask.text(line)))?;
-        }
-    }
-    Ok(Exit::Success)
-}
-
-fn log(
-    store: &StoreArguments,
-    id: &str,
-    node: Option<&str>,
-    shell: &mut Shell,
-) -> miette::Result<Exit> {
-    let reader = store::reader(store)?;
-    if let Some(job) = Job::find(&*reader, id)? {
-        return operate::log(&*reader, &job, shell);
-    }
-    let shown = store::job(&*reader, id)?;
-    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
-    let mask = Masked::new(&settings, &shown.run);
-    let (run, plan) = (&shown.run, &shown.plan);
-    if let Some(name) = node
-        && plan.find(name).is_none()
-    {
-        return Err(Failure::new(format!("the job has no node `{name}`")).into());
-    }
-    let job = &run.job;
-    let (moments, _) = view::moments(&*reader, id, 0).map_err(store::failure)?;
-    for moment in moments {
-        let (action, text) = match &moment.change {
-            Change::Job(status) => (String::new(), format!("the job is {}", status.name())),
-            Change::Row { node, status, .. } => {
-                let name = &plan.node(*node).name;
-                (format!("{id}@{name}"), format!("{name} is {}", status.name()))
-            }
-        };
-        if node.is_some_and(|node| action != format!("{id}@{node}")) {
-            continue;
-        }
-        let at = object::instant(moment.at).replace('T', " ").replace('.', ",");
-        let (user, group) = (&job.user, job.group.as_deref().unwrap_or("-"));
-        shell.out(format!(
-            "{}  INFO ankus:0 - SERVER[-] USER[{user}] GROUP[{group}] TOKEN[] APP[{}] JOB[{id}] ACTION[{action}] {text}\n",
-            at.trim_end_matches('Z'),
-            job.name
-        ))?;
-    }
-    if node.is_none() {
-        for sent in view::notifications(&*reader, id).map_err(store::failure)? {
-            let url = mask.text(&sent.url);
-            let outcome = match &sent.fault {
-                None => "was delivered".to_owned(),
-                Some(fault) => {
-                    format!("failed {} times, at last: {}", sent.attempts, mask.text(fault))
-                }
-            };
-            shell.out(format!("--- notification {url} {outcome}\n"))?;
-        }
-    }
-    for (index, row) in run.in_order() {
-        let name = &plan.node(index).name;
-        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
-        let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
-        for stream in ["stdout", "stderr"] {
-            let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
-            if bytes.is_empty() {
-                continue;
-            }
-            shell.out(format!("--- {name}: {stream}\n"))?;
-            let text = mask.text(&String::from_utf8_lossy(&bytes));
-            shell.out(&text)?;
-            if !text.ends_with('\n') {
-                shell.out("\n")?;
-            }
         }
     }
     Ok(Exit::Success)

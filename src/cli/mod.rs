@@ -20,6 +20,7 @@ mod fmt;
 mod graph;
 mod inventory;
 mod job;
+mod log;
 mod look;
 mod man;
 mod mend;

@@ -2,7 +2,7 @@
 
 use super::coordinator::{self, Following, Job, Seen};
 use super::store::{self, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell};
+use super::{Exit, Failure, Shell, log};
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
 use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
@@ -248,6 +248,16 @@ pub(super) fn words(id: &str, moment: &Moment) -> String {
     }
 }
 
+fn level(moment: &Moment) -> log::Level {
+    match (moment.sla, moment.status.as_deref()) {
+        (Some(event), _) if event.name().ends_with("MISS") => log::Level::Warn,
+        (_, Some("FAILED")) => log::Level::Error,
+        (_, Some("KILLED" | "TIMEDOUT")) => log::Level::Warn,
+        (_, Some(status)) if status.ends_with("WITHERROR") => log::Level::Warn,
+        _ => log::Level::Info,
+    }
+}
+
 fn time(at: Time) -> String {
     ProcessingZone::UTC.format(at)
 }
@@ -464,26 +474,33 @@ pub(super) fn show(
 }
 
 /// Prints what happened to a job.
-pub(super) fn log(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Result<Exit> {
-    let (id, moments, user, name) = match job {
+pub(super) fn log(
+    reader: &dyn Reader,
+    job: &Job,
+    arguments: &log::Arguments,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let (id, moments, user, name, created) = match job {
         Job::Coordinator(record) => {
             let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;
-            (&record.id, moments, &record.user, &record.name)
+            (&record.id, moments, &record.user, &record.name, record.created)
         }
         Job::Bundle(record) => {
             let (moments, _) = bundle::moments(reader, &record.id, 0).map_err(store::failure)?;
-            (&record.id, moments, &record.user, &record.name)
+            (&record.id, moments, &record.user, &record.name, record.created)
         }
     };
-    for moment in moments {
-        let at = object::instant(moment.at).replace('T', " ").replace('.', ",");
-        let action = moment.action.map(|number| format!("{id}@{number}")).unwrap_or_default();
-        shell.out(format!(
-            "{}  INFO ankus:0 - SERVER[-] USER[{user}] GROUP[-] TOKEN[] APP[{name}] JOB[{id}] ACTION[{action}] {}\n",
-            at.trim_end_matches('Z'),
-            words(id, &moment)
-        ))?;
-    }
+    let entries: Vec<_> = moments
+        .iter()
+        .map(|moment| log::Entry {
+            at: moment.at,
+            level: level(moment),
+            action: moment.action.map(|number| format!("{id}@{number}")).unwrap_or_default(),
+            text: words(id, moment),
+        })
+        .collect();
+    let owner = log::Owner { id, name, user, group: None, token: "", created };
+    log::print(&entries, &owner, arguments, shell)?;
     Ok(Exit::Success)
 }
 

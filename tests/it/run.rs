@@ -343,6 +343,53 @@ fn another_process_reaches_a_run() {
     assert!(text(&output).contains("KILLED"), "{}", text(&output));
 }
 
+#[test]
+fn logs_say_what_failed_and_who_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let definition = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='logged'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/></workflow-app>",
+        shell("one", "end")
+    );
+    let step = "#!/bin/sh\necho nothing to read >&2\nexit 3\n";
+    application(&folder.path().join("app"), &[("workflow.xml", &definition), ("step.sh", step)]);
+    let ask = |arguments: &[&str]| {
+        let output = ankus(folder.path(), arguments).output().expect("it runs");
+        (output.status.code(), text(&output))
+    };
+    assert_eq!(ask(&["run", "app", "--id", "j"]).0, Some(1));
+    let (_, errors) = ask(&["job", "log", "j", "--errors"]);
+    let lines: Vec<&str> = errors.lines().collect();
+    assert_eq!(lines.len(), 2, "{errors}");
+    let why = "ACTION[j@one] one is ERROR, errorCode[1], errorMessage[the shell action's program ended with exit code 3; \
+               it last said: nothing to read]";
+    assert!(lines[0].contains("  WARN ankus:0 - SERVER[-] USER[ann] "), "{errors}");
+    assert!(lines[0].ends_with(why), "{errors}");
+    assert!(lines[1].ends_with("JOB[j] ACTION[] the job is KILLED"), "{errors}");
+    let (_, filtered) = ask(&["job", "log", "j", "--logfilter", "text=is RUNNING;limit=1"]);
+    assert!(filtered.ends_with("the job is RUNNING\n"), "{filtered}");
+    assert_eq!(ask(&["job", "log", "j", "--logfilter", "level=WARN"]).0, Some(2));
+
+    assert_eq!(ask(&["job", "rerun", "j", "--skip", "nobody"]).0, Some(1));
+    assert_eq!(ask(&["job", "rerun", "j", "--failed"]).0, Some(1));
+    assert_eq!(ask(&["job", "rerun", "j"]).0, Some(1));
+    let (_, audit) = ask(&["job", "log", "j", "--audit"]);
+    let seen: Vec<String> = audit
+        .lines()
+        .map(|line| {
+            let field = |name: &str| {
+                let after = line.split_once(&format!("{name} [")).expect(name).1;
+                after.split_once(']').expect("its end").0.to_owned()
+            };
+            format!("{} {} {}", field("OPERATION"), field("STATUS"), field("ERRORCODE"))
+        })
+        .collect();
+    let expected =
+        ["start SUCCESS null", "rerun FAILED E0807", "rerun SUCCESS null", "rerun SUCCESS null"];
+    assert_eq!(seen, expected, "{audit}");
+}
+
 /// A folder of programs that do nothing, well.
 fn stand_ins(folder: &Path, names: &[&str]) {
     use std::os::unix::fs::PermissionsExt as _;

@@ -5,6 +5,7 @@
 //! an event comes; whatever takes time (a program, a timer, a child) is a procedure of its own that tells it the end. What
 //! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
 
+pub mod audit;
 pub mod bundle;
 mod call;
 pub mod coordinator;
@@ -351,7 +352,7 @@ impl Driver {
 
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
-        self.shared.submit(new)
+        self.shared.ask_submit(new)
     }
 
     /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
@@ -382,12 +383,12 @@ impl Driver {
 
     /// Submits a coordinator and lets it run. It is durable when this returns.
     pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
-        self.shared.submit_coordinator(new)
+        self.shared.ask_submit_coordinator(new)
     }
 
     /// Submits a bundle and lets it run. It is durable when this returns.
     pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
-        self.shared.submit_bundle(new)
+        self.shared.ask_submit_bundle(new)
     }
 
     /// Has a coordinator take what a client wants, or says why it would not.
@@ -396,7 +397,7 @@ impl Driver {
         id: &str,
         message: &coordinator::Message,
     ) -> Result<(), Error> {
-        self.shared.coordinator_message(id, message)
+        self.shared.ask_coordinator(id, message)
     }
 
     /// Has a bundle take what a client commands, or says why it would not.
@@ -405,7 +406,7 @@ impl Driver {
         id: &str,
         event: &crate::machine::coordinator::bundle::Event,
     ) -> Result<(), Error> {
-        self.shared.bundle_event(id, event)
+        self.shared.ask_bundle(id, event)
     }
 
     /// Waits so long for the end of a bundle, and says whether it has come.
@@ -435,7 +436,7 @@ impl Driver {
 
     /// Has a job take a command. A job that has ended takes none.
     pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
-        self.shared.command(id, command)
+        self.shared.ask_command(id, command)
     }
 
     /// Runs an ended job again.
@@ -445,7 +446,7 @@ impl Driver {
         plan: Option<Vec<u8>>,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
-        self.shared.rerun(id, plan, properties)
+        self.shared.ask_rerun(id, plan, properties)
     }
 
     /// Reads what is kept of jobs.
@@ -633,35 +634,35 @@ impl Shared {
         match name {
             "submit" => {
                 let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.submit(new).map(String::into_bytes).map_err(shown)
+                self.ask_submit(new).map(String::into_bytes).map_err(shown)
             }
             "command" => {
                 let (id, command): (String, Command) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.command(&id, command).map(|()| Vec::new()).map_err(shown)
+                self.ask_command(&id, command).map(|()| Vec::new()).map_err(shown)
             }
             "rerun" => {
                 let (id, plan, properties): (String, Option<Vec<u8>>, BTreeMap<String, String>) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
+                self.ask_rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
             }
             "submit-coordinator" => {
                 let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.submit_coordinator(new).map(String::into_bytes).map_err(shown)
+                self.ask_submit_coordinator(new).map(String::into_bytes).map_err(shown)
             }
             "submit-bundle" => {
                 let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.submit_bundle(new).map(String::into_bytes).map_err(shown)
+                self.ask_submit_bundle(new).map(String::into_bytes).map_err(shown)
             }
             "coordinator" => {
                 let (id, message): (String, coordinator::Message) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.coordinator_message(&id, &message).map(|()| Vec::new()).map_err(shown)
+                self.ask_coordinator(&id, &message).map(|()| Vec::new()).map_err(shown)
             }
             "bundle" => {
                 let (id, event): (String, crate::machine::coordinator::bundle::Event) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.bundle_event(&id, &event).map(|()| Vec::new()).map_err(shown)
+                self.ask_bundle(&id, &event).map(|()| Vec::new()).map_err(shown)
             }
             "activate" => {
                 let id = String::from_utf8_lossy(data);

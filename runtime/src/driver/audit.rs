@@ -1,0 +1,231 @@
+//! The audit log: who asked what of which job, and what came of it, a line each in `audit.log` of the store's folder.
+//!
+//! Every request of a client comes through here, from this process or over the control channel; what jobs do of
+//! themselves does not. The lines are those of a server's audit log (`reference` of the engine, 16.1).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the log is a file that people and their tools read"
+)]
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Error, Shared, Submit, bundle, coordinator, object, view};
+use crate::machine::Command;
+use crate::machine::coordinator::bundle::Event as BundleEvent;
+use crate::machine::coordinator::{Event, ScopeKind};
+
+/// Its name in the store's folder.
+const FILE: &str = "audit.log";
+
+/// The whole log of the store in this folder; empty where nothing was ever asked.
+pub fn read(store: &Path) -> io::Result<String> {
+    match fs::read(store.join(FILE)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whom a request is about.
+#[derive(Default)]
+struct About {
+    id: String,
+    name: String,
+    user: String,
+    group: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn ask_submit(self: &Arc<Self>, new: Submit) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.properties);
+        let path = path_of(&new.properties, "oozie.wf.application.path");
+        let done = self.submit(new);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_command(&self, id: &str, command: Command) -> Result<(), Error> {
+        let operation = match command {
+            Command::Start => "start",
+            Command::Suspend => "suspend",
+            Command::Resume => "resume",
+            Command::Kill => "kill",
+        };
+        let done = self.command(id, command);
+        self.audit(self.about(id), operation, "", done)
+    }
+
+    pub(super) fn ask_rerun(
+        self: &Arc<Self>,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        // Values may be secrets; which nodes are passed over is not.
+        let shown =
+            properties.iter().map(|(name, value)| match name.starts_with("oozie.wf.rerun.") {
+                true => format!("{name}={value}"),
+                false => name.clone(),
+            });
+        let parameter = shown.collect::<Vec<_>>().join(";");
+        let done = self.rerun(id, plan, properties);
+        self.audit(self.about(id), "rerun", &parameter, done)
+    }
+
+    pub(super) fn ask_submit_coordinator(
+        self: &Arc<Self>,
+        new: coordinator::SubmitCoordinator,
+    ) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.definition.properties);
+        let path = path_of(&new.definition.properties, "oozie.coord.application.path");
+        let done = self.submit_coordinator(new);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_submit_bundle(
+        self: &Arc<Self>,
+        new: bundle::SubmitBundle,
+    ) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.bundle.properties);
+        let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
+        let done = self.submit_bundle(new);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_coordinator(
+        self: &Arc<Self>,
+        id: &str,
+        message: &coordinator::Message,
+    ) -> Result<(), Error> {
+        let scoped = |kind: &ScopeKind, scope: &str| {
+            let kind = if *kind == ScopeKind::Date { "date" } else { "action" };
+            format!("{kind}={scope}")
+        };
+        let (operation, parameter) = match message {
+            coordinator::Message::Update(_) => ("update", String::new()),
+            coordinator::Message::Event(event) => match event {
+                Event::Suspend => ("suspend", String::new()),
+                Event::Resume => ("resume", String::new()),
+                Event::Kill => ("kill", String::new()),
+                Event::KillActions(kind, scope) => ("kill", scoped(kind, scope)),
+                Event::IgnoreActions(kind, scope) => ("ignore", scoped(kind, scope)),
+                Event::Change(value) => ("change", value.clone()),
+                Event::Rerun(kind, scope, _) => ("coord-rerun", scoped(kind, scope)),
+                // These no client asks for.
+                _ => return self.coordinator_message(id, message),
+            },
+        };
+        let done = self.coordinator_message(id, message);
+        self.audit(self.about(id), operation, &parameter, done)
+    }
+
+    pub(super) fn ask_bundle(self: &Arc<Self>, id: &str, event: &BundleEvent) -> Result<(), Error> {
+        let (operation, parameter) = match event {
+            BundleEvent::Suspend => ("suspend", String::new()),
+            BundleEvent::Resume => ("resume", String::new()),
+            BundleEvent::Kill => ("kill", String::new()),
+            BundleEvent::Change(value) => ("change", value.clone()),
+            BundleEvent::Rerun(names, dates) => {
+                ("bundle-rerun", format!("coord-scope={names};date-scope={dates}"))
+            }
+            _ => return self.bundle_event(id, event),
+        };
+        let done = self.bundle_event(id, event);
+        self.audit(self.about(id), operation, &parameter, done)
+    }
+
+    /// What is known of a job; a request about one that cannot be read is written down all the same.
+    fn about(&self, id: &str) -> About {
+        let reader = self.reader();
+        let mut about = About { id: id.to_owned(), ..About::default() };
+        if let Ok(Some(record)) = view::record(reader, id) {
+            (about.name, about.user, about.group) =
+                (record.job.name, record.job.user, record.job.group);
+        } else if let Ok(Some(record)) = coordinator::record(reader, id) {
+            (about.name, about.user) = (record.name, record.user);
+        } else if let Ok(Some(record)) = bundle::record(reader, id) {
+            (about.name, about.user) = (record.name, record.user);
+        }
+        about
+    }
+
+    /// Writes down what came of a request, and hands it on.
+    fn audit<T: AsId>(
+        &self,
+        mut about: About,
+        operation: &str,
+        parameter: &str,
+        done: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(id) = done.as_ref().ok().and_then(AsId::as_id) {
+            about = self.about(id);
+        }
+        let (status, http, code, message) = match &done {
+            Ok(_) => ("SUCCESS", "200", String::new(), String::new()),
+            Err(Error::Refused(refused)) => {
+                ("FAILED", "400", refused.code.to_owned(), refused.message.clone())
+            }
+            Err(Error::Unknown(id)) => ("FAILED", "404", "E0604".to_owned(), id.clone()),
+            Err(Error::State(why)) => ("FAILED", "400", String::new(), why.clone()),
+            Err(error) => ("FAILED", "500", String::new(), error.to_string()),
+        };
+        let or = |text: &str| if text.is_empty() { "null".to_owned() } else { one_line(text) };
+        let at = object::instant(self.host.wall_ms()).replace('T', " ").replace('.', ",");
+        let line = format!(
+            "{}  INFO oozieaudit:0 - IP [localhost], USER [{}], GROUP [{}], APP [{}], JOBID [{}], OPERATION [{operation}], \
+             PARAMETER [{}], STATUS [{status}], HTTPCODE [{http}], ERRORCODE [{}], ERRORMESSAGE [{}]\n",
+            at.trim_end_matches('Z'),
+            or(&about.user),
+            or(about.group.as_deref().unwrap_or_default()),
+            or(&about.name),
+            or(&about.id),
+            or(parameter),
+            or(&code),
+            or(&message),
+        );
+        if let Some(store) = self.folder.parent() {
+            let log = OpenOptions::new().append(true).create(true).open(store.join(FILE));
+            // What was asked is done and in the store: a log without room cannot undo that, and must not deny it.
+            let _ = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        }
+        done
+    }
+}
+
+/// Answers of requests that may be the id of a new job.
+trait AsId {
+    fn as_id(&self) -> Option<&str>;
+}
+
+impl AsId for String {
+    fn as_id(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl AsId for () {
+    fn as_id(&self) -> Option<&str> {
+        None
+    }
+}
+
+fn about_new(id: Option<&str>, properties: &BTreeMap<String, String>) -> About {
+    let property = |name: &str| properties.get(name).cloned();
+    About {
+        id: id.unwrap_or_default().to_owned(),
+        name: String::new(),
+        user: property("user.name").unwrap_or_default(),
+        group: property("group.name"),
+    }
+}
+
+fn path_of(properties: &BTreeMap<String, String>, name: &str) -> String {
+    properties.get(name).cloned().unwrap_or_default()
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}

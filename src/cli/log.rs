@@ -1,0 +1,446 @@
+//! `ankus job log`: what happened to a job, in the server's own line format and with its filters.
+
+use super::coordinator::Job;
+use super::store::{self, Masked, StoreArguments};
+use super::{Exit, Failure, Shell, operate};
+use ankus_runtime::driver::object::Mask as _;
+use ankus_runtime::driver::{audit, object, view};
+use ankus_runtime::machine::{Change, JobStatus, Row, Status};
+use ankus_runtime::time::ProcessingZone;
+use regex::Regex;
+use std::fmt;
+use std::path::Path;
+
+/// Which part of a log.
+#[derive(Debug, clap::Args)]
+pub(super) struct Arguments {
+    /// The job.
+    id: String,
+    /// Only of this node.
+    #[arg(long, value_name = "NODE")]
+    node: Option<String>,
+    /// Only lines that this lets through, as on Oozie's command line:
+    /// `loglevel=WARN|ERROR;text=prepare;recent=30m;limit=20`. `start` and `end` take a moment or an offset from the
+    /// start of the job (`2h`, `15m`); `text` is a regular expression; `debug` shows what is filtered.
+    #[arg(long, value_name = "FILTER", alias = "filter", default_value = "")]
+    logfilter: String,
+    /// The error log: warnings and errors only.
+    #[arg(long, conflicts_with = "audit")]
+    errors: bool,
+    /// The audit log: who asked what of the job, and what came of it.
+    #[arg(long, conflicts_with = "node")]
+    audit: bool,
+}
+
+/// How grave a line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    Info,
+    Warn,
+    Error,
+}
+
+impl Level {
+    fn name(self) -> &'static str {
+        match self {
+            Level::Info => "INFO",
+            Level::Warn => "WARN",
+            Level::Error => "ERROR",
+        }
+    }
+}
+
+/// A line of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    /// Milliseconds since 1970.
+    pub(super) at: i64,
+    pub(super) level: Level,
+    /// The id of the action; empty for one of the job itself.
+    pub(super) action: String,
+    pub(super) text: String,
+}
+
+/// Whose log it is.
+#[derive(Clone, Debug)]
+pub(super) struct Owner<'a> {
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) user: &'a str,
+    pub(super) group: Option<&'a str>,
+    /// `oozie.wf.log.token`
+    pub(super) token: &'a str,
+    /// When it was made, in milliseconds since 1970.
+    pub(super) created: i64,
+}
+
+/// A line as a server writes it. (`reference` of the engine, 16.1)
+struct Written<'a>(&'a Entry, &'a Owner<'a>);
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Written(entry, owner) = self;
+        let at = object::instant(entry.at).replace('T', " ").replace('.', ",");
+        write!(
+            out,
+            "{} {:>5} ankus:0 - SERVER[-] USER[{}] GROUP[{}] TOKEN[{}] APP[{}] JOB[{}] ACTION[{}] {}",
+            at.trim_end_matches('Z'),
+            entry.level.name(),
+            owner.user,
+            owner.group.unwrap_or("-"),
+            owner.token,
+            owner.name,
+            owner.id,
+            entry.action,
+            entry.text
+        )
+    }
+}
+
+/// What is let through. (`reference` of the engine, 16.2)
+#[derive(Debug, Default)]
+struct Filter {
+    from: Option<i64>,
+    to: Option<i64>,
+    levels: Option<Vec<String>>,
+    text: Option<Regex>,
+    limit: Option<usize>,
+    debug: bool,
+}
+
+/// `2h`, `15m`, or hours without a letter; in milliseconds.
+fn offset(text: &str) -> Option<i64> {
+    let (number, unit) = match text.strip_suffix(['m', 'M']) {
+        Some(number) => (number, 60_000),
+        None => (text.strip_suffix(['h', 'H']).unwrap_or(text), 3_600_000),
+    };
+    number.parse::<u32>().ok().map(|number| i64::from(number) * unit)
+}
+
+/// A moment as the server takes it, or an offset from another.
+fn moment(text: &str, base: i64) -> Option<i64> {
+    if let Some(offset) = offset(text) {
+        return Some(base + offset);
+    }
+    if let Ok(instant) = ProcessingZone::UTC.parse(text) {
+        return Some(instant.0 * 1000);
+    }
+    // `2024-06-03 07:34:00`
+    let (minute, second) = text.rsplit_once(':')?;
+    let minute = ProcessingZone::UTC.parse(&format!("{}Z", minute.replacen(' ', "T", 1))).ok()?;
+    let second = second.parse::<u8>().ok().filter(|second| *second < 60)?;
+    Some((minute.0 + i64::from(second)) * 1000)
+}
+
+impl Filter {
+    /// Reads `key=value;…` for a job that was made at `created` and last changed at `modified`. The fault is the
+    /// server's E0302.
+    fn parse(text: &str, created: i64, modified: i64) -> Result<Filter, String> {
+        let mut filter = Filter::default();
+        let (mut start, mut end, mut recent) = (None, None, None);
+        for pair in text.split(';').map(str::trim).filter(|pair| !pair.is_empty()) {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = value.trim();
+            match key.trim().to_ascii_lowercase().as_str() {
+                "start" => start = Some(value),
+                "end" => end = Some(value),
+                "recent" => recent = Some(value),
+                "loglevel" => {
+                    let levels: Vec<String> = value.split('|').map(str::to_owned).collect();
+                    const KNOWN: [&str; 7] =
+                        ["ALL", "DEBUG", "ERROR", "INFO", "TRACE", "WARN", "FATAL"];
+                    if let Some(level) =
+                        levels.iter().find(|level| !KNOWN.contains(&level.as_str()))
+                    {
+                        return Err(format!(
+                            "E0302: `{level}` is no level; levels: {}",
+                            KNOWN.join(", ")
+                        ));
+                    }
+                    filter.levels = Some(levels);
+                }
+                "text" => {
+                    let regex = Regex::new(value).map_err(|error| {
+                        format!("E0302: `{value}` is no regular expression: {error}")
+                    })?;
+                    filter.text = Some(regex);
+                }
+                "limit" => {
+                    let limit = value.parse();
+                    filter.limit =
+                        Some(limit.map_err(|_| format!("E0302: `{value}` is no number of lines"))?);
+                }
+                "debug" => filter.debug = true,
+                other => {
+                    return Err(format!(
+                        "E0302: a log is not filtered by `{other}`; keys: start, end, recent, loglevel, text, limit, debug"
+                    ));
+                }
+            }
+        }
+        let strange = |value: &str| {
+            format!("E0302: `{value}` is no moment (2024-06-03T06:00Z) and no offset (2h, 15m)")
+        };
+        if let Some(value) = start {
+            filter.from = Some(moment(value, created).ok_or_else(|| strange(value))?);
+        }
+        if let Some(value) = end {
+            let base = filter.from.unwrap_or(created);
+            filter.to = Some(moment(value, base).ok_or_else(|| strange(value))?);
+        }
+        if let Some(value) = recent {
+            let offset = offset(value).ok_or_else(|| strange(value))?;
+            filter.from = Some(filter.to.unwrap_or(modified) - offset);
+        }
+        match (filter.from, filter.to) {
+            (Some(from), Some(to)) if from > to => {
+                Err("E0307: the log would start after its end".to_owned())
+            }
+            _ => Ok(filter),
+        }
+    }
+
+    fn lets(&self, entry: &Entry, line: &str) -> bool {
+        self.from.is_none_or(|from| entry.at >= from)
+            && self.to.is_none_or(|to| entry.at <= to)
+            && self.levels.as_ref().is_none_or(|levels| {
+                // A server lets no line through for ALL; nobody who asks for all lines wants none.
+                levels.iter().any(|level| level == entry.level.name() || level == "ALL")
+            })
+            && self.text.as_ref().is_none_or(|text| text.is_match(line))
+    }
+}
+
+/// Prints the entries that the arguments let through.
+pub(super) fn print(
+    entries: &[Entry],
+    owner: &Owner<'_>,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let modified = entries.last().map_or(owner.created, |entry| entry.at);
+    let filter =
+        Filter::parse(&arguments.logfilter, owner.created, modified).map_err(Failure::new)?;
+    if filter.debug {
+        let shown = |at: Option<i64>| at.map_or("-".to_owned(), object::instant);
+        let (from, to) = (shown(filter.from), shown(filter.to));
+        shell.out(format!("Log from {from} to {to}, filter: {}\n", arguments.logfilter))?;
+    }
+    let mut left = filter.limit.unwrap_or(usize::MAX);
+    for entry in entries {
+        if arguments.errors && entry.level == Level::Info {
+            continue;
+        }
+        let line = Written(entry, owner).to_string();
+        if left > 0 && filter.lets(entry, &line) {
+            left -= 1;
+            shell.out(format!("{line}\n"))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn run(
+    store: &StoreArguments,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let id = arguments.id.as_str();
+    if let Some(job) = Job::find(&*reader, id)? {
+        return match arguments.audit {
+            true => audited(store, id, &|text| text.to_owned(), shell),
+            false => operate::log(&*reader, &job, arguments, shell),
+        };
+    }
+    let shown = store::job(&*reader, id)?;
+    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let mask = Masked::new(&settings, &shown.run);
+    let (run, plan) = (&shown.run, &shown.plan);
+    if arguments.audit {
+        return audited(store, id, &|text| mask.text(text), shell);
+    }
+    let node = arguments.node.as_deref();
+    if let Some(name) = node
+        && plan.find(name).is_none()
+    {
+        return Err(Failure::new(format!("the job has no node `{name}`")).into());
+    }
+    let job = &run.job;
+    let mut entries: Vec<Entry> = Vec::new();
+    let (moments, _) = view::moments(&*reader, id, 0).map_err(store::failure)?;
+    for moment in moments {
+        let entry = match &moment.change {
+            Change::Job(status) => {
+                let text = format!("the job is {}", status.name());
+                let level = match status {
+                    JobStatus::Failed => Level::Error,
+                    JobStatus::Killed => Level::Warn,
+                    _ => Level::Info,
+                };
+                Entry { at: moment.at, level, action: String::new(), text }
+            }
+            Change::Row { node, status, .. } => {
+                let name = &plan.node(*node).name;
+                Entry {
+                    at: moment.at,
+                    level: level_of(*status),
+                    action: format!("{id}@{name}"),
+                    text: format!("{name} is {}", status.name()),
+                }
+            }
+        };
+        // A row is also written when only what it waits for has changed.
+        let is_news = entries
+            .iter()
+            .rev()
+            .find(|known| known.action == entry.action)
+            .is_none_or(|known| known.text != entry.text);
+        if is_news && node.is_none_or(|node| entry.action == format!("{id}@{node}")) {
+            entries.push(entry);
+        }
+    }
+    // Why it is so is kept for the last state of a row only.
+    for (index, row) in run.in_order() {
+        let action = format!("{id}@{}", plan.node(index).name);
+        let last = entries.iter_mut().rev().find(|entry| entry.action == action);
+        if let (Some(entry), Some(why)) = (last, why(row))
+            && entry.level != Level::Info
+        {
+            entry.text.push_str(&mask.text(&why));
+        }
+    }
+    let owner = Owner {
+        id,
+        name: &job.name,
+        user: &job.user,
+        group: job.group.as_deref(),
+        token: run.property("oozie.wf.log.token").unwrap_or_default(),
+        created: job.created,
+    };
+    print(&entries, &owner, arguments, shell)?;
+    if arguments.errors || !arguments.logfilter.is_empty() {
+        return Ok(Exit::Success);
+    }
+    if node.is_none() {
+        for sent in view::notifications(&*reader, id).map_err(store::failure)? {
+            let url = mask.text(&sent.url);
+            let outcome = match &sent.fault {
+                None => "was delivered".to_owned(),
+                Some(fault) => {
+                    format!("failed {} times, at last: {}", sent.attempts, mask.text(fault))
+                }
+            };
+            shell.out(format!("--- notification {url} {outcome}\n"))?;
+        }
+    }
+    for (index, row) in run.in_order() {
+        let name = &plan.node(index).name;
+        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
+        let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
+        for stream in ["stdout", "stderr"] {
+            let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
+            if bytes.is_empty() {
+                continue;
+            }
+            shell.out(format!("--- {name}: {stream}\n"))?;
+            let text = mask.text(&String::from_utf8_lossy(&bytes));
+            shell.out(&text)?;
+            if !text.ends_with('\n') {
+                shell.out("\n")?;
+            }
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn level_of(status: Status) -> Level {
+    match status {
+        Status::Failed => Level::Error,
+        Status::Error
+        | Status::Killed
+        | Status::StartRetry
+        | Status::StartManual
+        | Status::EndRetry
+        | Status::EndManual
+        | Status::UserRetry => Level::Warn,
+        _ => Level::Info,
+    }
+}
+
+fn why(row: &Row) -> Option<String> {
+    let code = row.error_code.as_deref()?;
+    Some(match &row.error_message {
+        Some(message) => format!(", errorCode[{code}], errorMessage[{message}]"),
+        None => format!(", errorCode[{code}]"),
+    })
+}
+
+fn audited(
+    store: &StoreArguments,
+    id: &str,
+    mask: &dyn Fn(&str) -> String,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let of_job = format!("JOBID [{id}]");
+    let text = audit::read(&store.store).map_err(|error| {
+        Failure::new(format!("cannot read the audit log in {}: {error}", store.store.display()))
+    })?;
+    for line in text.lines().filter(|line| line.contains(&of_job)) {
+        shell.out(format!("{}\n", mask(line)))?;
+    }
+    Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CREATED: i64 = 1_717_400_000_000;
+
+    fn entry(after: i64, level: Level, text: &str) -> Entry {
+        Entry { at: CREATED + after, level, action: String::new(), text: text.to_owned() }
+    }
+
+    #[track_caller]
+    fn check(filter: &str, expected: &[&str]) {
+        let entries = [
+            entry(0, Level::Info, "the job is RUNNING"),
+            entry(60_000, Level::Warn, "load is ERROR, errorCode[JA018]"),
+            entry(7_200_000, Level::Error, "the job is FAILED"),
+        ];
+        let filter = Filter::parse(filter, CREATED, CREATED + 7_200_000).expect("a filter");
+        let seen: Vec<_> = entries.iter().filter(|entry| filter.lets(entry, &entry.text)).collect();
+        let seen: Vec<_> = seen.iter().map(|entry| entry.text.as_str()).collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn filters_are_those_of_the_server() {
+        let (first, second, third) =
+            ("the job is RUNNING", "load is ERROR, errorCode[JA018]", "the job is FAILED");
+        check("", &[first, second, third]);
+        check("LogLevel=WARN|ERROR", &[second, third]);
+        check("text=is .*ED$", &[third]);
+        check("recent=1h", &[third]);
+        check("recent=60m", &[third]);
+        check("start=1m;end=1", &[second]);
+        check("start=2024-06-03T07:34Z;debug", &[second, third]);
+        check("end=2024-06-03 07:34:00", &[first]);
+    }
+
+    #[test]
+    fn what_is_no_filter_is_refused() {
+        for (text, code) in [
+            ("level=WARN", "E0302"),
+            ("loglevel=warn", "E0302"),
+            ("limit=many", "E0302"),
+            ("text=[", "E0302"),
+            ("start=soon", "E0302"),
+            ("start=3h;end=2024-06-03T07:34Z", "E0307"),
+        ] {
+            let why = Filter::parse(text, CREATED, CREATED).expect_err(text);
+            assert!(why.starts_with(code), "{text}: {why}");
+        }
+    }
+}
