@@ -4,10 +4,11 @@ use super::application::{self, APPLICATION_PATH};
 use super::disk::{PropertyArguments, SettingsCache};
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, coordinator, plan, simulate, timeline};
-use crate::render;
 use crate::settings::Settings;
+use crate::{diag, render};
 use ankus_runtime::driver::{self, Submit};
 use ankus_runtime::machine::{Command, JobStatus};
+use ankus_runtime::plan::{NoPart, Plan};
 use ankus_runtime::time::Instant;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 #[command(before_help = "Examples:
   ankus run app/                       run it with its job.properties
   ankus run app/ -D day=2024-06-03     the same, with another property
+  ankus run app/ --only load           run one action of it and nothing else
   ankus run --resume 0000000-…-W       go on with a run that was stopped")]
 pub(super) struct Arguments {
     /// A workflow, the folder of one, or a compiled plan.
@@ -50,6 +52,12 @@ pub(super) struct Arguments {
     /// Do not run what has errors, though a server would take it.
     #[arg(long)]
     strict: bool,
+    /// Begin at this node instead of at the start. Expressions find nothing of the nodes before it.
+    #[arg(long = "from", value_name = "NODE", conflicts_with_all = ["resume", "simulate", "only"])]
+    begin: Option<String>,
+    /// Run this action and nothing else.
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["resume", "simulate"])]
+    only: Option<String>,
     /// Run a coordinator or a bundle in simulated time, with workflows that succeed after a minute. All data are there, or
     /// with --root those below it and what the workflows make.
     #[arg(long, conflicts_with_all = ["resume", "id", "dry_run"])]
@@ -92,6 +100,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let found = application::find(path, &arguments.properties)?;
         match found.kind {
             crate::check::FileKind::Coordinator | crate::check::FileKind::Bundle => {
+                if arguments.begin.is_some() || arguments.only.is_some() {
+                    let message = "a coordinator or a bundle has no node to begin at";
+                    let help = "name its workflow";
+                    return Err(Failure::new(message).help(help).into());
+                }
                 return coordinator::run(&found, &arguments, shell);
             }
             _ => {}
@@ -105,6 +118,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let Some(Prepared { mut submit, settings, settings_file }) = prepared else {
         return Ok(Exit::Fault);
     };
+    submit.plan = part(submit.plan, &arguments)?;
     if arguments.dry_run {
         for (name, value) in &submit.properties {
             shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;
@@ -136,6 +150,41 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         from: 0,
     };
     store::follow(runner, &id, &following, shell)
+}
+
+/// The part of a plan that is asked for.
+fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
+    let Some(name) = arguments.begin.as_ref().or(arguments.only.as_ref()) else { return Ok(bytes) };
+    let plan = Plan::from_bytes(&bytes).map_err(|error| Failure::new(error.to_string()))?;
+    let names: Vec<String> = plan.nodes.iter().map(|node| node.name.clone()).collect();
+    let part = match arguments.only {
+        Some(_) => plan.only(name),
+        None => plan.beginning_at(name),
+    };
+    let failure = match part {
+        Ok(plan) => return Ok(plan.to_bytes()),
+        Err(NoPart::Unknown) => {
+            let failure = Failure::new(format!("the workflow has no node `{name}`"));
+            match diag::nearest(name, names.iter().map(String::as_str)) {
+                Some(near) => failure.help(format!("did you mean `{near}`?")),
+                None => failure,
+            }
+        }
+        Err(NoPart::InFork { join }) => {
+            let message = format!(
+                "`{name}` is on one branch of a fork, and its join `{join}` would wait for the others"
+            );
+            Failure::new(message).help("begin at the fork, or run the action alone with --only")
+        }
+        Err(NoPart::NoAction) => {
+            let message = format!("`{name}` is no action, and only an action can be run alone");
+            Failure::new(message).help(format!("`--from {name}` begins there"))
+        }
+        Err(NoPart::NoEnd) => {
+            Failure::new("the workflow has no end node, and no run of it can end well")
+        }
+    };
+    Err(failure.into())
 }
 
 /// A coordinator or a bundle in simulated time.

@@ -344,6 +344,35 @@ fn another_process_reaches_a_run() {
 }
 
 #[test]
+fn a_part_of_a_workflow_runs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let ask = |store: &str, arguments: &[&str]| {
+        let mut all = vec!["run", "app", "--store", store];
+        all.extend(arguments);
+        let output = ankus(folder.path(), &all).output().expect("it runs");
+        let log = lines(&folder.path().join(store).join("root"));
+        (output.status.code(), log.join(" "), text(&output))
+    };
+    let (code, log, said) = ask("from", &["--from", "make"]);
+    assert_eq!((code, log.as_str()), (Some(0), "inner"), "{said}");
+    let (code, log, said) = ask("only", &["--only", "left"]);
+    assert_eq!((code, log.as_str()), (Some(0), "left"), "{said}");
+    let (code, log, said) = ask("fork", &["--from", "split"]);
+    assert_eq!((code, log.as_str()), (Some(0), "inner left right"), "{said}");
+
+    for (arguments, words) in [
+        (["--from", "left"], "its join `both` would wait"),
+        (["--from", "lift"], "did you mean `left`?"),
+        (["--only", "split"], "`--from split` begins there"),
+    ] {
+        let (code, log, said) = ask("none", &arguments);
+        assert_eq!((code, log.as_str()), (Some(2), ""), "{said}");
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
 fn logs_say_what_failed_and_who_asked() {
     let folder = tempfile::tempdir().expect("a folder");
     let definition = format!(

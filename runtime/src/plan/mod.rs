@@ -5,6 +5,10 @@
 //! what the engine would have after it parsed the definition: shared settings are merged into each action, and the text
 //! of an action is the text that its expressions are evaluated in.
 
+mod part;
+
+pub use part::NoPart;
+
 use std::collections::HashMap;
 use std::fmt;
 

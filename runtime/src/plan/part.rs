@@ -1,0 +1,84 @@
+//! A part of a plan: a run that begins at another node, or does one action only.
+
+use std::collections::BTreeSet;
+
+use super::{Node, NodeIndex, Plan, Work};
+use crate::el::{Phase, Template};
+
+/// Why there is no such part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NoPart {
+    /// No node has this name.
+    Unknown,
+    /// Between this fork and its join no run can begin: the join would wait for branches that nobody took.
+    InFork {
+        /// The join.
+        join: String,
+    },
+    /// Only an action can be run alone.
+    NoAction,
+    /// No node ends a job well.
+    NoEnd,
+}
+
+impl Plan {
+    /// The plan of a run that begins at this node instead of at the start.
+    pub fn beginning_at(mut self, name: &str) -> Result<Plan, NoPart> {
+        let node = self.find(name).ok_or(NoPart::Unknown)?;
+        if let Some(join) = self.open_join(node) {
+            return Err(NoPart::InFork { join: self.node(join).name.clone() });
+        }
+        self.nodes[self.start as usize].work = Work::Start { to: node };
+        Ok(self)
+    }
+
+    /// The plan of a run that does this action and nothing else. It ends well if the action does, else as killed.
+    pub fn only(mut self, name: &str) -> Result<Plan, NoPart> {
+        let node = self.find(name).ok_or(NoPart::Unknown)?;
+        let find = |wanted: fn(&Work) -> bool| {
+            self.nodes.iter().position(|node| wanted(&node.work)).map(|at| at as NodeIndex)
+        };
+        let end = find(|work| matches!(work, Work::End)).ok_or(NoPart::NoEnd)?;
+        let Work::Action(action) = &self.node(node).work else { return Err(NoPart::NoAction) };
+        let kill = match &self.node(action.error).work {
+            Work::Kill { .. } => action.error,
+            // What else follows an error, a mail say, is not asked for.
+            _ => find(|work| matches!(work, Work::Kill { .. })).unwrap_or_else(|| {
+                let text = format!("{name} failed: ${{wf:errorMessage('{name}')}}");
+                let message = Template::compile(&text, Phase::Workflow, self.dialect);
+                let span = self.node(node).span;
+                let kill =
+                    Node { name: format!("{name}-failed"), span, work: Work::Kill { message } };
+                self.nodes.push(kill);
+                self.nodes.len() as NodeIndex - 1
+            }),
+        };
+        if let Work::Action(action) = &mut self.nodes[node as usize].work {
+            (action.ok, action.error) = (end, kill);
+        }
+        self.nodes[self.start as usize].work = Work::Start { to: node };
+        Ok(self)
+    }
+
+    /// A join that can be reached from here without its fork.
+    fn open_join(&self, from: NodeIndex) -> Option<NodeIndex> {
+        let mut seen = BTreeSet::from([(from, 0_u32)]);
+        let mut left = vec![(from, 0)];
+        while let Some((at, depth)) = left.pop() {
+            let Some(node) = self.nodes.get(at as usize) else { continue };
+            let below = match &node.work {
+                Work::Join { .. } if depth == 0 => return Some(at),
+                Work::Join { .. } => depth - 1,
+                Work::Fork { .. } => depth + 1,
+                _ => depth,
+            };
+            for to in node.work.targets() {
+                // In a definition whose forks and joins do not pair the depth could grow without end.
+                if below as usize <= self.nodes.len() && seen.insert((to, below)) {
+                    left.push((to, below));
+                }
+            }
+        }
+        None
+    }
+}
