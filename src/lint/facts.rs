@@ -1,5 +1,6 @@
 //! What rules look at: one file, read, with what lies around it.
 
+use super::graph::Graph;
 use super::reads::{self, Read};
 use super::secrets::Secret;
 use crate::diag::Diagnostic;
@@ -7,8 +8,9 @@ use crate::files::{self, Files};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Entry, Submission};
-use crate::syntax::xml::{AttributeRef, Decoded, Element, Tree};
+use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeKind, Tree};
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// The language of a file, by its root element.
@@ -151,6 +153,9 @@ pub(super) struct Known<'a> {
     configurations: OnceCell<Vec<Element<'a, 'a>>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
+    pub(super) graph: OnceCell<Graph<'a>>,
+    declared: OnceCell<HashSet<String>>,
+    passed: OnceCell<HashSet<&'a str>>,
 }
 
 impl<'a> Facts<'a> {
@@ -217,7 +222,8 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// Every text of the tree (attribute values, runs of character data) with the element it is in.
+    /// Every text of the tree (attribute values, runs of character data) with the element it is in, names and numbers
+    /// left out: what is of letters, digits and blanks, `_`, `-`, `.`, `,` and `/` alone.
     pub(super) fn texts(&self) -> &[(Element<'a, 'a>, Decoded<'a>)] {
         self.known.texts.get_or_init(|| texts(self.tree))
     }
@@ -299,14 +305,24 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
+    let more = |byte: u8| {
+        !byte.is_ascii_alphanumeric()
+            && !matches!(byte, b'_' | b'-' | b'.' | b',' | b'/' | b' ' | b'\n' | b'\t')
+    };
+    let says_more = |raw: &str| raw.bytes().any(more);
     let mut texts = Vec::new();
     for element in tree.root().into_iter().flat_map(Element::descendants) {
-        for attribute in element.attributes().filter(|a| a.declares().is_none()) {
-            texts.push((element, attribute.value()));
+        for attribute in element.attributes().filter(|attribute| says_more(attribute.raw())) {
+            if attribute.declares().is_none() {
+                texts.push((element, attribute.value()));
+            }
         }
-        let text = element.text();
-        if !text.text.trim().is_empty() {
-            texts.push((element, text));
+        let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
+        if element.children().any(|child| data(child.kind()) && says_more(child.raw())) {
+            let text = element.text();
+            if !text.text.trim().is_empty() {
+                texts.push((element, text));
+            }
         }
     }
     texts
@@ -493,23 +509,30 @@ pub(super) const BUILT_IN: [&str; 20] = [
 
 /// Whether some source near the definition gives a job property of this name.
 pub(super) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
-    let declared =
-        facts.parameters().is_some_and(|(_, list)| list.iter().any(|p| p.name.text == name));
-    declared
+    let known = &facts.known;
+    let declared = known.declared.get_or_init(|| {
+        let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
+        list.into_iter().map(|parameter| parameter.name.text.into_owned()).collect()
+    });
+    declared.contains(name)
         || facts.submission.get(name).is_some()
         || BUILT_IN.contains(&name)
         || facts.settings.server.variables.iter().any(|known| known == name)
         || name.starts_with("oozie.")
         || name.starts_with("user.")
-        || {
-            // A coordinator, a bundle or a parent workflow can pass it.
-            let passed = format!(">{name}</name>");
-            facts.files.texts().any(|source| {
-                source.path != facts.path
-                    && source.path.ends_with(".xml")
-                    && source.text.contains(&passed)
-            })
-        }
+        || known.passed.get_or_init(|| passed(facts)).contains(name)
+}
+
+/// What a coordinator, a bundle or a parent workflow nearby can pass: names in their configurations.
+fn passed<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
+    let others = facts.files.texts();
+    let others = others.filter(|other| other.path != facts.path && other.path.ends_with(".xml"));
+    others
+        .flat_map(|other| {
+            let ends = other.text.match_indices("</name>");
+            ends.filter_map(|(at, _)| Some(other.text[..at].rsplit_once('>')?.1))
+        })
+        .collect()
 }
 
 /// Names of job properties that are known here, for a guess at what was meant.

@@ -2,6 +2,7 @@
 
 use super::Facts;
 use crate::syntax::xml::{AttributeRef, Element};
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// A way out of a node.
@@ -22,10 +23,12 @@ pub(super) struct Node<'a> {
     /// The name of its element.
     pub(super) kind: &'a str,
     /// Its own name; empty for `start`.
-    pub(super) name: String,
+    pub(super) name: Cow<'a, str>,
     pub(super) ways: Vec<Way<'a>>,
     /// Whether some run can come here.
     pub(super) reachable: bool,
+    /// Its place among [`Facts::actions`], if it is one of them.
+    pub(super) action: Option<u32>,
 }
 
 impl<'a> Node<'a> {
@@ -44,19 +47,27 @@ pub(super) struct Graph<'a> {
 const KINDS: [&str; 7] = ["start", "end", "kill", "action", "decision", "fork", "join"];
 
 impl<'a> Graph<'a> {
-    /// The graph of a workflow; empty for everything else.
-    pub(super) fn of(facts: &Facts<'a>) -> Graph<'a> {
+    /// The graph of a workflow, made once; empty for everything else.
+    pub(super) fn of<'f>(facts: &'f Facts<'a>) -> &'f Graph<'a> {
+        facts.known.graph.get_or_init(|| Graph::make(facts))
+    }
+
+    fn make(facts: &Facts<'a>) -> Graph<'a> {
         let elements = facts.workflow().into_iter().flat_map(Element::elements);
+        let mut actions = facts.actions.iter().enumerate().peekable();
         let mut nodes: Vec<Node<'a>> = elements
             .filter(|element| KINDS.contains(&element.name()))
             .map(|element| {
                 let name = element.attribute("name").filter(|_| element.name() != "start");
+                // Both lists are in the order of the text.
+                let action = actions.next_if(|(_, action)| action.element == element);
                 Node {
                     element,
                     kind: element.name(),
-                    name: name.map(|name| name.value().text.into_owned()).unwrap_or_default(),
+                    name: name.map(|name| name.value().text).unwrap_or_default(),
                     ways: ways(element),
                     reachable: false,
+                    action: action.map(|(index, _)| index as u32),
                 }
             })
             .collect();
@@ -112,31 +123,59 @@ impl<'a> Graph<'a> {
         self.nodes.iter().filter(|node| node.kind == "action" && node.reachable)
     }
 
-    /// The nodes of each path of a fork, up to the join where it ends, as long as nothing fails.
-    pub(super) fn branches(&self, fork: &Node<'a>) -> Vec<Vec<usize>> {
-        fork.ways
-            .iter()
-            .filter_map(|way| way.target)
-            .map(|first| {
-                let mut depths: Vec<Option<u32>> = vec![None; self.nodes.len()];
-                let mut todo = vec![(first, 0_u32)];
-                while let Some((index, depth)) = todo.pop() {
-                    let node = &self.nodes[index];
-                    if depths[index].is_some() || (node.kind == "join" && depth == 0) {
-                        continue;
-                    }
-                    depths[index] = Some(depth);
-                    let below = match node.kind {
-                        "fork" => depth + 1,
-                        "join" => depth - 1,
-                        _ => depth,
-                    };
-                    let ways = node.ways.iter().filter(|way| way.how != "error");
-                    todo.extend(ways.filter_map(|way| way.target).map(|target| (target, below)));
+    /// By node: whether one of this kind comes, at the node or behind it, as long as nothing fails.
+    pub(super) fn leading_to(&self, kind: &str) -> Vec<bool> {
+        let mut sources: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
+        for (index, node) in self.nodes.iter().enumerate() {
+            for way in node.ways.iter().filter(|way| way.how != "error") {
+                if let Some(target) = way.target {
+                    sources[target].push(index as u32);
                 }
-                (0..self.nodes.len()).filter(|index| depths[*index].is_some()).collect()
-            })
-            .collect()
+            }
+        }
+        let mut leading = vec![false; self.nodes.len()];
+        let all = 0..self.nodes.len();
+        let mut todo: Vec<usize> = all.filter(|index| self.nodes[*index].kind == kind).collect();
+        while let Some(index) = todo.pop() {
+            if !std::mem::replace(&mut leading[index], true) {
+                todo.extend(sources[index].iter().map(|source| *source as usize));
+            }
+        }
+        leading
+    }
+
+    /// The nodes of each path of a fork, up to the join where it ends, as long as nothing fails; each in the order of
+    /// the text. None where `patience`, which this uses up, does not suffice: forks within forks would be walked over
+    /// and over.
+    pub(super) fn branches(
+        &self,
+        fork: &Node<'a>,
+        patience: &mut usize,
+    ) -> Option<Vec<Vec<usize>>> {
+        let mut branches = Vec::new();
+        for first in fork.ways.iter().filter_map(|way| way.target) {
+            let mut depths: HashMap<usize, u32> = HashMap::new();
+            let mut todo = vec![(first, 0_u32)];
+            while let Some((index, depth)) = todo.pop() {
+                *patience = patience.checked_sub(1)?;
+                let node = &self.nodes[index];
+                if depths.contains_key(&index) || (node.kind == "join" && depth == 0) {
+                    continue;
+                }
+                depths.insert(index, depth);
+                let below = match node.kind {
+                    "fork" => depth + 1,
+                    "join" => depth - 1,
+                    _ => depth,
+                };
+                let ways = node.ways.iter().filter(|way| way.how != "error");
+                todo.extend(ways.filter_map(|way| way.target).map(|target| (target, below)));
+            }
+            let mut branch: Vec<usize> = depths.into_keys().collect();
+            branch.sort_unstable();
+            branches.push(branch);
+        }
+        Some(branches)
     }
 }
 

@@ -5,21 +5,42 @@
 //! goes on behind it, and both are removed.
 
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
-use crate::ir::workflow::{NodeId, Shape, Way, Workflow};
+use crate::ir::workflow::{NodeId, Shape, TransitionId, Way, Workflow};
 use crate::passes::names::Names;
-use crate::source::removal;
-use std::collections::HashSet;
+use crate::source::{Span, removal};
+use std::collections::{HashMap, HashSet};
+
+/// Nodes that are walked over in all, before no more fixes are looked for.
+const PATIENCE: usize = 1_000_000;
 
 /// Adds the fix to findings of `kind` that stand at forks.
 pub fn mend(workflow: &Workflow<'_>, names: &Names, kind: &str, findings: &mut [Diagnostic]) {
+    if findings.iter().all(|finding| finding.kind.name != kind) {
+        return;
+    }
+    let forks = workflow.nodes().filter(|(_, node)| node.shape == Shape::Fork);
+    let forks: HashMap<Span, NodeId> = forks.map(|(id, node)| (node.tag, id)).collect();
+    let mut into: Vec<Vec<TransitionId>> = vec![Vec::new(); workflow.nodes.len()];
+    for exit in workflow.transitions() {
+        if let Some(target) = names.target(exit) {
+            into[target.index()].push(exit.id);
+        }
+    }
+    let mut patience = PATIENCE;
     for finding in findings.iter_mut().filter(|finding| finding.kind.name == kind) {
-        let fork = workflow.nodes().find(|(_, node)| node.tag == finding.span);
-        let fix = fork.and_then(|(id, _)| fix(workflow, names, id));
+        let fork = forks.get(&finding.span);
+        let fix = fork.and_then(|id| fix(workflow, names, &into, *id, &mut patience));
         finding.fixes.extend(fix);
     }
 }
 
-fn fix(workflow: &Workflow<'_>, names: &Names, fork: NodeId) -> Option<Fix> {
+fn fix(
+    workflow: &Workflow<'_>,
+    names: &Names,
+    into: &[Vec<TransitionId>],
+    fork: NodeId,
+    patience: &mut usize,
+) -> Option<Fix> {
     let [path] = workflow.exits(fork) else { return None };
     // What lies between the fork and its join; another fork or join in it is left to people.
     let first = names.target(path)?;
@@ -27,6 +48,7 @@ fn fix(workflow: &Workflow<'_>, names: &Names, fork: NodeId) -> Option<Fix> {
     let mut open = vec![first];
     let mut join = None;
     while let Some(at) = open.pop() {
+        *patience = patience.checked_sub(1)?;
         match workflow.node(at).shape {
             Shape::Fork => return None,
             Shape::Join if join.is_some_and(|join| join != at) => return None,
@@ -45,7 +67,7 @@ fn fix(workflow: &Workflow<'_>, names: &Names, fork: NodeId) -> Option<Fix> {
     let join = join?;
     let behind = &workflow.exits(join).first()?.target.text;
     let into =
-        |node: NodeId| workflow.transitions().filter(move |exit| names.target(exit) == Some(node));
+        |node: NodeId| into[node.index()].iter().map(|exit| &workflow.transitions[exit.index()]);
     if into(join).any(|exit| exit.from != fork && !seen.contains(&exit.from)) {
         return None;
     }

@@ -97,6 +97,9 @@ impl Names {
     }
 }
 
+/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+const MOST_COMPARED: usize = 500_000;
+
 /// Total: it answers for every workflow, and reports instead of stopping.
 pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
     let mut findings = Vec::new();
@@ -152,6 +155,11 @@ pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
 fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
     let mut used = vec![false; workflow.credentials.len()];
     let mut all_known = true;
+    let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (index, credential) in workflow.credentials.iter().enumerate() {
+        by_name.entry(&credential.name.text).or_default().push(index);
+    }
+    let mut patience = MOST_COMPARED;
     for (_, _, action) in workflow.actions() {
         let Some(cred) = &action.cred else { continue };
         let Some(text) = cred.known() else {
@@ -166,14 +174,8 @@ fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
             if name.is_empty() {
                 continue;
             }
-            let mut defined = false;
-            for (index, credential) in workflow.credentials.iter().enumerate() {
-                if credential.name.text == name {
-                    used[index] = true;
-                    defined = true;
-                }
-            }
-            if defined {
+            if let Some(defined) = by_name.get(name) {
+                defined.iter().for_each(|index| used[*index] = true);
                 continue;
             }
             let span = cred.place(start..start + name.len());
@@ -183,6 +185,8 @@ fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
                 format!("no credential is named `{name}`"),
             );
             let known = workflow.credentials.iter().map(|credential| &*credential.name.text);
+            let known = known.take(patience);
+            patience = patience.saturating_sub(workflow.credentials.len());
             findings.push(match nearest(name, known) {
                 Some(near) => {
                     let fix = Fix::guess(format!("Rename to `{near}`"), span, near);

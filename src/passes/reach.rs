@@ -219,9 +219,10 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
                 entered[target.index()] = true;
             }
         }
+        let kills = workflow.nodes.iter().filter(|node| node.shape == Shape::Kill).count();
         for (id, node) in workflow.nodes() {
             if !reach.reachable[id.index()] && node.name.given {
-                findings.push(unreachable(workflow, node, entered[id.index()]));
+                findings.push(unreachable(workflow, node, entered[id.index()], kills));
             }
         }
     }
@@ -266,9 +267,13 @@ fn escaped(name: &str) -> String {
 }
 
 /// `entered`: other nodes that no run comes to lead here.
-fn unreachable(workflow: &Workflow<'_>, node: &Node<'_>, entered: bool) -> Diagnostic {
+fn unreachable(
+    workflow: &Workflow<'_>,
+    node: &Node<'_>,
+    entered: bool,
+    kills: usize,
+) -> Diagnostic {
     let (name, span) = (&node.name.text, node.name.span);
-    let kills = workflow.nodes.iter().filter(|node| node.shape == Shape::Kill).count();
     let whole = removal(workflow.text, node.span);
     if node.shape == Shape::Kill {
         let message = format!("nothing leads to the kill node `{name}`");

@@ -2,6 +2,8 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
+use memchr::memmem;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -19,6 +21,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let text = facts.tree.text();
+    if memmem::find(text.as_bytes(), b"capture-output").is_none() {
+        return;
+    }
     // A name that is computed could be any; a property can carry the expression.
     let calls = text.matches("wf:actionData").count();
     let literal = text.matches("wf:actionData('").count()
@@ -27,13 +32,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if calls != literal {
         return;
     }
+    let mut read: HashSet<&str> = HashSet::new();
+    for (at, call) in text.match_indices("wf:actionData(") {
+        let rest = &text[at + call.len()..];
+        for quote in ["'", "\"", "&quot;"] {
+            let name = rest.strip_prefix(quote).and_then(|rest| rest.split_once(quote));
+            read.extend(name.filter(|(_, rest)| rest.starts_with(')')).map(|(name, _)| name));
+        }
+    }
     for action in &facts.actions {
         let Some(element) = action.each("capture-output").next() else { continue };
         let name = action.name();
-        let read = ["'", "\"", "&quot;"]
-            .iter()
-            .any(|quote| text.contains(&format!("wf:actionData({quote}{name}{quote})")));
-        if read || name.is_empty() {
+        if read.contains(name.as_str()) || name.is_empty() {
             continue;
         }
         let message = format!("nothing reads what `{name}` prints");

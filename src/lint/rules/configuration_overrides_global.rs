@@ -2,7 +2,8 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::block;
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Property, Rule};
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -23,12 +24,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     };
     let shared = block(global);
+    // The last of a name counts.
+    let shared: HashMap<&str, &Property<'_>> =
+        shared.iter().map(|property| (property.name.text.as_ref(), property)).collect();
     for action in facts.actions.iter().filter(|action| !action.is(&["ssh", "email"])) {
         for property in action.configuration() {
             let name = property.name.text.as_ref();
-            let Some(other) = shared.iter().rev().find(|other| other.name.text == name) else {
-                continue;
-            };
+            let Some(other) = shared.get(name) else { continue };
             let (Some(own), Some(common)) = (&property.value, &other.value) else { continue };
             if own.text.trim() == common.text.trim() || own.text.trim().is_empty() {
                 continue;

@@ -4,6 +4,7 @@ use super::decision_constant::{cases, constant};
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,17 +22,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for decision in facts.nodes(&["decision"]) {
-        let mut before: Vec<(String, Element<'_, '_>)> = Vec::new();
+        let mut before: HashMap<String, Element<'_, '_>> = HashMap::new();
         let mut always: Option<Element<'_, '_>> = None;
         for case in cases(decision) {
             let text = case.text().trimmed();
             let span = if text.text.is_empty() { case.name_span() } else { text.span() };
-            let same = before.iter().find(|(known, _)| *known == text.text);
+            let same = before.get(text.text.as_ref());
             let (message, other, words) = match (always, same) {
                 (Some(always), _) => {
                     ("this case is never looked at", always, "this one is always taken")
                 }
-                (None, Some((_, same))) => (
+                (None, Some(same)) => (
                     "this case is never taken: an earlier one asks the same",
                     *same,
                     "this is the earlier one",
@@ -40,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     if constant(facts, case) == Some(true) {
                         always = Some(case);
                     }
-                    before.push((text.text.into_owned(), case));
+                    before.insert(text.text.into_owned(), case);
                     continue;
                 }
             };

@@ -2,7 +2,8 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::block;
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Property, Rule};
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -18,24 +19,29 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+fn value_of<'p>(property: &'p Property<'_>) -> &'p str {
+    property.value.as_ref().map(|value| value.text.trim()).unwrap_or_default()
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
         let properties = block(configuration);
+        // A value that is empty is dropped and replaces nothing; of the others the last counts.
+        let mut last: HashMap<&str, usize> = HashMap::new();
+        for (index, property) in properties.iter().enumerate() {
+            if !value_of(property).is_empty() {
+                last.insert(&property.name.text, index);
+            }
+        }
         for (index, property) in properties.iter().enumerate() {
             let name = property.name.text.as_ref();
-            let text = |value: &Option<crate::syntax::xml::Decoded<'_>>| {
-                value.as_ref().map(|value| value.text.trim().to_owned()).unwrap_or_default()
-            };
-            let value = text(&property.value);
-            // A value that is empty is dropped and replaces nothing.
-            let later = properties[index + 1..]
-                .iter()
-                .rev()
-                .find(|other| other.name.text == name && !text(&other.value).is_empty());
+            let value = value_of(property);
+            let later = last.get(name).copied().filter(|later| *later > index);
             let Some(later) = later.filter(|_| !name.is_empty() && !value.is_empty()) else {
                 continue;
             };
-            let equal = text(&later.value) == value;
+            let later = &properties[later];
+            let equal = value_of(later) == value;
             let message = match equal {
                 true => format!("`{name}` is set to the same value again below"),
                 false => format!("`{name}` is set again below, and this value never counts"),

@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,15 +22,15 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
-        let mut seen: Vec<(String, String, Span)> = Vec::new();
+        let mut seen: HashMap<String, (String, Span)> = HashMap::new();
         for text in action.texts(&["file", "archive"]) {
             let (path, link) = text.text.split_once('#').unwrap_or((&text.text, ""));
             let link = if link.is_empty() { files::name_of(path) } else { link };
             if link.is_empty() || link.contains(['$', ',']) {
                 continue;
             }
-            match seen.iter().find(|(known, ..)| known == link) {
-                Some((_, other, first)) if other != path => out.push(
+            match seen.get(link) {
+                Some((other, first)) if other != path => out.push(
                     Diagnostic::new(
                         &RULE.kind,
                         text.span(),
@@ -39,7 +40,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     .help("give one of them another name behind `#`"),
                 ),
                 Some(_) => {}
-                None => seen.push((link.to_owned(), path.to_owned(), text.span())),
+                None => {
+                    seen.insert(link.to_owned(), (path.to_owned(), text.span()));
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Parameters that are declared twice.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Property, Rule};
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -19,12 +20,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, parameters)) = facts.parameters() else { return };
-    for (index, parameter) in parameters.iter().enumerate() {
+    let mut known: HashMap<&str, &Property<'_>> = HashMap::new();
+    for parameter in &parameters {
         let name = &parameter.name.text;
-        let Some(first) = parameters[..index].iter().find(|known| known.name.text == *name) else {
-            continue;
-        };
-        if name.is_empty() {
+        let first = *known.entry(name).or_insert(parameter);
+        if std::ptr::eq(first, parameter) || name.is_empty() {
             continue;
         }
         // Without a default in the first place, the second default is the one that counts.

@@ -1,8 +1,12 @@
 //! Failures that leave a fork.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::lint::graph::{Graph, Node};
 use crate::lint::{Facts, Rule};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// Steps after which no more forks are looked into.
+const PATIENCE: usize = 4_000_000;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,35 +24,38 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
+    // Straight to a `kill` is what everybody does: all is over at once.
+    let handled = |node: &Node<'_>| {
+        let target = node.way("error").and_then(|error| error.target)?;
+        (graph.nodes[target].kind == "action").then_some(target)
+    };
+    if graph.actions().all(|node| handled(node).is_none()) {
+        return;
+    }
+    let mut patience = PATIENCE;
     for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
-        let mut inside = vec![false; graph.nodes.len()];
-        for index in graph.branches(fork).into_iter().flatten() {
-            inside[index] = true;
+        let Some(branches) = graph.branches(fork, &mut patience) else { return };
+        let inside: BTreeSet<usize> = branches.into_iter().flatten().collect();
+        let own = || inside.iter().map(|index| &graph.nodes[*index]);
+        let mut failing_to: HashMap<usize, usize> = HashMap::new();
+        for target in own().filter_map(handled) {
+            *failing_to.entry(target).or_default() += 1;
         }
-        let own: Vec<usize> = (0..inside.len()).filter(|index| inside[*index]).collect();
-        let joins: Vec<usize> = own
-            .iter()
-            .flat_map(|index| &graph.nodes[*index].ways)
+        let joins: HashSet<usize> = own()
+            .flat_map(|node| &node.ways)
             .filter_map(|way| way.target)
-            .filter(|target| !inside[*target] && graph.nodes[*target].kind == "join")
+            .filter(|target| !inside.contains(target) && graph.nodes[*target].kind == "join")
             .collect();
-        let failing_to = |target: usize| {
-            let failing = own.iter().filter_map(|index| graph.nodes[*index].way("error"));
-            failing.filter(|error| error.target == Some(target)).count()
-        };
-        for action in own.iter().map(|index| &graph.nodes[*index]) {
-            let Some(error) = action.way("error") else { continue };
-            let Some(target) = error.target else { continue };
-            // Straight to a `kill` is what everybody does: all is over at once.
-            if inside[target] || graph.nodes[target].kind != "action" {
+        for action in own() {
+            let (Some(error), Some(target)) = (action.way("error"), handled(action)) else {
                 continue;
-            }
+            };
             // Where several lead, it is entered twice when both fail, and that is told with the run that shows it.
-            if failing_to(target) > 1 {
+            if inside.contains(&target) || failing_to[&target] > 1 {
                 continue;
             }
-            let after = graph.reach([target], |_, way| way.how != "error");
-            if joins.iter().any(|join| after[*join]) {
+            let Some(rejoins) = comes_to(graph, target, &joins, &mut patience) else { return };
+            if rejoins {
                 continue;
             }
             let message = format!(
@@ -61,4 +68,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Whether one of the joins comes behind a node, as long as nothing fails.
+fn comes_to(
+    graph: &Graph<'_>,
+    from: usize,
+    joins: &HashSet<usize>,
+    patience: &mut usize,
+) -> Option<bool> {
+    let mut seen = HashSet::new();
+    let mut todo = vec![from];
+    while let Some(index) = todo.pop() {
+        *patience = patience.checked_sub(1)?;
+        if joins.contains(&index) {
+            return Some(true);
+        }
+        if seen.insert(index) {
+            let ways = graph.nodes[index].ways.iter().filter(|way| way.how != "error");
+            todo.extend(ways.filter_map(|way| way.target));
+        }
+    }
+    Some(false)
 }

@@ -20,18 +20,17 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
+    let to_end = graph.leading_to("end");
     for action in graph.actions() {
         let (Some(ok), Some(error)) = (action.way("ok"), action.way("error")) else { continue };
         let Some(target) = ok.target.filter(|target| Some(*target) == error.target) else {
             continue;
         };
         // Where nothing but a `kill` comes, the run has failed already, and this cleans up or tells of it.
-        let after = graph.reach([target], |_, way| way.how != "error");
-        let ends = graph.nodes.iter().zip(&after).any(|(node, after)| *after && node.kind == "end");
-        let target = &graph.nodes[target];
-        if !ends {
+        if !to_end[target] {
             continue;
         }
+        let target = &graph.nodes[target];
         let message =
             format!("`{}` goes on to `{}` whether it succeeds or fails", action.name, target.name);
         let finding = Diagnostic::new(&RULE.kind, error.to.value_span(), message)

@@ -22,6 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
     let mut kills = graph.nodes.iter().filter(|node| node.kind == "kill");
     let only_kill = kills.next().filter(|_| kills.next().is_none());
+    let (to_kill, to_end) = (graph.leading_to("kill"), graph.leading_to("end"));
     for action in graph.actions() {
         let Some(error) = action.way("error") else { continue };
         let Some(target) = error.target else { continue };
@@ -30,10 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         // Whoever handles the failure may fail as well; what counts is where it ends if they do not.
-        let after = graph.reach([target], |_, way| way.how != "error");
-        let ends =
-            |kind| graph.nodes.iter().zip(&after).any(|(node, after)| *after && node.kind == kind);
-        if ends("kill") || !ends("end") {
+        if to_kill[target] || !to_end[target] {
             continue;
         }
         let message = format!("after a failure of `{}` the job ends SUCCEEDED", action.name);

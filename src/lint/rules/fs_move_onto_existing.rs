@@ -3,6 +3,8 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,17 +22,19 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
-        let mut made: Vec<(String, crate::source::Span)> = Vec::new();
+        let mut made: HashMap<String, Span> = HashMap::new();
         for (command, attribute) in operations(action) {
             let value = attribute.value();
             let path = value.text.trim().trim_end_matches('/').to_owned();
             match command {
-                "mkdir" => made.push((path, attribute.value_span())),
-                "delete" => made.retain(|(known, _)| *known != path),
+                "mkdir" => {
+                    made.entry(path).or_insert(attribute.value_span());
+                }
+                "delete" => {
+                    made.remove(&path);
+                }
                 "target" if !value.text.trim().ends_with('/') => {
-                    let Some((_, at)) = made.iter().find(|(known, _)| *known == path) else {
-                        continue;
-                    };
+                    let Some(at) = made.get(&path) else { continue };
                     let message = "the folder exists by now, so the source becomes a part of it";
                     out.push(
                         Diagnostic::new(&RULE.kind, attribute.value_span(), message)

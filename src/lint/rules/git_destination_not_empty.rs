@@ -3,6 +3,8 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let word = |text: &str| text.trim().trim_end_matches('/').to_owned();
-    let mut filled: Vec<(String, crate::source::Span)> = Vec::new();
+    let mut filled: HashMap<String, Span> = HashMap::new();
     for action in &facts.actions {
         if action.kind() == "git" {
             let Some(text) = action.text("destination-uri") else { continue };
@@ -28,9 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let emptied = operations(action).iter().any(|(command, attribute)| {
                 *command == "delete" && word(&attribute.value().text) == path
             });
-            if let Some((_, at)) =
-                filled.iter().find(|(known, _)| *known == path).filter(|_| !emptied)
-            {
+            if let Some(at) = filled.get(&path).filter(|_| !emptied) {
                 let message = "something else is in this folder already";
                 out.push(
                     Diagnostic::new(&RULE.kind, text.span(), message)
@@ -38,11 +38,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         .help("delete it in `prepare`, or clone into a folder of its own"),
                 );
             }
-            filled.push((path, text.span()));
+            filled.entry(path).or_insert(text.span());
         } else {
             for (command, attribute) in operations(action) {
                 if matches!(command, "touchz" | "target") {
-                    filled.push((word(&attribute.value().text), attribute.value_span()));
+                    let path = word(&attribute.value().text);
+                    filled.entry(path).or_insert(attribute.value_span());
                 }
             }
         }

@@ -2,7 +2,8 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::block;
-use crate::lint::{Action, Facts, Rule};
+use crate::lint::{Facts, Rule};
+use std::collections::{HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -42,11 +43,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     let Some(configuration) = global.child("configuration") else { return };
+    let mut setting: HashMap<String, usize> = HashMap::new();
+    for action in &actions {
+        let own = action.configuration().into_iter().map(|own| own.name.text.into_owned());
+        for name in own.collect::<HashSet<String>>() {
+            *setting.entry(name).or_default() += 1;
+        }
+    }
     for property in block(configuration) {
-        let overridden = |action: &&Action<'_>| {
-            action.configuration().iter().any(|own| own.name.text == property.name.text)
-        };
-        if actions.iter().all(overridden) {
+        if setting.get(property.name.text.as_ref()) == Some(&actions.len()) {
             let message = format!("every action sets `{}` itself", property.name.text);
             out.push(
                 Diagnostic::new(&RULE.kind, property.name.span(), message)

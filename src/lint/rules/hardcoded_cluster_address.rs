@@ -5,6 +5,7 @@ use crate::lint::facts::{block, is_open};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::Decoded;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -32,14 +33,14 @@ const PROPERTIES: [&str; 6] = [
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(root) = facts.tree.root() else { return };
-    let mut seen: Vec<(String, Span)> = Vec::new();
+    let mut seen: HashMap<String, Span> = HashMap::new();
     let mut note = |text: &Decoded<'_>| {
         let word = text.text.trim();
         // Words without a port are names of a logical service.
         let addressed =
             word.contains(':') && !is_open(word) && !word.contains(['@', '#', '%', '{']);
-        if addressed && !seen.iter().any(|(known, _)| known == word) {
-            seen.push((word.to_owned(), text.span()));
+        if addressed && !seen.contains_key(word) {
+            seen.insert(word.to_owned(), text.span());
         }
     };
     for element in root.descendants() {

@@ -1,7 +1,7 @@
 //! Joins of one path.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::{Graph, Node};
+use crate::lint::graph::Graph;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,18 +24,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if graph.nodes.iter().any(|node| node.ways.iter().any(|way| way.target.is_none())) {
         return;
     }
-    for (index, join) in graph.nodes.iter().enumerate() {
+    // By node: the first source that a run can come to, and whether there are more, or more ways from it.
+    let mut sources: Vec<Option<(usize, bool)>> = vec![None; graph.nodes.len()];
+    for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.reachable) {
+        for target in node.ways.iter().filter_map(|way| way.target) {
+            // Several cases of one decision, or paths of one fork, may end at one join.
+            sources[target] = Some(sources[target].map_or((index, false), |(one, _)| (one, true)));
+        }
+    }
+    for (join, source) in graph.nodes.iter().zip(sources) {
+        let Some((source, false)) = source else { continue };
         if join.kind != "join" || !join.reachable {
             continue;
         }
-        let sources = graph.nodes.iter().filter(|node| node.reachable);
-        let leads_here = |node: &&Node<'_>| node.ways.iter().any(|way| way.target == Some(index));
-        let mut sources = sources.filter(leads_here);
-        let (Some(source), None) = (sources.next(), sources.next()) else { continue };
-        // Several cases of one decision, or paths of one fork, may end here.
-        if source.ways.iter().filter(|way| way.target == Some(index)).count() > 1 {
-            continue;
-        }
+        let source = &graph.nodes[source];
         let name = join.element.attribute("name");
         let span = name.map_or(join.element.name_span(), |name| name.value_span());
         let message = format!("only `{}` leads to this join", source.name);

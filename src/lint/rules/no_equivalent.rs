@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
 use crate::lint::facts::transitions;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -27,14 +28,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     match facts.language {
         Language::Workflow => {
-            let kills: Vec<String> = facts
+            let kills: HashSet<String> = facts
                 .nodes(&["kill"])
                 .filter_map(|kill| kill.attribute("name"))
                 .map(|name| name.value().text.into_owned())
                 .collect();
             for (way, target) in transitions(facts) {
                 let name = target.value().text;
-                if way == "error" && !kills.iter().any(|kill| *kill == name) {
+                if way == "error" && !kills.contains(name.as_ref()) {
                     report(
                         target.value_span(),
                         "going on after a failure",

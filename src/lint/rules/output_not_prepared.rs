@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::operations;
 use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -22,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let deleted: Vec<String> = facts
+    let deleted: HashSet<String> = facts
         .actions
         .iter()
         .flat_map(operations)
@@ -32,14 +33,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "map-reduce") {
         for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
             let path = behind_file_system(&output.text);
-            let under = |known: &String| {
-                path.strip_prefix(known.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            };
+            // The path itself and the folders around it.
+            let around = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+            let mut around = around.map(|end| &path[..end]);
             // A path with something of the run in it is another one every time.
             let unique =
                 ["wf:id", "timestamp", "nominal", "wf:run"].iter().any(|part| path.contains(part));
-            if unique || path.is_empty() || deleted.iter().any(under) {
+            if unique || path.is_empty() || around.any(|known| deleted.contains(known)) {
                 continue;
             }
             let message = "a rerun finds the output of the run before, and fails";

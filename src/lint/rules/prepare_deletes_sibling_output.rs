@@ -4,6 +4,9 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::graph::Graph;
 use crate::lint::paths::behind_file_system;
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use crate::syntax::xml::Element;
+use std::collections::BTreeMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,44 +24,65 @@ pub(super) static RULE: Rule = Rule {
 
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
+/// Steps after which no more forks are looked into.
+const PATIENCE: usize = 4_000_000;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
-    let action = |index: usize| {
-        facts.actions.iter().find(|action| action.element == graph.nodes[index].element)
-    };
+    if graph.nodes.iter().all(|node| node.kind != "fork") {
+        return;
+    }
+    // What is deleted, and what is written there or below, by node.
+    let mut outputs: BTreeMap<String, Vec<(usize, Span)>> = BTreeMap::new();
+    let mut deletes: Vec<(usize, Span, String)> = Vec::new();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let Some(action) = node.action.map(|action| &facts.actions[action as usize]) else {
+            continue;
+        };
+        for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
+            let path = behind_file_system(&output.text);
+            for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
+                outputs.entry(path[..end].to_owned()).or_default().push((index, output.span()));
+            }
+        }
+        let prepare = action.body.child("prepare").into_iter().flat_map(Element::elements);
+        for path in prepare.filter(|element| element.name() == "delete") {
+            if let Some(path) = path.attribute("path") {
+                let value = path.value();
+                let deleted = behind_file_system(&value.text).to_owned();
+                deletes.push((index, path.value_span(), deleted));
+            }
+        }
+    }
+    deletes.retain(|(_, _, path)| !path.is_empty() && outputs.contains_key(path));
+    if deletes.is_empty() {
+        return;
+    }
+    let mut patience = PATIENCE;
     for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
-        let branches = graph.branches(fork);
+        let Some(branches) = graph.branches(fork, &mut patience) else { return };
+        let has = |branch: &[usize], node| branch.binary_search(&node).is_ok();
         for (at, branch) in branches.iter().enumerate() {
-            for deletes in branch.iter().filter_map(|index| action(*index)) {
-                let Some(prepare) = deletes.body.child("prepare") else { continue };
-                let paths = prepare.elements().filter(|element| element.name() == "delete");
-                for path in paths.filter_map(|element| element.attribute("path")) {
-                    let value = path.value();
-                    let deleted = behind_file_system(&value.text);
-                    let others = branches.iter().enumerate().filter(|(other, _)| *other != at);
-                    let others = others.flat_map(|(_, branch)| branch);
-                    let others = others
-                        .filter(|index| !branch.contains(index))
-                        .filter_map(|index| action(*index));
-                    let hit = others
-                        .flat_map(|other| {
-                            OUTPUTS.iter().filter_map(move |name| other.property(name))
-                        })
-                        .find(|output| {
-                            let rest = behind_file_system(&output.text).strip_prefix(deleted);
-                            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                        });
-                    let Some(output) = hit.filter(|_| !deleted.is_empty()) else { continue };
-                    out.push(
-                        Diagnostic::new(
-                            &RULE.kind,
-                            path.value_span(),
-                            "this deletes what another path of the fork writes",
-                        )
-                        .note(output.span(), "this is written at the same time")
-                        .help("delete only what this action writes"),
-                    );
+            for (index, span, path) in &deletes {
+                if !has(branch, *index) {
+                    continue;
                 }
+                let beside = |node: usize| {
+                    let mut others = branches.iter().enumerate().filter(|(other, _)| *other != at);
+                    !has(branch, node) && others.any(|(_, other)| has(other, node))
+                };
+                let Some((_, output)) = outputs[path].iter().find(|(node, _)| beside(*node)) else {
+                    continue;
+                };
+                out.push(
+                    Diagnostic::new(
+                        &RULE.kind,
+                        *span,
+                        "this deletes what another path of the fork writes",
+                    )
+                    .note(*output, "this is written at the same time")
+                    .help("delete only what this action writes"),
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -29,14 +29,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let mut counts: BTreeMap<(String, String), (usize, crate::source::Span)> = BTreeMap::new();
     for action in &actions {
-        let mut own: Vec<(String, String)> = Vec::new();
+        let mut own: HashSet<(String, String)> = HashSet::new();
         for property in action.configuration() {
             let Some(value) = property.value else { continue };
             let key = (property.name.text.to_string(), value.text.trim().to_owned());
-            if own.contains(&key) || key.1.is_empty() {
+            if key.1.is_empty() || !own.insert(key.clone()) {
                 continue;
             }
-            own.push(key.clone());
             counts.entry(key).or_insert((0, property.name.span())).0 += 1;
         }
     }

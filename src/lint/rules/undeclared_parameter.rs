@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::reads::How;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -23,15 +24,15 @@ const COMMON: [&str; 4] = ["nameNode", "jobTracker", "resourceManager", "queueNa
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, parameters)) = facts.parameters() else { return };
-    let mut seen: Vec<&str> = Vec::new();
+    let declared: HashSet<&str> =
+        parameters.iter().map(|parameter| parameter.name.text.as_ref()).collect();
+    let mut seen: HashSet<&str> = HashSet::new();
     for read in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = read.name.as_str();
-        let declared = parameters.iter().any(|parameter| parameter.name.text == name);
         let constant = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-        if declared || constant || COMMON.contains(&name) || seen.contains(&name) {
+        if declared.contains(name) || constant || COMMON.contains(&name) || !seen.insert(name) {
             continue;
         }
-        seen.push(name);
         let message = format!("`{name}` is read and not declared");
         out.push(
             Diagnostic::new(&RULE.kind, read.span, message).help(

@@ -7,6 +7,9 @@ use crate::lint::{Facts, Rule};
 use crate::settings::nearest;
 use std::collections::BTreeMap;
 
+/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+const MOST_COMPARED: usize = 500_000;
+
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "undefined-variable",
@@ -26,6 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if !is_submitted(facts) {
         return;
     }
+    let names = given_names(facts);
+    let mut patience = MOST_COMPARED;
     let mut given: BTreeMap<&str, bool> = BTreeMap::new();
     for read in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let known = *given.entry(&read.name).or_insert_with(|| is_given(facts, &read.name));
@@ -33,8 +38,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("nothing defines `{}`", read.name);
-        let names = given_names(facts);
-        let near = nearest(&read.name, names.iter().map(String::as_str));
+        let near = nearest(&read.name, names.iter().take(patience).map(String::as_str));
+        patience = patience.saturating_sub(names.len());
         let finding = Diagnostic::new(&RULE.kind, read.span, message);
         out.push(match near {
             Some(near) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(

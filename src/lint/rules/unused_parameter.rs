@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::{How, of_plain};
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -30,24 +31,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if hidden {
         return;
     }
-    let in_defaults: Vec<_> = facts
-        .config_default()
-        .map(|source| of_plain(&source.text, 0))
-        .unwrap_or_default()
-        .into_iter()
-        .map(|read| read.name)
-        .collect();
+    let in_defaults =
+        facts.config_default().map(|source| of_plain(&source.text, 0)).unwrap_or_default();
+    let read: HashSet<&str> =
+        facts.reads.iter().chain(&in_defaults).map(|read| read.name.as_str()).collect();
     for parameter in &parameters {
         let name = parameter.name.text.as_ref();
-        let read = facts.reads.iter().any(|read| {
-            read.name == name || (read.how == How::Dotted && name.starts_with(&read.name))
-        });
         // The server itself reads names with dots: `oozie.…`, `mapreduce.…`.
-        if read
-            || name.is_empty()
-            || name.contains('.')
-            || in_defaults.iter().any(|known| known == name)
-        {
+        if name.is_empty() || name.contains('.') || read.contains(name) {
             continue;
         }
         let message = format!("nothing in this workflow reads `{name}`");
