@@ -290,7 +290,10 @@ impl Diagnostic {
 /// ```
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).clamp(1, 4);
-    let close = known.into_iter().map(|known| (strsim::damerau_levenshtein(word, known), known));
+    // As many letters as one has more have to go.
+    let length = word.chars().count();
+    let known = known.into_iter().filter(|known| known.chars().count().abs_diff(length) <= limit);
+    let close = known.map(|known| (strsim::damerau_levenshtein(word, known), known));
     let close =
         close.filter(|(distance, known)| *distance <= limit && *distance < known.chars().count());
     close.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)

@@ -226,21 +226,41 @@ impl Settings {
 
     /// How a kind is rated in the file at `path` (relative to the settings file).
     pub fn rating(&self, kind: &Kind, path: &str) -> Rating {
+        self.ratings(path).rating(kind)
+    }
+
+    /// The ratings of the file at `path`, for whoever asks for many.
+    pub fn ratings(&self, path: &str) -> Ratings<'_> {
+        let overrides = self.overrides.iter().rev().filter(|entry| entry.covers(path));
+        Ratings { settings: self, overrides: overrides.collect() }
+    }
+}
+
+/// How kinds are rated in one file.
+#[derive(Clone, Debug)]
+pub struct Ratings<'s> {
+    settings: &'s Settings,
+    /// Those that cover the file, the last first.
+    overrides: Vec<&'s Override>,
+}
+
+impl Ratings<'_> {
+    /// How a kind is rated.
+    pub fn rating(&self, kind: &Kind) -> Rating {
         let quiet = OFF_UNLESS_NAMED.contains(&kind.name);
         let own = |rules: &BTreeMap<String, Rating>| {
+            if rules.is_empty() {
+                return None;
+            }
             let group = rules.get(kind.group.name()).filter(|_| !quiet);
             rules.get(kind.name).or(group).copied()
         };
-        let overridden = self
-            .overrides
-            .iter()
-            .rev()
-            .filter(|entry| entry.covers(path))
-            .find_map(|entry| own(&entry.rules));
-        let rating = overridden.or_else(|| own(&self.rules));
+        let overridden = self.overrides.iter().find_map(|entry| own(&entry.rules));
+        let rating = overridden.or_else(|| own(&self.settings.rules));
+        let migration = self.settings.migration.is_some();
         match rating {
             Some(rating) => rating,
-            None if kind.group == Group::Migration && self.migration.is_none() => Rating::Off,
+            None if kind.group == Group::Migration && !migration => Rating::Off,
             None if quiet => Rating::Off,
             None => Rating::At(kind.level),
         }
@@ -270,8 +290,11 @@ pub fn instant(text: &str) -> Option<Instant> {
 /// The word among `known` that was most likely meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let limit = (word.chars().count() / 3).max(1);
+    // As many letters as one has more have to go.
+    let length = word.chars().count();
     known
         .into_iter()
+        .filter(|known| known.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, _)| (1..=limit).contains(distance))
         .min()

@@ -3,6 +3,8 @@
 //! In: a text with the name it goes by. Out: [`Source`], which turns byte offsets into lines and columns. A [`Span`]
 //! is all that the rest of the core knows of a place; lines and columns appear only where something is printed.
 
+use std::sync::OnceLock;
+
 /// A half-open range of bytes in one [`Source`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
@@ -76,33 +78,31 @@ pub struct Source {
     /// The text, a byte-order mark included.
     pub text: String,
     /// Offset of the first byte of each line.
-    line_starts: Vec<u32>,
+    line_starts: OnceLock<Vec<u32>>,
 }
 
 impl Source {
     /// Wraps `text`. A line ends at `\n`, at `\r\n` or at a lone `\r`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Source {
-        let text = text.into();
-        let bytes = text.as_bytes();
-        let mut line_starts = vec![0];
-        for (at, byte) in bytes.iter().enumerate() {
-            let ends = match byte {
-                b'\n' => true,
-                b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-                _ => false,
-            };
-            if ends {
-                line_starts.push(Span::at(at + 1).start);
-            }
-        }
-        Source { path: path.into(), text, line_starts }
+        Source { path: path.into(), text: text.into(), line_starts: OnceLock::new() }
+    }
+
+    /// Found when first asked for: most texts are never shown.
+    fn line_starts(&self) -> &[u32] {
+        self.line_starts.get_or_init(|| {
+            let bytes = self.text.as_bytes();
+            let ends = memchr::memchr2_iter(b'\n', b'\r', bytes)
+                .filter(|at| bytes[*at] == b'\n' || bytes.get(at + 1) != Some(&b'\n'));
+            std::iter::once(0).chain(ends.map(|at| Span::at(at + 1).start)).collect()
+        })
     }
 
     /// Line and column of a byte offset; one past the end is the end.
     pub fn position(&self, offset: u32) -> Position {
         let offset = (offset as usize).min(self.text.len());
-        let line = self.line_starts.partition_point(|start| *start as usize <= offset) - 1;
-        let start = self.line_starts[line] as usize;
+        let line_starts = self.line_starts();
+        let line = line_starts.partition_point(|start| *start as usize <= offset) - 1;
+        let start = line_starts[line] as usize;
         let column = self.text.as_bytes()[start..offset]
             .iter()
             .filter(|byte| (**byte as i8) >= -0x40)
@@ -113,8 +113,8 @@ impl Source {
 
     /// The bytes of a line, counted from 0, its end included.
     pub fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
-        let start = *self.line_starts.get(line)? as usize;
-        let end = self.line_starts.get(line + 1).map_or(self.text.len(), |end| *end as usize);
+        let start = *self.line_starts().get(line)? as usize;
+        let end = self.line_starts().get(line + 1).map_or(self.text.len(), |end| *end as usize);
         Some(start..end)
     }
 
@@ -212,7 +212,7 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
         return Ok((text, encoding));
     }
     // A NUL is in no text; without this a picture would be read as a very broken definition.
-    if let Some(offset) = bytes.iter().take(8192).position(|byte| *byte == 0) {
+    if let Some(offset) = memchr::memchr(0, &bytes[..bytes.len().min(8192)]) {
         return Err(NotText { offset, reason: "a zero byte, as binary files have".to_owned() });
     }
     match std::str::from_utf8(bytes) {
@@ -222,6 +222,18 @@ pub fn decode(bytes: &[u8]) -> Result<(String, Encoding), NotText> {
         }
         Err(_) => Ok((String::from_utf8_lossy(bytes).into_owned(), Encoding::Damaged)),
     }
+}
+
+/// The same for bytes that are not needed any more, which most often are the text already.
+pub fn decode_owned(bytes: Vec<u8>) -> Result<(String, Encoding), NotText> {
+    let zero = |bytes: &[u8]| memchr::memchr(0, &bytes[..bytes.len().min(8192)]);
+    if bytes.first() == Some(&b'<') && zero(&bytes).is_none() {
+        return match String::from_utf8(bytes) {
+            Ok(text) => Ok((text, Encoding::Utf8)),
+            Err(error) => decode(error.as_bytes()),
+        };
+    }
+    decode(&bytes)
 }
 
 fn declares_latin1(bytes: &[u8]) -> bool {

@@ -337,12 +337,13 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
     let mut ratings = BTreeMap::new();
+    let given = settings.ratings(&path);
     for kind in check::kinds() {
         let selected = arguments.select.is_empty() || named(&arguments.select, kind);
         let rating = if !selected || named(&arguments.ignore, kind) {
             Rating::Off
         } else {
-            match settings.rating(kind, path) {
+            match given.rating(kind) {
                 // Who asks for a rule by name wants it, even one that is off by default.
                 Rating::Off if arguments.select.iter().any(|name| name == kind.name) => {
                     Rating::At(kind.level)
@@ -414,9 +415,7 @@ fn check_all(
         let portion: Vec<(&Found, Option<Record>)> =
             portion.iter().map(|found| (found, known.remove(&found.shown))).collect();
         let cached = cache.as_ref();
-        let outcomes: Vec<_> = portion
-            .into_par_iter()
-            .map(|(found, record)| {
+        let work = |(found, record): (&Found, Option<Record>)| {
                 let written = settings.for_file(&found.path)?;
                 let own = adjuster.adjust(written.clone(), &found.shown, arguments);
                 // What a tool says is asked for anew.
@@ -442,8 +441,11 @@ fn check_all(
                     .zip(looks)
                     .and_then(|((cache, question), looks)| cache.record(question, looks, &part));
                 Ok(Done { part, record, is_old: false })
-            })
-            .collect();
+            };
+        let outcomes: Vec<miette::Result<Done>> = match portion.len() == 1 || single_threaded() {
+            true => portion.into_iter().map(work).collect(),
+            false => portion.into_par_iter().map(work).collect(),
+        };
         let (mut records, mut old) = (Vec::new(), 0);
         for outcome in outcomes {
             match outcome {
@@ -478,6 +480,15 @@ fn cache(found: &[Found], arguments: &Arguments) -> Option<Cache> {
     let about = (&arguments.paths, &arguments.properties, &arguments.select, &arguments.ignore);
     let words = format!("{about:?} {:?} {:?}", arguments.target, arguments.now);
     (!arguments.no_cache).then(|| Cache::open(folder, &words))
+}
+
+/// Whether more threads than this one would be of no use, or are not wanted.
+fn single_threaded() -> bool {
+    let wanted = std::env::var("RAYON_NUM_THREADS").ok().and_then(|count| count.parse().ok());
+    wanted
+        .filter(|count| *count > 0)
+        .or_else(|| std::thread::available_parallelism().ok().map(std::num::NonZero::get))
+        == Some(1_usize)
 }
 
 pub(super) fn count_of(number: usize, word: &str) -> String {

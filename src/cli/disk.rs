@@ -3,13 +3,15 @@
 use super::look::{self, State};
 use super::{Failure, Shell, shellcheck};
 use crate::check::{FileKind, Input, recognize};
-use crate::files::{Entry, Files, folder_of};
+use crate::files::{Entry, Files, folder_of, name_of};
 use crate::settings::{Problem, Settings};
 use crate::source::{self, Encoding, NotText, Source};
 use crate::syntax::archive;
 use crate::syntax::properties::{self, Origin, Submission};
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::time::Instant;
+use memchr::memmem;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +75,7 @@ pub(crate) fn shown(path: &Path) -> String {
     let joined = crate::files::join("", &text).unwrap_or_else(|| text.clone());
     let leaves = joined == ".." || joined.starts_with("../");
     let here = || std::env::current_dir().ok().and_then(|here| here.to_str().map(str::to_owned));
-    match here().filter(|_| leaves) {
+    match leaves.then(here).flatten() {
         Some(here) => crate::files::join(&here, &joined).unwrap_or(joined),
         None => joined,
     }
@@ -175,8 +177,15 @@ fn unwalkable(error: &ignore::Error) -> String {
 }
 
 fn head(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut head = Vec::new();
-    std::fs::File::open(path)?.take(HEAD).read_to_end(&mut head)?;
+    let mut file = std::fs::File::open(path)?;
+    // Most files are read whole by the first call already; to learn that would take another.
+    let mut head = vec![0; HEAD as usize];
+    let read = file.read(&mut head)?;
+    head.truncate(read);
+    if read < HEAD as usize / 2 {
+        return Ok(head);
+    }
+    file.take(HEAD - read as u64).read_to_end(&mut head)?;
     Ok(head)
 }
 
@@ -190,15 +199,22 @@ fn kind_of(path: &Path, head: &[u8]) -> Option<FileKind> {
         return None;
     }
     let mut head = head;
-    let text = loop {
-        match source::decode(head) {
-            Ok((text, _)) => break text,
-            // The end of the head may cut a character.
-            Err(error) if error.offset + 4 > head.len() && error.offset > 0 => {
-                head = &head[..error.offset];
-            }
-            Err(_) => break String::from_utf8_lossy(head).into_owned(),
+    let zero = memchr::memchr(0, head).is_some();
+    let text: Cow<'_, str> = match std::str::from_utf8(head) {
+        Ok(text) if !zero => text.into(),
+        // The end of the head may cut a character.
+        Err(error) if !zero && error.error_len().is_none() => {
+            String::from_utf8_lossy(&head[..error.valid_up_to()])
         }
+        _ => loop {
+            match source::decode(head) {
+                Ok((text, _)) => break text.into(),
+                Err(error) if error.offset + 4 > head.len() && error.offset > 0 => {
+                    head = &head[..error.offset];
+                }
+                Err(_) => break String::from_utf8_lossy(head),
+            }
+        },
     };
     recognize(&text).or_else(|| {
         // A long licence in front of the root.
@@ -267,25 +283,25 @@ impl SettingsCache {
             return Ok(known.clone());
         }
         let absolute = std::path::absolute(&folder).unwrap_or_else(|_| folder.clone());
-        let file = absolute.ancestors().map(|up| up.join("ankus.toml")).find(|file| file.is_file());
-        let loaded = match file {
-            Some(file) => {
-                // The folder of the settings answers for everything below that has none of its own.
-                let key = file.parent().map(Path::to_path_buf).unwrap_or_default();
-                let known = self.by_folder.lock().expect("readers do not panic").get(&key).cloned();
-                match known {
-                    Some(known) => known,
-                    None => {
-                        let loaded = read_settings(&file)?;
-                        let mut cache = self.by_folder.lock().expect("readers do not panic");
-                        cache.insert(key, loaded.clone());
-                        loaded
-                    }
+        let mut passed = vec![folder];
+        let mut loaded = None;
+        for up in absolute.ancestors() {
+            // What holds in a folder holds in all those below that were passed on the way here.
+            loaded = self.by_folder.lock().expect("readers do not panic").get(up).cloned();
+            if loaded.is_none() {
+                let file = up.join("ankus.toml");
+                passed.push(up.to_path_buf());
+                if file.is_file() {
+                    loaded = Some(read_settings(&file)?);
                 }
             }
-            None => LoadedSettings::default(),
-        };
-        self.by_folder.lock().expect("readers do not panic").insert(folder, loaded.clone());
+            if loaded.is_some() {
+                break;
+            }
+        }
+        let loaded = loaded.unwrap_or_default();
+        let mut cache = self.by_folder.lock().expect("readers do not panic");
+        cache.extend(passed.into_iter().map(|folder| (folder, loaded.clone())));
         Ok(loaded)
     }
 }
@@ -350,6 +366,17 @@ pub(crate) fn submission_among(
     kind: FileKind,
     files: &Files,
 ) -> miette::Result<Submission> {
+    found_submission(arguments, application, kind, files, &look::is_file)
+}
+
+/// The same, where it is known which files there are.
+fn found_submission(
+    arguments: &PropertyArguments,
+    application: &Path,
+    kind: FileKind,
+    files: &Files,
+    is_file: &dyn Fn(&Path) -> bool,
+) -> miette::Result<Submission> {
     let read_properties = |path: &Path| match files.text(&shown(path)) {
         Some(source) if path.extension().is_none_or(|extension| extension != "xml") => {
             Ok(properties::parse(&source.text).entries)
@@ -359,7 +386,7 @@ pub(crate) fn submission_among(
     let folder = application.parent().unwrap_or(Path::new(""));
     let mut submission = Submission::default();
     let default = folder.join("config-default.xml");
-    if kind == FileKind::Workflow && look::is_file(&default) {
+    if kind == FileKind::Workflow && is_file(&default) {
         // Broken defaults are a finding of their own; here they just have no values.
         if let Ok(entries) = read_properties(&default) {
             submission.merge(&Origin::Default(shown(&default)), &entries);
@@ -371,7 +398,7 @@ pub(crate) fn submission_among(
             FileKind::Bundle => &["bundle.properties", "job.properties"],
             _ => &["job.properties"],
         };
-        let beside = names.iter().map(|name| folder.join(name)).find(|path| look::is_file(path));
+        let beside = names.iter().map(|name| folder.join(name)).find(|path| is_file(path));
         if let Some(path) = beside {
             let entries = read_properties(&path)?;
             submission.merge(&Origin::File(shown(&path)), &entries);
@@ -475,7 +502,13 @@ pub(crate) fn load(
     let mut loaded = read(found, settings)?;
     let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
     if loaded.too_large.is_none() && belongs {
-        loaded.submission = submission(arguments, &found.path, found.kind)?;
+        let listing = settings.folders.listing(folder_of_path(&found.path));
+        let is_file = |path: &Path| match (listing.complete, path.file_name()) {
+            (Some(true), Some(name)) => listing.has_file(&name.to_string_lossy()),
+            _ => look::is_file(path),
+        };
+        let (path, kind, none) = (&found.path, found.kind, Files::new());
+        loaded.submission = found_submission(arguments, path, kind, &none, &is_file)?;
         loaded.files = snapshot(found, &loaded.source, &loaded.submission, &settings.folders);
         if matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
             add_includes(&mut loaded);
@@ -492,8 +525,6 @@ pub(crate) fn load(
 
 /// Reads a file and its settings, and nothing beside it.
 pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Loaded> {
-    let metadata =
-        std::fs::metadata(&found.path).map_err(|error| unreadable(&found.path, error))?;
     let loaded_settings = settings.for_file(&found.path)?;
     let mut loaded = Loaded {
         found: found.clone(),
@@ -505,12 +536,14 @@ pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Lo
         submission: Submission::default(),
         files: Files::new(),
     };
+    let metadata =
+        std::fs::metadata(&found.path).map_err(|error| unreadable(&found.path, error))?;
     if metadata.len() > source::SIZE_LIMIT {
         loaded.too_large = Some(metadata.len());
         return Ok(loaded);
     }
     let bytes = look::read(&found.path).map_err(|error| unreadable(&found.path, error))?;
-    set_text(&mut loaded, &bytes);
+    set_text(&mut loaded, bytes);
     Ok(loaded)
 }
 
@@ -627,7 +660,7 @@ pub(crate) fn load_stdin(
         found,
     };
     if loaded.too_large.is_none() {
-        set_text(&mut loaded, &bytes);
+        set_text(&mut loaded, bytes);
         if name.is_some() {
             loaded.files =
                 snapshot(&loaded.found, &loaded.source, &loaded.submission, &settings.folders);
@@ -640,12 +673,12 @@ pub(crate) fn load_stdin(
     Ok(loaded)
 }
 
-fn set_text(loaded: &mut Loaded, bytes: &[u8]) {
+fn set_text(loaded: &mut Loaded, bytes: Vec<u8>) {
     if loaded.found.kind == FileKind::Properties {
-        loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text_of(bytes)));
+        loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text_of(&bytes)));
         return;
     }
-    match source::decode(bytes) {
+    match source::decode_owned(bytes) {
         Ok((text, encoding)) => {
             loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text));
             loaded.encoding = encoding;
@@ -663,8 +696,7 @@ fn snapshot(
     folders: &Folders,
 ) -> Files {
     let mut files = Files::new();
-    let folder = found.path.parent().unwrap_or(Path::new(""));
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let folder = folder_of_path(&found.path);
     let is_side = |name: &str| name.ends_with(".xml") || name.ends_with(".properties");
     let is_definition = |name: &str| {
         matches!(name, "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml")
@@ -672,14 +704,17 @@ fn snapshot(
     let own = folders.listing(folder);
     // Where hundreds of definitions share a folder, each would read all others.
     let crowded = own.entries.iter().filter(|entry| is_side(&entry.name)).count() > SIDE_TEXTS;
+    let mentions = |name: &str| memmem::find(definition.text.as_bytes(), name.as_bytes()).is_some();
+    let itself = name_of(&found.shown);
     let subfolders = list(folder, &own, folder_of(&found.shown), &mut files, &|name| {
-        (if crowded { is_definition(name) } else { is_side(name) })
-            || definition.text.contains(name)
+        // Its own text is there already.
+        name != itself
+            && ((if crowded { is_definition(name) } else { is_side(name) }) || mentions(name))
     });
     for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
         let listing = folders.listing(&path);
         list(&path, &listing, &shown, &mut files, &|name| {
-            is_definition(name) || definition.text.contains(name)
+            is_definition(name) || mentions(name)
         });
         // Where classes are run, what the jars hold is worth a look.
         if path.ends_with("lib") && definition.text.contains("main-class") {
@@ -744,7 +779,21 @@ impl Folders {
     }
 }
 
+/// The folder of a file, as a path that can be listed.
+fn folder_of_path(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 impl Listing {
+    /// Whether a file of this name is there.
+    fn has_file(&self, name: &str) -> bool {
+        let found = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
+        found.is_ok_and(|at| self.entries[at].is_file)
+    }
+
     pub(crate) fn read(folder: &Path) -> Listing {
         // Before the names, so that a change between the two shows.
         let state = std::fs::metadata(folder).ok().and_then(|metadata| State::settled(&metadata));
