@@ -128,7 +128,7 @@ pub(crate) fn lower(data: &[u8]) {
     let (reached, findings) = reach::reach(&workflow, &bound);
     found(&text, &findings);
     found(&text, &pairs::judge(&workflow, &bound, &reached));
-    let (_, findings) = expressions::examine(&expressions::Input {
+    let findings = expressions::examine(&expressions::Input {
         tree: &tree,
         workflow: Some(&workflow),
         dialect: Dialect::Tomcat,

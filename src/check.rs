@@ -266,6 +266,7 @@ pub fn check(input: &Input<'_>) -> Outcome {
         let findings = rate(input, vec![found]);
         return Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None };
     }
+    let ratings = input.settings.ratings(input.settings_path);
     let mut found = Vec::new();
     let mut checked = None;
     let mut secrets = Vec::new();
@@ -274,8 +275,17 @@ pub fn check(input: &Input<'_>) -> Outcome {
         suppressions = suppression::of_properties(&input.source.text);
         found.extend(expressions::ask_properties(&input.source.text));
     } else {
-        let (tree, findings) = Tree::parse(&input.source.text);
+        let asked = (input.kind == FileKind::Workflow).then(|| {
+            let server = workflow::Server::new(input.settings);
+            let verdicts = server.answers(input);
+            (server, verdicts)
+        });
+        let (mut tree, findings) = Tree::parse_tolerantly(&input.source.text);
         found.extend(findings);
+        // The server is a strict judge as well.
+        if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
+            found.extend(tree.judge());
+        }
         if let Some(root) = tree.root() {
             let name = root.attribute("name").map(|name| name.value().text.into_owned());
             file.name = name.filter(|_| input.kind.is_definition());
@@ -284,13 +294,16 @@ pub fn check(input: &Input<'_>) -> Outcome {
         }
         encoding(input, &mut found);
         // Before the server is asked, whose refusal may be explained here.
-        let (path, settings) = (input.source.path.as_str(), input.settings);
-        let facts = Facts::new(path, &tree, input.files, input.submission, settings);
-        found.extend(lint::run(&facts, |kind| is_on(input, kind)));
-        let clear = lint::in_the_clear(&facts).into_iter();
-        secrets.extend(clear.map(|(file, span)| (file.unwrap_or_else(|| path.to_owned()), span)));
-        if input.kind == FileKind::Workflow {
-            let asked = workflow::ask(input, &tree, &mut found);
+        {
+            let (path, settings) = (input.source.path.as_str(), input.settings);
+            let facts = Facts::new(path, &tree, input.files, input.submission, settings);
+            found.extend(lint::run(&facts, |kind| ratings.rating(kind) != Rating::Off));
+            let clear = lint::in_the_clear(&facts).into_iter();
+            let named = |file: Option<String>| file.unwrap_or_else(|| path.to_owned());
+            secrets.extend(clear.map(|(file, span)| (named(file), span)));
+        }
+        if let Some((server, verdicts)) = &asked {
+            let asked = workflow::ask(input, &tree, (server, verdicts), &mut found);
             file.nodes = Some(asked.nodes);
             file.reference = Some(asked.reference);
             checked = asked.accepted.then(|| proof(input));
@@ -330,11 +343,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
         suppressed += usize::from(silenced);
         !silenced
     });
-    if input.kind != FileKind::Properties {
+    if input.kind != FileKind::Properties && !suppressions.is_empty() {
         let kinds = kinds();
         // Whoever runs a part of the rules learns nothing about comments for the others.
         let judged = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
-            Some(kind) => is_on(input, kind),
+            Some(kind) => ratings.rating(kind) != Rating::Off,
             None => true,
         };
         let text = &input.source.text;
@@ -357,11 +370,6 @@ fn one_sentence(file: &FileReport, found: &mut Vec<Diagnostic>) {
 
 fn proof(input: &Input<'_>) -> Checked {
     Checked { source: input.source.clone(), kind: input.kind }
-}
-
-/// Whether findings of a kind would be reported.
-fn is_on(input: &Input<'_>, kind: &Kind) -> bool {
-    input.settings.rating(kind, input.settings_path) != Rating::Off
 }
 
 /// What the server makes of the encoding of a definition.
@@ -414,13 +422,11 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
 
 /// Gives each finding its file and its level, drops what is off, and sorts.
 fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
+    let ratings = input.settings.ratings(input.settings_path);
     let mut findings: Vec<Finding> = found
         .into_iter()
         .filter_map(|diagnostic| {
-            let Rating::At(level) = input.settings.rating(diagnostic.kind, input.settings_path)
-            else {
-                return None;
-            };
+            let Rating::At(level) = ratings.rating(diagnostic.kind) else { return None };
             let path = diagnostic.file.clone().unwrap_or_else(|| input.source.path.clone());
             Some(Finding { path, level, diagnostic })
         })

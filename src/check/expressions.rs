@@ -25,7 +25,7 @@ pub(super) fn ask<'a>(
         Some(input.files.text(&path)?.text.clone())
     };
     let site: Vec<SiteFunction> = input.settings.functions.iter().map(site_function).collect();
-    let (_, findings) = expressions::examine(&expressions::Input {
+    expressions::examine(&expressions::Input {
         tree,
         workflow,
         dialect: Dialect::of_target(input.settings.target.name()),
@@ -33,8 +33,7 @@ pub(super) fn ask<'a>(
         properties: &properties,
         provided: &input.settings.server.variables,
         shipped: &shipped,
-    });
-    findings
+    })
 }
 
 /// Asks about a file of properties: no name may be that of a constant.

@@ -5,12 +5,14 @@ use crate::diag::Diagnostic;
 use crate::ir::{self, workflow::Shape};
 use crate::passes::expressions::site_function;
 use crate::passes::{lone, names, pairs, reach};
-use crate::reference::{self, Executor, Rules, Submission, findings};
-use crate::schema;
+use crate::reference::{self, Executor, Rules, Submission, Verdicts, findings};
 use crate::schema::validate::{self, Document};
+use crate::schema::{self, Language};
+use crate::settings::Settings;
 use crate::source::Encoding;
 use crate::syntax::properties::Origin;
 use crate::syntax::xml::Tree;
+use ankus_runtime::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -24,13 +26,64 @@ pub(super) struct Asked {
     pub(super) accepted: bool,
 }
 
-/// Asks the schema, the passes and the server about a workflow.
-pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
-    let settings = input.settings;
-    let (language, _) = schema::site::language(&settings.actions);
-    let target = settings.target;
+/// The server with what a site added to it.
+pub(super) struct Server {
+    language: Language,
+    executors: Vec<(String, Executor)>,
+    functions: Vec<SiteFunction>,
+}
 
-    found.extend(validate::check(tree, Document::Workflow, &language, target.name()));
+impl Server {
+    pub(super) fn new(settings: &Settings) -> Server {
+        let executors = settings.actions.iter().map(|action| {
+            let executor = if action.cluster { Executor::Cluster } else { Executor::Plain };
+            (action.name.clone(), executor)
+        });
+        Server {
+            language: schema::site::language(&settings.actions).0,
+            executors: executors.collect(),
+            functions: settings.functions.iter().map(site_function).collect(),
+        }
+    }
+
+    fn rules(&self, settings: &Settings) -> Rules<'_> {
+        let mut rules = Rules::new(settings.target, &self.language);
+        rules.executors = &self.executors;
+        rules.functions = &self.functions;
+        rules.default_name_node = settings.server.name_node.is_some();
+        rules.default_job_tracker =
+            settings.server.job_tracker.is_some() || settings.server.resource_manager.is_some();
+        if let Some(limit) = settings.server.definition_limit {
+            rules.length_limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        }
+        rules
+    }
+
+    /// What it answers. What it takes to find out is given back before anything else is built.
+    pub(super) fn answers(&self, input: &Input<'_>) -> Verdicts {
+        let own = input.submission.iter();
+        let mut properties: BTreeMap<String, String> =
+            own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+        let rules = self.rules(input.settings);
+        reference::workflow(&server_text(input), rules, &submission(input, properties))
+    }
+}
+
+/// Asks the schema and the passes about a workflow, and explains what the server answered.
+pub(super) fn ask(
+    input: &Input<'_>,
+    tree: &Tree<'_>,
+    (server, verdicts): (&Server, &Verdicts),
+    found: &mut Vec<Diagnostic>,
+) -> Asked {
+    let (settings, language) = (input.settings, &server.language);
+    let target = settings.target;
+    let text = server_text(input);
+    // What its schemas accept, nothing can be said against.
+    if !verdicts.valid {
+        found.extend(validate::check(tree, Document::Workflow, language, target.name()));
+    }
     let workflow = ir::lower::workflow(tree);
     let (names, more) = names::bind(&workflow);
     found.extend(more);
@@ -41,32 +94,8 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
 
     found.extend(findings::forks_and_joins(&workflow, target));
 
-    let mut properties: BTreeMap<String, String> =
-        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
     found.extend(super::expressions::ask(input, tree, Some(&workflow)));
-
-    let executors: Vec<_> = settings
-        .actions
-        .iter()
-        .map(|action| {
-            let executor = if action.cluster { Executor::Cluster } else { Executor::Plain };
-            (action.name.clone(), executor)
-        })
-        .collect();
-    let mut rules = Rules::new(target, &language);
-    rules.executors = &executors;
-    let functions: Vec<_> = settings.functions.iter().map(site_function).collect();
-    rules.functions = &functions;
-    rules.default_name_node = settings.server.name_node.is_some();
-    rules.default_job_tracker =
-        settings.server.job_tracker.is_some() || settings.server.resource_manager.is_some();
-    if let Some(limit) = settings.server.definition_limit {
-        rules.length_limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    }
-    found.extend(findings::parser(tree, &rules));
-    let text = server_text(input);
-    let verdicts = reference::workflow(&text, rules, &submission(input, properties));
+    found.extend(findings::parser(tree, &server.rules(settings)));
     found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));
 
     let mut shown = Verdict::new(&verdicts.structure, &text);

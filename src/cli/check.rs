@@ -337,7 +337,7 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
     let mut ratings = BTreeMap::new();
-    let given = settings.ratings(&path);
+    let given = settings.ratings(path);
     for kind in check::kinds() {
         let selected = arguments.select.is_empty() || named(&arguments.select, kind);
         let rating = if !selected || named(&arguments.ignore, kind) {
@@ -416,32 +416,32 @@ fn check_all(
             portion.iter().map(|found| (found, known.remove(&found.shown))).collect();
         let cached = cache.as_ref();
         let work = |(found, record): (&Found, Option<Record>)| {
-                let written = settings.for_file(&found.path)?;
-                let own = adjuster.adjust(written.clone(), &found.shown, arguments);
-                // What a tool says is asked for anew.
-                let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
-                let question = cached.map(|cache| (cache, cache.question(found, &written, &own)));
-                if let (Some((cache, question)), Some(record)) = (question, record)
-                    && let Some((part, settled)) = cache.recall(&record, question, found)
-                {
-                    let is_old = settled.is_none();
-                    return Ok(Done { part, record: settled.or(Some(record)), is_old });
-                }
-                let (loaded, looks) = look::noted(|| -> miette::Result<_> {
-                    let mut loaded = disk::load(found, settings, &arguments.properties)?;
-                    loaded.settings = own;
-                    Ok(loaded)
-                });
-                let loaded = loaded?;
-                let outcome = checked(&loaded);
-                let part = Part::new(&loaded.input(), outcome);
-                // What was not read cannot be compared.
-                let looks = looks.filter(|_| loaded.too_large.is_none());
-                let record = question
-                    .zip(looks)
-                    .and_then(|((cache, question), looks)| cache.record(question, looks, &part));
-                Ok(Done { part, record, is_old: false })
-            };
+            let written = settings.for_file(&found.path)?;
+            let own = adjuster.adjust(written.clone(), &found.shown, arguments);
+            // What a tool says is asked for anew.
+            let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
+            let question = cached.map(|cache| (cache, cache.question(found, &written, &own)));
+            if let (Some((cache, question)), Some(record)) = (question, record)
+                && let Some((part, settled)) = cache.recall(&record, question, found)
+            {
+                let is_old = settled.is_none();
+                return Ok(Done { part, record: settled.or(Some(record)), is_old });
+            }
+            let (loaded, looks) = look::noted(|| -> miette::Result<_> {
+                let mut loaded = disk::load(found, settings, &arguments.properties)?;
+                loaded.settings = own;
+                Ok(loaded)
+            });
+            let loaded = loaded?;
+            let outcome = checked(&loaded);
+            let part = Part::new(&loaded.input(), outcome);
+            // What was not read cannot be compared.
+            let looks = looks.filter(|_| loaded.too_large.is_none());
+            let record = question
+                .zip(looks)
+                .and_then(|((cache, question), looks)| cache.record(question, looks, &part));
+            Ok(Done { part, record, is_old: false })
+        };
         let outcomes: Vec<miette::Result<Done>> = match portion.len() == 1 || single_threaded() {
             true => portion.into_iter().map(work).collect(),
             false => portion.into_par_iter().map(work).collect(),

@@ -713,9 +713,7 @@ fn snapshot(
     });
     for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
         let listing = folders.listing(&path);
-        list(&path, &listing, &shown, &mut files, &|name| {
-            is_definition(name) || mentions(name)
-        });
+        list(&path, &listing, &shown, &mut files, &|name| is_definition(name) || mentions(name));
         // Where classes are run, what the jars hold is worth a look.
         if path.ends_with("lib") && definition.text.contains("main-class") {
             add_jars(&listing, &shown, &definition.text, &mut files);

@@ -268,10 +268,10 @@ impl Compiler<'_, '_> {
             takes_defaults: merges && kind != "sub-workflow",
             ok,
             error,
-            retry_max: attribute(action.and_then(|action| action.retry_max.as_ref())),
-            retry_interval: attribute(action.and_then(|action| action.retry_interval.as_ref())),
-            retry_policy: attribute(action.and_then(|action| action.retry_policy.as_ref())),
-            cred: action.and_then(|action| action.cred.as_ref()).map(|c| c.as_str().to_owned()),
+            retry_max: attribute(action.and_then(|action| action.retry_max.as_deref())),
+            retry_interval: attribute(action.and_then(|action| action.retry_interval.as_deref())),
+            retry_policy: attribute(action.and_then(|action| action.retry_policy.as_deref())),
+            cred: action.and_then(|action| action.cred.as_deref()).map(|c| c.as_str().to_owned()),
             kind,
         }
     }

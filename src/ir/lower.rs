@@ -11,7 +11,7 @@ use super::workflow::{
     Property, Shape, Sla, Transition, TransitionId, Way, Workflow,
 };
 use crate::source::Span;
-use crate::syntax::xml::{Element, Tree};
+use crate::syntax::xml::{AttributeRef, Element, Tree};
 
 /// Lowers the workflow of a tree, whatever its root is called.
 pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
@@ -24,6 +24,9 @@ pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
         name: root.attribute("name").map(Scalar::of_attribute),
         ..Workflow::default()
     };
+    let count = root.elements().count();
+    workflow.nodes.reserve_exact(count);
+    workflow.transitions.reserve(2 * count);
     for element in root.elements() {
         let shape = match element.name() {
             "start" => Shape::Start,
@@ -63,7 +66,7 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
     let first = workflow.transitions.len() as u32;
     let mut add = |way: Way, element: Element<'_, 'a>, attribute: &str| {
         let target = name(element, attribute);
-        let predicate = (way == Way::Case).then(|| Scalar::of_element(element));
+        let predicate = (way == Way::Case).then(|| Box::new(Scalar::of_element(element)));
         let transition = TransitionId(workflow.transitions.len() as u32);
         workflow.transitions.push(Transition {
             id: transition,
@@ -82,7 +85,9 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
         Shape::Start => add(Way::Start, element, "to"),
         Shape::Join => add(Way::Join, element, "to"),
         Shape::End => {}
-        Shape::Kill => message = element.child("message").map(Scalar::of_element),
+        Shape::Kill => {
+            message = element.child("message").map(|message| Box::new(Scalar::of_element(message)))
+        }
         Shape::Fork => {
             for path in element.elements().filter(|e| e.name() == "path") {
                 add(Way::Path, path, "start");
@@ -101,10 +106,10 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
         }
         Shape::Action => {
             let mut own = Action {
-                retry_max: element.attribute("retry-max").map(Scalar::of_attribute),
-                retry_interval: element.attribute("retry-interval").map(Scalar::of_attribute),
-                retry_policy: element.attribute("retry-policy").map(Scalar::of_attribute),
-                cred: element.attribute("cred").map(Scalar::of_attribute),
+                retry_max: element.attribute("retry-max").map(boxed_attribute),
+                retry_interval: element.attribute("retry-interval").map(boxed_attribute),
+                retry_policy: element.attribute("retry-policy").map(boxed_attribute),
+                cred: element.attribute("cred").map(boxed_attribute),
                 ..Action::default()
             };
             for child in element.elements() {
@@ -112,7 +117,7 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
                     "ok" => add(Way::Ok, child, "to"),
                     "error" => add(Way::Error, child, "to"),
                     "info" => {
-                        own.sla.get_or_insert_with(|| sla(child));
+                        own.sla.get_or_insert_with(|| Box::new(sla(child)));
                     }
                     _ if own.body.is_none() => own.body = Some(body(child)),
                     _ => own.more_bodies.push(child.name_span()),
@@ -136,6 +141,10 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
         action,
         message,
     });
+}
+
+fn boxed_attribute<'a>(attribute: AttributeRef<'_, 'a>) -> Box<Scalar<'a>> {
+    Box::new(Scalar::of_attribute(attribute))
 }
 
 fn name<'a>(element: Element<'_, 'a>, attribute: &str) -> Name<'a> {
@@ -276,9 +285,9 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn one(&mut self, name: &str) -> Option<Scalar<'a>> {
+    fn one(&mut self, name: &str) -> Option<Box<Scalar<'a>>> {
         let index = self.named.iter().position(|(own, _)| *own == name)?;
-        Some(self.named.remove(index).1)
+        Some(Box::new(self.named.remove(index).1))
     }
 
     fn all(&mut self, names: &[&str]) -> Vec<Scalar<'a>> {
@@ -318,7 +327,7 @@ fn body<'a>(element: Element<'_, 'a>) -> Body<'a> {
             "name-node" => first(&mut body.name_node, child),
             "prepare" => body.prepare.extend(child.elements().map(operation)),
             "launcher" => {
-                body.launcher.get_or_insert_with(|| launcher(child));
+                body.launcher.get_or_insert_with(|| Box::new(launcher(child)));
             }
             "job-xml" => body.job_xml.push(Scalar::of_element(child)),
             "configuration" => body.configuration.extend(properties(child)),
@@ -336,6 +345,11 @@ fn body<'a>(element: Element<'_, 'a>) -> Body<'a> {
             name => parts.named.push((name, Scalar::of_element(child))),
         }
     }
+    // Most lists are short, and there are many.
+    parts.operations.shrink_to_fit();
+    body.prepare.shrink_to_fit();
+    body.configuration.shrink_to_fit();
+    body.files.shrink_to_fit();
     body.details = details(&body.kind, parts);
     body
 }

@@ -165,7 +165,7 @@ pub struct Node<'a> {
     /// What an action does.
     pub action: Option<Box<Action<'a>>>,
     /// The message of a kill node.
-    pub message: Option<Scalar<'a>>,
+    pub message: Option<Box<Scalar<'a>>>,
 }
 
 /// How a node is left.
@@ -218,7 +218,7 @@ pub struct Transition<'a> {
     /// All of that element.
     pub span: Span,
     /// The predicate of a case.
-    pub predicate: Option<Scalar<'a>>,
+    pub predicate: Option<Box<Scalar<'a>>>,
 }
 
 /// A property of `<parameters>`, `<configuration>` or a credential.
@@ -292,19 +292,19 @@ pub struct Sla<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Action<'a> {
     /// `retry-max`.
-    pub retry_max: Option<Scalar<'a>>,
+    pub retry_max: Option<Box<Scalar<'a>>>,
     /// `retry-interval`, in minutes.
-    pub retry_interval: Option<Scalar<'a>>,
+    pub retry_interval: Option<Box<Scalar<'a>>>,
     /// `retry-policy`.
-    pub retry_policy: Option<Scalar<'a>>,
+    pub retry_policy: Option<Box<Scalar<'a>>>,
     /// `cred`: names of credentials, separated by commas.
-    pub cred: Option<Scalar<'a>>,
+    pub cred: Option<Box<Scalar<'a>>>,
     /// The first element that is no transition and no SLA block.
     pub body: Option<Body<'a>>,
     /// The names of further bodies, which the schema forbids.
     pub more_bodies: Vec<Span>,
     /// The SLA block.
-    pub sla: Option<Sla<'a>>,
+    pub sla: Option<Box<Sla<'a>>>,
 }
 
 /// What an action does.
@@ -327,7 +327,7 @@ pub struct Body<'a> {
     /// `<prepare>`, in order.
     pub prepare: Vec<FileOperation<'a>>,
     /// `<launcher>`.
-    pub launcher: Option<Launcher<'a>>,
+    pub launcher: Option<Box<Launcher<'a>>>,
     /// `<job-xml>`.
     pub job_xml: Vec<Scalar<'a>>,
     /// `<configuration>`.
@@ -389,7 +389,7 @@ pub enum Details<'a> {
     /// `shell`.
     Shell {
         /// `<exec>`.
-        exec: Option<Scalar<'a>>,
+        exec: Option<Box<Scalar<'a>>>,
         /// `<argument>`.
         arguments: Vec<Scalar<'a>>,
         /// `<env-var>`.
@@ -398,7 +398,7 @@ pub enum Details<'a> {
     /// `java`.
     Java {
         /// `<main-class>`.
-        main_class: Option<Scalar<'a>>,
+        main_class: Option<Box<Scalar<'a>>>,
         /// `<java-opts>` and `<java-opt>`.
         java_opts: Vec<Scalar<'a>>,
         /// `<arg>`.
@@ -411,12 +411,12 @@ pub enum Details<'a> {
         /// `<pipes>`.
         pipes: Option<Group<'a>>,
         /// `<config-class>`.
-        config_class: Option<Scalar<'a>>,
+        config_class: Option<Box<Scalar<'a>>>,
     },
     /// `pig`.
     Pig {
         /// `<script>`.
-        script: Option<Scalar<'a>>,
+        script: Option<Box<Scalar<'a>>>,
         /// `<param>`.
         params: Vec<Scalar<'a>>,
         /// `<argument>`.
@@ -425,90 +425,90 @@ pub enum Details<'a> {
     /// `hive` and `hive2`.
     Hive {
         /// `<script>`.
-        script: Option<Scalar<'a>>,
+        script: Option<Box<Scalar<'a>>>,
         /// `<query>`.
-        query: Option<Scalar<'a>>,
+        query: Option<Box<Scalar<'a>>>,
         /// `<param>`.
         params: Vec<Scalar<'a>>,
         /// `<argument>`.
         arguments: Vec<Scalar<'a>>,
         /// `<jdbc-url>` of `hive2`.
-        jdbc_url: Option<Scalar<'a>>,
+        jdbc_url: Option<Box<Scalar<'a>>>,
         /// `<password>` of `hive2`.
-        password: Option<Scalar<'a>>,
+        password: Option<Box<Scalar<'a>>>,
     },
     /// `sqoop`.
     Sqoop {
         /// `<command>`.
-        command: Option<Scalar<'a>>,
+        command: Option<Box<Scalar<'a>>>,
         /// `<arg>`.
         arguments: Vec<Scalar<'a>>,
     },
     /// `spark`.
     Spark {
         /// `<master>`.
-        master: Option<Scalar<'a>>,
+        master: Option<Box<Scalar<'a>>>,
         /// `<mode>`.
-        mode: Option<Scalar<'a>>,
+        mode: Option<Box<Scalar<'a>>>,
         /// `<name>`.
-        name: Option<Scalar<'a>>,
+        name: Option<Box<Scalar<'a>>>,
         /// `<class>`.
-        class: Option<Scalar<'a>>,
+        class: Option<Box<Scalar<'a>>>,
         /// `<jar>`.
-        jar: Option<Scalar<'a>>,
+        jar: Option<Box<Scalar<'a>>>,
         /// `<spark-opts>`.
-        spark_opts: Option<Scalar<'a>>,
+        spark_opts: Option<Box<Scalar<'a>>>,
         /// `<arg>`.
         arguments: Vec<Scalar<'a>>,
     },
     /// `distcp`.
     Distcp {
         /// `<java-opts>`.
-        java_opts: Option<Scalar<'a>>,
+        java_opts: Option<Box<Scalar<'a>>>,
         /// `<arg>`.
         arguments: Vec<Scalar<'a>>,
     },
     /// `git`.
     Git {
         /// `<git-uri>`.
-        git_uri: Option<Scalar<'a>>,
+        git_uri: Option<Box<Scalar<'a>>>,
         /// `<branch>`.
-        branch: Option<Scalar<'a>>,
+        branch: Option<Box<Scalar<'a>>>,
         /// `<key-path>`.
-        key_path: Option<Scalar<'a>>,
+        key_path: Option<Box<Scalar<'a>>>,
         /// `<destination-uri>`.
-        destination_uri: Option<Scalar<'a>>,
+        destination_uri: Option<Box<Scalar<'a>>>,
     },
     /// `email`.
     Email {
         /// `<to>`.
-        to: Option<Scalar<'a>>,
+        to: Option<Box<Scalar<'a>>>,
         /// `<cc>`.
-        cc: Option<Scalar<'a>>,
+        cc: Option<Box<Scalar<'a>>>,
         /// `<bcc>`.
-        bcc: Option<Scalar<'a>>,
+        bcc: Option<Box<Scalar<'a>>>,
         /// `<subject>`.
-        subject: Option<Scalar<'a>>,
+        subject: Option<Box<Scalar<'a>>>,
         /// `<body>`, or `<message>` in workflow 0.1.
-        body: Option<Scalar<'a>>,
+        body: Option<Box<Scalar<'a>>>,
         /// `<content_type>`.
-        content_type: Option<Scalar<'a>>,
+        content_type: Option<Box<Scalar<'a>>>,
         /// `<attachment>`.
-        attachment: Option<Scalar<'a>>,
+        attachment: Option<Box<Scalar<'a>>>,
     },
     /// `ssh`.
     Ssh {
         /// `<host>`.
-        host: Option<Scalar<'a>>,
+        host: Option<Box<Scalar<'a>>>,
         /// `<command>`.
-        command: Option<Scalar<'a>>,
+        command: Option<Box<Scalar<'a>>>,
         /// `<args>` and `<arg>`.
         arguments: Vec<Scalar<'a>>,
     },
     /// `sub-workflow`.
     SubWorkflow {
         /// `<app-path>`.
-        app_path: Option<Scalar<'a>>,
+        app_path: Option<Box<Scalar<'a>>>,
         /// `<propagate-configuration>`, where it stands.
         propagate_configuration: Option<Span>,
     },

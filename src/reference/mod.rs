@@ -342,6 +342,8 @@ pub struct Verdicts {
     pub validate: Answer,
     /// What the submission at hand answers.
     pub submit: Answer,
+    /// Whether the definition is well-formed to its end, and a workflow that its schemas accept.
+    pub valid: bool,
 }
 
 /// All answers to one workflow.
@@ -351,6 +353,7 @@ pub fn workflow(text: &str, rules: Rules<'_>, submission: &Submission) -> Verdic
         structure: definition.parse(&Conditions::bound()),
         validate: definition.validate(),
         submit: definition.submit(submission),
+        valid: definition.reading.as_ref().is_some_and(|reading| reading.fault.is_none()),
     }
 }
 

@@ -111,6 +111,8 @@ struct Node {
     closed: bool,
     /// Written `<a/>`.
     empty: bool,
+    /// Length of the prefix of an element with its colon; 255 where it is longer than that.
+    prefix: u8,
     /// Index into `Tree::namespaces`; 0 is no namespace.
     namespace: u16,
     attribute_count: u16,
@@ -177,17 +179,20 @@ impl<'a> Tree<'a> {
     /// ```
     pub fn parse(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
         let (mut tree, mut findings) = Tree::parse_tolerantly(text);
-        if tree.well_formed {
-            let options = roxmltree::ParsingOptions {
-                allow_dtd: tree.doctype.is_some(),
-                ..Default::default()
-            };
-            if let Err(error) = roxmltree::Document::parse_with_options(text, options) {
-                tree.well_formed = false;
-                findings.push(judged(text, &error));
-            }
-        }
+        findings.extend(tree.judge());
         (tree, findings)
+    }
+
+    /// The strict parser's word on what was parsed tolerantly, where nothing was found there.
+    pub fn judge(&mut self) -> Option<Diagnostic> {
+        if !self.well_formed {
+            return None;
+        }
+        let options =
+            roxmltree::ParsingOptions { allow_dtd: self.doctype.is_some(), ..Default::default() };
+        let error = roxmltree::Document::parse_with_options(self.text, options).err()?;
+        self.well_formed = false;
+        Some(judged(self.text, &error))
     }
 
     /// Parses anything, without the strict parser's last word: rare faults (`]]>` in text, say) may pass. For text
@@ -389,8 +394,13 @@ impl<'t, 'a> Element<'t, 'a> {
 
     /// The name without its prefix.
     pub fn name(self) -> &'a str {
-        let name = self.qualified_name();
-        name.split_once(':').map_or(name, |(_, local)| local)
+        let node = self.node();
+        if node.prefix == LONG_PREFIX {
+            let name = self.qualified_name();
+            return name.split_once(':').map_or(name, |(_, local)| local);
+        }
+        &self.tree.text
+            [node.inner.start as usize + usize::from(node.prefix)..node.inner.end as usize]
     }
 
     /// The name as written.
@@ -400,6 +410,9 @@ impl<'t, 'a> Element<'t, 'a> {
 
     /// The prefix, without the colon.
     pub fn prefix(self) -> Option<&'a str> {
+        if self.node().prefix == 0 {
+            return None;
+        }
         self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
     }
 
@@ -508,6 +521,13 @@ impl<'t, 'a> Element<'t, 'a> {
             decoded.append(part.decoded());
         }
         decoded
+    }
+
+    /// Whether its own character data holds `byte` as written, or a reference that may stand for it.
+    pub fn may_hold(self, byte: u8) -> bool {
+        let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
+        let mut data = self.children().filter(|child| data(child.kind()));
+        data.any(|child| memchr::memchr2(byte, b'&', child.raw().as_bytes()).is_some())
     }
 
     /// Every element below and itself, in order; without recursion.
@@ -624,6 +644,9 @@ impl<'t, 'a> AttributeRef<'t, 'a> {
         decode(self.raw(), self.attribute.value_span.start, Place::Attribute)
     }
 }
+
+/// What stands for a prefix that is counted anew each time.
+const LONG_PREFIX: u8 = 255;
 
 const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ankus::ir::lower;
-use ankus::passes::expressions::{self, Input};
+use ankus::passes::expressions::{self, Input, place};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
-use ankus_runtime::el::{Dialect, Piece};
+use ankus_runtime::el::{Dialect, Piece, Template};
 
 fn corpus() -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_CORPUS").map_or_else(
@@ -55,7 +55,7 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
         definitions += 1;
         let workflow = (root.name() == "workflow-app").then(|| lower::workflow(&tree));
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
-        let (expressions, findings) = expressions::examine(&Input {
+        let findings = expressions::examine(&Input {
             tree: &tree,
             workflow: workflow.as_ref(),
             dialect: Dialect::Tomcat,
@@ -65,17 +65,18 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
             shipped: &|name| std::fs::read_to_string(beside.join(name)).ok(),
         });
         let source = Source::new(path.display().to_string(), text.clone());
-        for expression in &expressions.all {
+        for place in place::collect(&tree) {
             texts += 1;
-            let pieces = expression.template.pieces().iter();
+            let template = Template::compile(&place.text.text, place.phase, Dialect::Tomcat);
+            let pieces = template.pieces().iter();
             count += pieces.filter(|piece| matches!(piece, Piece::Expression { .. })).count();
-            let place = expression.place.text.span();
-            if !expression.template.errors().is_empty()
+            let place = place.text.span();
+            if !template.errors().is_empty()
                 && !findings.iter().any(|finding| {
                     place.start <= finding.span.start && finding.span.end <= place.end
                 })
             {
-                silent.push(format!("{}: {}", path.display(), expression.template.source()));
+                silent.push(format!("{}: {}", path.display(), template.source()));
             }
         }
         for finding in findings {
@@ -137,7 +138,7 @@ fn pages_of_the_pass_show_what_it_finds() {
                 .root()
                 .filter(|root| root.name() == "workflow-app")
                 .map(|_| lower::workflow(&tree));
-            let (_, findings) = expressions::examine(&Input {
+            let findings = expressions::examine(&Input {
                 tree: &tree,
                 workflow: workflow.as_ref(),
                 dialect: Dialect::Tomcat,

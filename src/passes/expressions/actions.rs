@@ -17,6 +17,9 @@ use crate::passes::pairs::order::{Chance, Order};
 use crate::passes::{names, reach};
 use crate::source::Span;
 
+/// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
+const MOST_COMPARED: usize = 500_000;
+
 /// A question about an action.
 struct Question {
     /// The action.
@@ -50,11 +53,14 @@ pub(super) fn check(
     let (reach, _) = reach::reach(workflow, &names);
     let graph = Graph::of(workflow, &names, &reach);
     let mut runs = Order::of(&graph, None);
+    let mut patience = MOST_COMPARED;
     for question in &questions {
         let Some(id) = by_name.get(question.action.as_str()).copied() else {
             let message = format!("no node is named `{}`", question.action);
             let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message);
             let actions = workflow.actions().map(|(_, node, _)| node.name.text.as_ref());
+            let actions = actions.take(patience);
+            patience = patience.saturating_sub(workflow.nodes.len());
             if let Some(near) = nearest(&question.action, actions) {
                 finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
                     format!("Ask `{near}`"),
@@ -121,7 +127,7 @@ fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
                             span: place.span(argument.start + 1, argument.end - 1),
                             function,
                             key: None,
-                            node: place.node.clone(),
+                            node: place.node.as_deref().map(str::to_owned),
                         });
                     }
                     Op::Dot | Op::Bracket => {

@@ -1,11 +1,11 @@
 //! Reads, places and types every expression of a definition.
 //!
 //! In: the tree of a definition, its typed workflow where it is one, what is known of properties, and the files beside it.
-//! Out: [`Expressions`], each text with the group in which the server evaluates it, and findings: what a server would
-//! refuse, what it would stumble over only when a run gets there, and what gives another value than it seems. Kill messages,
-//! SLA blocks, cases of decisions and nodes that nothing reaches are read like the rest.
+//! Out: findings about each text in the group in which the server evaluates it: what a server would refuse, what it would
+//! stumble over only when a run gets there, and what gives another value than it seems. Kill messages, SLA blocks, cases of
+//! decisions and nodes that nothing reaches are read like the rest.
 //!
-//! Whether a variable is defined at all is asked by others; [`Expressions::variables`] says which are read.
+//! Whether a variable is defined at all is asked by others.
 
 mod actions;
 mod kinds;
@@ -13,16 +13,15 @@ pub mod place;
 mod rules;
 pub mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use ankus_runtime::el::functions::{Gives, Takes};
-use ankus_runtime::el::tree::Op;
 use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
 use crate::diag::Diagnostic;
 use crate::ir::workflow::Workflow;
 use crate::source::Span;
-use crate::syntax::xml::Tree;
+use crate::syntax::xml::{NodeKind, Tree};
 
 pub use kinds::KINDS;
 use place::Place;
@@ -50,108 +49,35 @@ pub struct Input<'i, 'a> {
 
 /// An expression with its place.
 #[derive(Clone, Debug)]
-pub struct Expression<'a> {
-    /// Where it stands.
-    pub place: Place<'a>,
+struct Expression<'a> {
+    place: Place<'a>,
     /// What it was compiled to.
-    pub template: Template,
-}
-
-/// A name that an expression reads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Read {
-    /// The name.
-    pub name: String,
-    /// Where it is read.
-    pub span: Span,
-    /// The group in which it is read.
-    pub phase: Phase,
-    /// Whether a missing one is no failure: `wf:conf('x')`.
-    pub optional: bool,
-}
-
-/// All expressions of a definition, in source order.
-#[derive(Clone, Debug, Default)]
-pub struct Expressions<'a> {
-    /// In source order.
-    pub all: Vec<Expression<'a>>,
-}
-
-impl Expressions<'_> {
-    /// Every variable and every property that an expression reads, constants of the language left out.
-    pub fn variables(&self) -> Vec<Read> {
-        let mut reads = Vec::new();
-        for Expression { place, template } in &self.all {
-            let nodes = template.nodes();
-            let lambda_parameter = |name: &str| {
-                nodes.iter().any(|node| {
-                    node.op == Op::Parameter && template.span(node.start, node.end) == name
-                })
-            };
-            for (at, node) in nodes.iter().enumerate() {
-                match node.op {
-                    Op::Variable => {
-                        let name = template.span(node.start, node.end);
-                        if template.phase().constant(name).is_some() || lambda_parameter(name) {
-                            continue;
-                        }
-                        reads.push(Read {
-                            name: name.to_owned(),
-                            span: place.span(node.start, node.end),
-                            phase: place.phase,
-                            optional: false,
-                        });
-                    }
-                    Op::Text(slice) => {
-                        let Some(next) = nodes.get(at + 1) else { continue };
-                        if matches!(next.op, Op::Call { arguments: 1, .. })
-                            && matches!(
-                                template.call_name(next).as_ref(),
-                                "wf:conf" | "coord:conf" | "bundle:conf"
-                            )
-                        {
-                            reads.push(Read {
-                                name: template.slice(slice).to_owned(),
-                                span: place.span(node.start + 1, node.end - 1),
-                                phase: place.phase,
-                                optional: true,
-                            });
-                        }
-                    }
-                    _ => {}
-                }
-            }
-        }
-        reads
-    }
+    template: Template,
 }
 
 /// Reads, places and types every expression. Total: it answers for every tree.
-pub fn examine<'a>(input: &Input<'_, 'a>) -> (Expressions<'a>, Vec<Diagnostic>) {
-    let all: Vec<Expression<'a>> = place::collect(input.tree)
-        .into_iter()
-        .map(|place| {
-            let template =
-                Template::compile_with(&place.text.text, place.phase, input.dialect, input.site);
-            Expression { place, template }
-        })
-        .collect();
-    let declared: Vec<String> = input
-        .workflow
-        .into_iter()
-        .flat_map(|workflow| &workflow.parameters)
-        .map(|property| property.name.as_str().to_owned())
-        .collect();
-    let facts = Facts { input, site: input.site.to_vec(), declared };
+pub fn examine(input: &Input<'_, '_>) -> Vec<Diagnostic> {
+    let declared = input.workflow.into_iter().flat_map(|workflow| &workflow.parameters);
+    let declared = declared.map(|property| property.name.as_str().to_owned()).collect();
+    let cdata = input.tree.nodes().filter(|node| node.kind() == NodeKind::CData);
+    let cdata = cdata.map(|node| node.span()).collect();
+    let facts = Facts { input, site: input.site.to_vec(), declared, cdata };
     let mut out = Vec::new();
-    for Expression { place, template } in &all {
-        Examination { place, template, facts: &facts, out: &mut out }.all();
+    // Those that may ask for another action are kept; the rest would be in the way of a long definition.
+    let mut asking = Vec::new();
+    for place in place::collect(input.tree) {
+        let text = &place.text.text;
+        let template = Template::compile_with(text, place.phase, input.dialect, input.site);
+        Examination { place: &place, template: &template, facts: &facts, out: &mut out }.all();
+        if text.contains("wf:") || text.contains("hadoop:") {
+            asking.push(Expression { place, template });
+        }
     }
     if let Some(workflow) = input.workflow {
-        actions::check(&all, workflow, input, &facts, &mut out);
+        actions::check(&asking, workflow, input, &facts, &mut out);
     }
     constants(input, &mut out);
-    (Expressions { all }, out)
+    out
 }
 
 /// Names that no property may have, in workflows and in coordinators and bundles.
@@ -220,14 +146,15 @@ struct Facts<'f> {
     input: &'f dyn Outside,
     site: Vec<SiteFunction>,
     /// Names of formal parameters.
-    declared: Vec<String>,
+    declared: HashSet<String>,
+    /// Sections of CDATA, in source order.
+    cdata: Vec<Span>,
 }
 
 /// The part of [`Input`] that does not depend on the life of the text.
 trait Outside {
     fn property(&self, name: &str) -> Option<&str>;
     fn provides(&self, name: &str) -> bool;
-    fn text(&self) -> &str;
 }
 
 impl Outside for Input<'_, '_> {
@@ -238,10 +165,6 @@ impl Outside for Input<'_, '_> {
     fn provides(&self, name: &str) -> bool {
         self.provided.iter().any(|provided| provided == name)
     }
-
-    fn text(&self) -> &str {
-        self.tree.text()
-    }
 }
 
 impl Facts<'_> {
@@ -249,7 +172,7 @@ impl Facts<'_> {
     fn may_have(&self, name: &str) -> bool {
         self.input.property(name).is_some()
             || self.input.provides(name)
-            || self.declared.iter().any(|declared| declared == name)
+            || self.declared.contains(name)
     }
 
     /// Whether a name with dots was declared as provided by a build.
@@ -264,11 +187,8 @@ impl Facts<'_> {
 
     /// Whether a place of the file lies in CDATA.
     fn in_cdata(&self, place: Span) -> bool {
-        let Some(before) = self.input.text().get(..place.start as usize) else { return false };
-        match (before.rfind("<![CDATA["), before.rfind("]]>")) {
-            (Some(open), Some(close)) => open > close,
-            (open, _) => open.is_some(),
-        }
+        let behind = self.cdata.partition_point(|section| section.start < place.start);
+        behind > 0 && place.start < self.cdata[behind - 1].end
     }
 }
 
@@ -290,8 +210,10 @@ impl Known for Facts<'_> {
 /// The nearest of some names, if it is near enough to be meant.
 fn nearest<'n>(word: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let limit = (word.chars().count() / 3).clamp(1, 3);
+    let length = word.chars().count();
     known
         .into_iter()
+        .filter(|known| known.chars().count().abs_diff(length) <= limit)
         .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
         .filter(|(distance, _)| *distance > 0 && *distance <= limit)
         .min_by_key(|(distance, _)| *distance)

@@ -3,6 +3,8 @@
 //! In: the tree of a workflow, coordinator, bundle or file of datasets, in any state. Out: [`Place`]s in source order. It
 //! reads the tree and not the typed definition, for what the typed definition leaves out is evaluated all the same.
 
+use std::borrow::Cow;
+
 use ankus_runtime::el::Phase;
 
 use crate::source::Span;
@@ -33,17 +35,17 @@ pub struct Place<'a> {
     /// What it is for.
     pub role: Role,
     /// The element it is the text of, or whose attribute it is.
-    pub element: String,
+    pub element: &'a str,
     /// The attribute, if it is one.
-    pub attribute: Option<String>,
+    pub attribute: Option<&'a str>,
     /// The name of the action, decision or kill node it stands in.
-    pub node: Option<String>,
+    pub node: Option<Cow<'a, str>>,
     /// Whether the expression meets the text as serialized XML, where `<`, `>` and `&` are escaped.
     pub serialized: bool,
     /// Whether CDATA does not survive on the way.
     pub in_configuration: bool,
     /// The name of the property it is the value of.
-    pub property: Option<String>,
+    pub property: Option<Cow<'a, str>>,
 }
 
 impl Place<'_> {
@@ -55,12 +57,12 @@ impl Place<'_> {
 
 /// What holds below an element.
 #[derive(Clone, Debug)]
-struct Context {
+struct Context<'a> {
     phase: Phase,
     later: Option<Phase>,
     serialized: bool,
     in_configuration: bool,
-    node: Option<String>,
+    node: Option<Cow<'a, str>>,
 }
 
 /// Every text of a definition that is evaluated and holds an expression.
@@ -79,22 +81,22 @@ pub fn collect<'a>(tree: &Tree<'a>) -> Vec<Place<'a>> {
     places
 }
 
-impl Context {
-    fn of(phase: Phase) -> Context {
+impl<'a> Context<'a> {
+    fn of(phase: Phase) -> Context<'a> {
         Context { phase, later: None, serialized: false, in_configuration: false, node: None }
     }
 
-    fn then(mut self, later: Phase) -> Context {
+    fn then(mut self, later: Phase) -> Context<'a> {
         self.later = Some(later);
         self
     }
 
-    fn serialized(mut self) -> Context {
+    fn serialized(mut self) -> Context<'a> {
         self.serialized = true;
         self
     }
 
-    fn in_node(mut self, node: Option<String>) -> Context {
+    fn in_node(mut self, node: Option<Cow<'a, str>>) -> Context<'a> {
         self.node = node;
         self
     }
@@ -105,8 +107,8 @@ fn is_sla(element: Element<'_, '_>) -> bool {
         && (element.namespace().starts_with("uri:oozie:sla:") || element.prefix() == Some("sla"))
 }
 
-fn name_of(element: Element<'_, '_>) -> Option<String> {
-    element.attribute("name").map(|name| name.value().text.into_owned())
+fn name_of<'a>(element: Element<'_, 'a>) -> Option<Cow<'a, str>> {
+    element.attribute("name").map(|name| name.value().text)
 }
 
 struct Collector<'a> {
@@ -117,11 +119,11 @@ impl<'a> Collector<'a> {
     fn push(
         &mut self,
         text: Decoded<'a>,
-        context: &Context,
+        context: &Context<'a>,
         role: Role,
-        element: &str,
-        attribute: Option<&str>,
-        property: Option<String>,
+        element: &'a str,
+        attribute: Option<&'a str>,
+        property: Option<Cow<'a, str>>,
     ) {
         if !text.text.contains("${") && !text.text.contains("#{") && role != Role::Predicate {
             return;
@@ -131,8 +133,8 @@ impl<'a> Collector<'a> {
             phase: context.phase,
             later: context.later,
             role,
-            element: element.to_owned(),
-            attribute: attribute.map(str::to_owned),
+            element,
+            attribute,
             node: context.node.clone(),
             serialized: context.serialized,
             in_configuration: context.in_configuration,
@@ -140,24 +142,28 @@ impl<'a> Collector<'a> {
         });
     }
 
-    fn attribute(&mut self, element: Element<'_, 'a>, name: &str, context: &Context) {
+    fn attribute(&mut self, element: Element<'_, 'a>, name: &str, context: &Context<'a>) {
         if let Some(attribute) = element.attribute(name)
             && attribute.is_quoted()
         {
             let text = attribute.value();
-            self.push(text, context, Role::Value, element.name(), Some(name), None);
+            self.push(text, context, Role::Value, element.name(), Some(attribute.name()), None);
         }
     }
 
-    fn text(&mut self, element: Element<'_, 'a>, context: &Context, role: Role) {
+    fn text(&mut self, element: Element<'_, 'a>, context: &Context<'a>, role: Role) {
+        if role != Role::Predicate && !element.may_hold(b'{') {
+            return;
+        }
         self.push(element.text().trimmed(), context, role, element.name(), None, None);
     }
 
     /// Everything in an element: texts and attributes.
-    fn subtree(&mut self, top: Element<'_, 'a>, context: &Context) {
+    fn subtree(&mut self, top: Element<'_, 'a>, context: &Context<'a>) {
         for element in top.descendants() {
             for attribute in element.attributes() {
-                if attribute.declares().is_none() && attribute.is_quoted() {
+                let holds = memchr::memchr2(b'{', b'&', attribute.raw().as_bytes()).is_some();
+                if holds && attribute.declares().is_none() && attribute.is_quoted() {
                     self.push(
                         attribute.value(),
                         context,
@@ -168,6 +174,9 @@ impl<'a> Collector<'a> {
                     );
                 }
             }
+            if !element.may_hold(b'{') {
+                continue;
+            }
             let mut own = context.clone();
             let mut up = element.parent();
             while let Some(parent) = up.filter(|parent| parent.span().start >= top.span().start) {
@@ -177,7 +186,7 @@ impl<'a> Collector<'a> {
             let property = (element.name() == "value")
                 .then(|| element.parent()?.child("name"))
                 .flatten()
-                .map(|name| name.text().trimmed().text.into_owned());
+                .map(|name| name.text().trimmed().text);
             let is_name = element.name() == "name"
                 && element.parent().is_some_and(|parent| parent.name() == "property");
             let role = if is_name { Role::PropertyName } else { Role::Value };

@@ -715,7 +715,7 @@ impl Examination<'_, '_> {
     fn paths(&mut self) {
         let source = self.template.source();
         let outputs = matches!(
-            self.place.element.as_str(),
+            self.place.element,
             "app-path"
                 | "path"
                 | "delete"

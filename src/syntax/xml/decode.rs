@@ -9,10 +9,17 @@ use crate::source::Span;
 pub struct Decoded<'a> {
     /// The text as an application sees it.
     pub text: Cow<'a, str>,
-    /// Runs in order; together they cover `text`.
-    runs: Vec<Run>,
+    /// Where it is not written as it is read, which is rare enough to be kept apart.
+    map: Option<Box<Map>>,
     /// Where the text begins in the source, and where it ends.
     source: Span,
+}
+
+/// How decoded text stands in the source.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Map {
+    /// In order; together they cover the text.
+    runs: Vec<Run>,
 }
 
 /// A run of decoded text: either byte for byte what is written, or one replacement.
@@ -25,12 +32,17 @@ struct Run {
 
 impl<'a> Decoded<'a> {
     pub(super) fn empty(at: u32) -> Decoded<'a> {
-        Decoded { text: Cow::Borrowed(""), runs: Vec::new(), source: Span { start: at, end: at } }
+        Decoded { text: Cow::Borrowed(""), map: None, source: Span { start: at, end: at } }
     }
 
     fn verbatim(text: &'a str, start: u32) -> Decoded<'a> {
         let source = Span { start, end: start + text.len() as u32 };
-        Decoded { text: Cow::Borrowed(text), runs: Vec::new(), source }
+        Decoded { text: Cow::Borrowed(text), map: None, source }
+    }
+
+    /// No runs stand for one that is all of it.
+    fn runs(&self) -> &[Run] {
+        self.map.as_ref().map_or(&[], |map| &map.runs)
     }
 
     /// Where all of it stands in the source, delimiters of CDATA between its parts included.
@@ -70,8 +82,8 @@ impl<'a> Decoded<'a> {
     }
 
     fn run_at(&self, offset: u32) -> Option<Run> {
-        let behind = self.runs.partition_point(|run| run.decoded <= offset);
-        behind.checked_sub(1).map(|index| self.runs[index])
+        let behind = self.runs().partition_point(|run| run.decoded <= offset);
+        behind.checked_sub(1).map(|index| self.runs()[index])
     }
 
     /// The same text without blanks at both ends (XML's four), the map kept.
@@ -89,9 +101,9 @@ impl<'a> Decoded<'a> {
         };
         let shift = start as u32;
         let mut runs = Vec::new();
-        for (index, run) in self.runs.iter().enumerate() {
+        for (index, run) in self.runs().iter().enumerate() {
             let until =
-                self.runs.get(index + 1).map_or(self.text.len() as u32, |next| next.decoded);
+                self.runs().get(index + 1).map_or(self.text.len() as u32, |next| next.decoded);
             if until <= shift || run.decoded as usize >= end {
                 continue;
             }
@@ -104,7 +116,7 @@ impl<'a> Decoded<'a> {
                 verbatim: run.verbatim,
             });
         }
-        Decoded { text, runs, source }
+        Decoded { text, map: mapped(runs), source }
     }
 
     pub(super) fn append(&mut self, other: Decoded<'a>) {
@@ -115,17 +127,17 @@ impl<'a> Decoded<'a> {
             *self = other;
             return;
         }
-        for part in [&*self, &other].map(|part| part.runs.is_empty()).into_iter().enumerate() {
-            if let (0, true) = part {
-                self.runs.push(Run { decoded: 0, source: self.source, verbatim: true });
-            }
+        let own = Run { decoded: 0, source: self.source, verbatim: true };
+        let runs = &mut self.map.get_or_insert_default().runs;
+        if runs.is_empty() {
+            runs.push(own);
         }
         let shift = self.text.len() as u32;
-        if other.runs.is_empty() {
-            self.runs.push(Run { decoded: shift, source: other.source, verbatim: true });
+        if other.runs().is_empty() {
+            runs.push(Run { decoded: shift, source: other.source, verbatim: true });
         } else {
-            self.runs
-                .extend(other.runs.iter().map(|run| Run { decoded: run.decoded + shift, ..*run }));
+            let shifted = |run: &Run| Run { decoded: run.decoded + shift, ..*run };
+            runs.extend(other.runs().iter().map(shifted));
         }
         self.text.to_mut().push_str(&other.text);
         self.source = self.source.to(other.source);
@@ -141,14 +153,20 @@ pub(super) enum Place {
 
 /// Decodes references and line ends. What cannot be decoded stays as it is written.
 pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
-    let special = |byte: &u8| match byte {
-        b'&' => place != Place::CData,
-        b'\r' => true,
-        b'\n' | b'\t' => place == Place::Attribute,
-        _ => false,
+    let special = |bytes: &[u8]| {
+        let first = match place {
+            Place::CData => memchr::memchr(b'\r', bytes),
+            _ => memchr::memchr2(b'&', b'\r', bytes),
+        };
+        match place {
+            Place::Attribute => {
+                memchr::memchr2(b'\n', b'\t', &bytes[..first.unwrap_or(bytes.len())]).or(first)
+            }
+            _ => first,
+        }
     };
     let bytes = raw.as_bytes();
-    let Some(mut at) = bytes.iter().position(special) else {
+    let Some(mut at) = special(bytes) else {
         return Decoded::verbatim(raw, start);
     };
 
@@ -180,13 +198,14 @@ pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
         runs.push(Run { decoded: text.len() as u32, source, verbatim: false });
         text.push(replacement);
         verbatim_from = at + length;
-        at = bytes[verbatim_from..]
-            .iter()
-            .position(special)
-            .map_or(bytes.len(), |next| verbatim_from + next);
+        at = special(&bytes[verbatim_from..]).map_or(bytes.len(), |next| verbatim_from + next);
     }
     let source = Span { start, end: start + raw.len() as u32 };
-    Decoded { text: Cow::Owned(text), runs, source }
+    Decoded { text: Cow::Owned(text), map: mapped(runs), source }
+}
+
+fn mapped(runs: Vec<Run>) -> Option<Box<Map>> {
+    (!runs.is_empty()).then(|| Box::new(Map { runs }))
 }
 
 /// The character that a reference at the start of `text` stands for, and its length as written.

@@ -8,8 +8,8 @@ use quick_xml::events::Event;
 
 use super::decode::{Place, decode, reference};
 use super::{
-    Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, MOVE_LIMIT, NESTED_TOO_DEEP,
-    NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree,
+    Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, LONG_PREFIX, MOVE_LIMIT,
+    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree,
 };
 use crate::diag::{Diagnostic, Fix};
 use crate::source::Span;
@@ -88,7 +88,8 @@ impl<'a> Parser<'a> {
             self.close_unclosed(id, end);
         }
         // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
-        for index in 0..self.tree.nodes.len() {
+        let any = memchr(b'&', self.text.as_bytes()).is_some();
+        for index in (0..self.tree.nodes.len()).take_while(|_| any) {
             let node = &self.tree.nodes[index];
             let raw = &self.text[node.inner.range()];
             if node.kind == NodeKind::Text && raw.contains('&') {
@@ -630,6 +631,7 @@ impl<'a> Parser<'a> {
                 kind: NodeKind::Element,
                 closed: tag.empty,
                 empty: tag.empty,
+                prefix: prefix_length(&self.text[tag.name.range()]),
                 namespace,
                 attribute_count: u16::try_from(attribute_count).unwrap_or(u16::MAX),
                 first_attribute: first_attribute as u32,
@@ -714,6 +716,7 @@ impl<'a> Parser<'a> {
             kind,
             closed: true,
             empty: false,
+            prefix: 0,
             namespace: 0,
             attribute_count: 0,
             first_attribute: 0,
@@ -824,6 +827,14 @@ fn spaced(raw: &str, at: usize, length: usize, word: &str) -> String {
 
 fn is_name_start(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b':') || byte >= 0x80
+}
+
+/// The length of a prefix with its colon.
+fn prefix_length(name: &str) -> u8 {
+    match memchr(b':', name.as_bytes()) {
+        Some(colon) => u8::try_from(colon + 1).unwrap_or(LONG_PREFIX),
+        None => 0,
+    }
 }
 
 fn is_name_byte(byte: u8) -> bool {
