@@ -90,25 +90,23 @@ fn durable_year(bencher: divan::Bencher) {
         });
 }
 
-/// What 10,000 coordinators take that wait for ten inputs each, while nothing happens.
+/// What 10,000 coordinators take while nothing happens, of which each has ten actions that wait for a folder of their own to
+/// be complete.
 fn waiting() {
     let folder = tempfile::tempdir().expect("a folder");
     let driver = driver(folder.path());
     let began = std::time::Instant::now();
     for number in 0..10_000 {
         let mut waits = definition(minutes(5), 1, true);
-        waits.schedule.end = START.plus_minutes(5);
+        waits.schedule.end = START.plus_minutes(50);
         waits.controls.timeout = 1_000_000;
-        let input = waits.inputs[0].clone();
-        waits.inputs = (0..10)
-            .map(|at| {
-                let mut input = input.clone();
-                input.name = format!("in{at}");
-                input.dataset.uri_template = format!("hdfs://nn/{number}/{at}/${{YEAR}}");
-                input
-            })
-            .collect();
+        waits.controls.throttle = 10;
+        waits.inputs[0].dataset.uri_template = format!("hdfs://nn/{number}/${{MINUTE}}");
         waits.configuration = Vec::new();
+        for minute in (0..50).step_by(5) {
+            let at = folder.path().join(format!("root/{number}/{minute:02}"));
+            std::fs::create_dir_all(at).expect("a folder");
+        }
         driver.submit_coordinator(submitted(waits, Some(format!("c{number}")))).expect("taken");
     }
     println!("10000 coordinators submitted in {:?}", began.elapsed());
@@ -118,7 +116,7 @@ fn waiting() {
     std::thread::sleep(std::time::Duration::from_secs(60));
     let used = (self::ticks() - ticks) as f64 / 100.0;
     let share = used / began.elapsed().as_secs_f64() * 100.0;
-    println!("10000 coordinators waiting for 100000 inputs: {share:.2} % of a core");
+    println!("10000 coordinators waiting for 100000 folders: {share:.2} % of a core");
 }
 
 /// Hundredths of a second of CPU time of this process.

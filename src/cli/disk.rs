@@ -385,8 +385,14 @@ fn found_submission(
     };
     let folder = application.parent().unwrap_or(Path::new(""));
     let mut submission = Submission::default();
-    let default = folder.join("config-default.xml");
-    if kind == FileKind::Workflow && is_file(&default) {
+    let default = match kind {
+        FileKind::Workflow => Some("config-default.xml"),
+        FileKind::Coordinator => Some("coord-config-default.xml"),
+        FileKind::Bundle => Some("bundle-config-default.xml"),
+        _ => None,
+    };
+    let default = default.map(|name| folder.join(name)).filter(|path| is_file(path));
+    if let Some(default) = default {
         // Broken defaults are a finding of their own; here they just have no values.
         if let Ok(entries) = read_properties(&default) {
             submission.merge(&Origin::Default(shown(&default)), &entries);

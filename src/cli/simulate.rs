@@ -5,7 +5,7 @@ use super::timeline::{OnDisk, Tracks};
 use super::{Exit, Failure, Shell};
 use ankus_runtime::coordinator::{Existing, Failure as Missing};
 use ankus_runtime::machine::coordinator::simulation::{
-    Begin, Outcome, Play, Remembered, Told, simulate,
+    Begin, MOST_ACTIONS, Outcome, Play, Remembered, Told, simulate,
 };
 use ankus_runtime::machine::coordinator::{
     ActionStatus, Effect, Plan, Rules, Status, WorkflowStatus, bundle,
@@ -90,6 +90,12 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
     };
     if let Some(failure) = failure {
         return Err(failure);
+    }
+
+    if end.is_cut {
+        let at = ProcessingZone::UTC.format(end.at);
+        let message = format!("more than {MOST_ACTIONS} actions have come about by {at}");
+        return Err(Failure::new(message).help("--until T ends a simulation earlier").into());
     }
 
     let mut statuses = Vec::new();

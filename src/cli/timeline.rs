@@ -4,8 +4,10 @@ use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
 use crate::check::{self, FileKind, Submitted};
 use crate::emit::timeline::{self, Request, Track};
-use crate::syntax::properties::Submission;
-use ankus_runtime::coordinator::{Actions, Bundle, Definition, Existing, Instances};
+use crate::syntax::properties::Origin;
+use ankus_runtime::coordinator::{
+    Actions, Bundle, Definition, Existing, Instances, partition_places,
+};
 use ankus_runtime::host::files::{FileUri, Files as _, LocalFiles};
 use ankus_runtime::time::{Instant, ProcessingZone};
 use std::fmt::{self, Write as _};
@@ -207,7 +209,7 @@ impl fmt::Write for Out<'_> {
     }
 }
 
-/// What exists under the file root. Partitions of tables are not there.
+/// What exists under the file root; a partition of a table is a folder there.
 pub(super) struct OnDisk(LocalFiles);
 
 impl Existing for OnDisk {
@@ -221,8 +223,14 @@ impl Existing for OnDisk {
 
     fn partition_exists(
         &self,
-        _uri: &str,
+        uri: &str,
     ) -> Option<Result<bool, ankus_runtime::coordinator::Failure>> {
+        for place in partition_places(uri) {
+            match self.exists(&place) {
+                Ok(false) => {}
+                found => return Some(found),
+            }
+        }
         Some(Ok(false))
     }
 }
@@ -323,7 +331,12 @@ fn members(
         let found = find(&path)?;
         let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
         let given = crate::lint::coordinator::given(&bundle, &unknown, at);
-        coordinator.submission = Submission::default();
+        let own = std::mem::take(&mut coordinator.submission);
+        for (name, bound) in own.values {
+            if matches!(bound.origin, Origin::Default(_)) {
+                coordinator.submission.set(&name, &bound.value);
+            }
+        }
         for (name, value) in &given {
             coordinator.submission.set(name, value);
         }

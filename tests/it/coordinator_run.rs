@@ -473,3 +473,53 @@ fn a_workflow_that_is_not_there_fails_its_action() {
     assert!(out.starts_with("FAILED hourly c: 3 FAILED"), "{out}{said}");
     assert!(said.contains("E1005"), "{said}");
 }
+
+/// What is not there yet is heard of at once; without that, looks have become as rare as every few seconds by then.
+#[test]
+fn data_that_come_late_are_heard_of() {
+    let place = Place::new(&coordinator(INPUT));
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    std::thread::sleep(Duration::from_secs(6));
+    let began = Instant::now();
+    for hour in ["00", "01", "02"] {
+        place.write(&format!("root/in/20260101{hour}/_SUCCESS"), "");
+    }
+    assert_eq!(ended(&mut child), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_workflow_that_is_suspended_suspends_its_action() {
+    let place = Place::new(&coordinator("").replace("T03:00Z", "T01:00Z"));
+    let text = WORKFLOW.replace(
+        r#"<fs><mkdir path="${out}"/></fs>"#,
+        r#"<shell xmlns="uri:oozie:shell-action:0.2"><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>
+           <exec>sleep</exec><argument>15</argument></shell>"#,
+    );
+    place.write("load/workflow.xml", &text);
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    let action = |what: &str| {
+        let (_, out, _) = place.run(&["job", "show", "c", "--format", "json"]);
+        let job: Value = serde_json::from_str(&out).unwrap_or_default();
+        job["actions"][0][what].as_str().unwrap_or_default().to_owned()
+    };
+    let comes_to = |status: &str| {
+        let began = Instant::now();
+        while action("status") != status && began.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        assert_eq!(action("status"), status);
+    };
+    comes_to("RUNNING");
+    let workflow = action("externalId");
+    let (code, said) = place.says(&["job", "suspend", &workflow]);
+    assert_eq!(code, 0, "{said}");
+    comes_to("SUSPENDED");
+    // Nothing runs and nothing is to come: the coordinator rests, too.
+    assert_eq!(ended(&mut child), Some(3));
+    let mut resumed = place.command(&["job", "resume", &workflow]).spawn().expect("it is built");
+    assert_eq!(ended(&mut resumed), Some(0));
+    let (code, out, said) = place.run(&["--resume", "c"]);
+    assert_eq!(code, 0, "{out}{said}");
+    assert_eq!(action("status"), "SUCCEEDED");
+}

@@ -248,3 +248,32 @@ fn every_coordinator_of_the_corpus_has_a_timeline_or_says_what_it_needs() {
     );
     assert!(answered > 0);
 }
+
+/// What a server merges from the file beside a definition counts here too.
+#[test]
+fn defaults_beside_the_definition_fill_what_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = written(&folder, "coordinator.xml", DAILY);
+    let defaults = "<configuration><property><name>queue</name><value>slow</value></property>
+        <property><name>nameNode</name><value>hdfs://nn</value></property></configuration>";
+    written(&folder, "coord-config-default.xml", defaults);
+    let (code, out, _) =
+        timeline(&[&file, "--count", "1", "--format", "json", "-D", "nameNode=hdfs://b"]);
+    let read: Value = serde_json::from_str(&out).expect("JSON");
+    let properties = &read["actions"][0]["properties"];
+    assert_eq!((code, &properties["queue"]), (0, &"slow".into()), "{out}");
+    assert_eq!(properties["out"], "hdfs://b/reports/2026-03-07");
+    written(&folder, "coord-config-default.xml", &defaults.replace("queue", "YEAR"));
+    let (code, _, said) = timeline(&[&file, "--count", "1", "-D", "queue=q"]);
+    assert!(code == 2 && said.contains("E0803"), "{code} {said}");
+}
+
+/// Names of UTC are UTC: nothing changes there, and nothing is formatted in another zone.
+#[test]
+fn universal_time_is_utc() {
+    for name in ["Universal", "Zulu", "Etc/UTC", "Etc/GMT+5", "GMT"] {
+        let zone = ankus_runtime::time::Zone::from_id(name).expect("a zone");
+        assert!(zone.is_fixed(), "{name}");
+    }
+    assert!(!ankus_runtime::time::Zone::from_id("Europe/Paris").expect("a zone").is_fixed());
+}

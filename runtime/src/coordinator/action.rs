@@ -98,6 +98,11 @@ pub struct Action {
     pub sla: Vec<(String, String)>,
 }
 
+/// Where a partition of a table stands in a file system: at its URI, with its keys in one name or as folders.
+pub fn partition_places(uri: &str) -> [String; 2] {
+    [uri.to_owned(), uri.replace(';', "/")]
+}
+
 /// What an input check found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inputs {

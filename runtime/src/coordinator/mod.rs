@@ -9,7 +9,7 @@ mod definition;
 mod logic;
 mod sla;
 
-pub use action::{Action, Actions, EventData, Existing, Failure, Inputs};
+pub use action::{Action, Actions, EventData, Existing, Failure, Inputs, partition_places};
 pub use definition::{
     Bundle, BundleMember, Controls, DataEvent, DatasetText, Definition, Execution, Instances,
     Logic, LogicKind, Properties,

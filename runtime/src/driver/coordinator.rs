@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::{JobRecord, Keep, decode, encode, prefix, spaces};
 use super::notify::{self, Notification};
+use super::watch::Watched;
 use super::{Error, Shared, bundle, job, notice};
-use crate::coordinator::{Definition, Existing, Failure as Fault, Progress, SlaEvent};
+use crate::coordinator::{
+    Definition, Existing, Failure as Fault, Progress, SlaEvent, partition_places,
+};
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::{
     ActionStatus, Effect, Event, Job, Plan, RerunOptions, Rules, Run, ScopeKind, Status,
@@ -40,6 +43,10 @@ const EVENT: &str = "coordinator-event";
 
 /// The first and the longest time between two looks at missing data, in milliseconds.
 const LOOK_MS: (u64, u64) = (500, 30_000);
+/// The longest time where the file system tells what comes.
+const WATCHED_MS: u64 = 600_000;
+/// A coordinator that waits for more than so many paths looks for itself.
+const MOST_WATCHED: usize = 1_000;
 /// After so many changed actions a step is written, and the next one goes on.
 const STEP: usize = 2_000;
 
@@ -183,7 +190,13 @@ impl Existing for OnFiles<'_> {
         status.map(|status| status.is_some()).map_err(fault)
     }
 
-    fn partition_exists(&self, _uri: &str) -> Option<Result<bool, Fault>> {
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {
+        for place in partition_places(uri) {
+            match self.exists(&place) {
+                Ok(false) => {}
+                found => return Some(found),
+            }
+        }
         Some(Ok(false))
     }
 }
@@ -199,6 +212,8 @@ pub(super) struct Coordinator {
     next_look: u64,
     /// What was due before was looked at.
     seen: Instant,
+    /// What it waits for, and whether the file system tells when that comes.
+    waits: (Vec<String>, bool),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -233,7 +248,15 @@ impl Coordinator {
 
     fn of(shared: Arc<Shared>, saved: Saved) -> Coordinator {
         let look_ms = LOOK_MS.0;
-        Coordinator { shared, saved, loaded: None, look_ms, next_look: 0, seen: Instant(i64::MIN) }
+        Coordinator {
+            shared,
+            saved,
+            loaded: None,
+            look_ms,
+            next_look: 0,
+            seen: Instant(i64::MIN),
+            waits: (Vec::new(), true),
+        }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Coordinator, String> {
@@ -318,7 +341,8 @@ impl Procedure for Coordinator {
         let has_messages = !events.is_empty();
         events.push_back(Event::Pause);
         events.push_back(Event::Materialize);
-        let is_look = was_commanded || clock_ms >= self.next_look;
+        let has_news = shared.watch.take_news(context.id());
+        let is_look = was_commanded || has_news || clock_ms >= self.next_look;
         let due = loaded.waiting.range(..=(world.now, i64::MAX));
         let due = due.filter(|(nominal, _)| is_look || *nominal > self.seen);
         events.extend(due.map(|(_, number)| Event::Check(*number)));
@@ -470,16 +494,29 @@ impl Procedure for Coordinator {
         } else {
             context.skip_persistence();
         }
+        if is_look || changes.is_any {
+            let waits = loaded.waits_for(&plan, &world);
+            if has_news || waits.as_ref() != Some(&self.waits.0) {
+                let paths: Vec<PathBuf> =
+                    waits.iter().flatten().flat_map(|uri| places(&shared, uri)).collect();
+                let watched = shared.watch.wait_for(own, &paths);
+                self.waits =
+                    (waits.clone().unwrap_or_default(), watched == Watched::All && waits.is_some());
+                has_more |= watched == Watched::News;
+            }
+        }
+        let longest = if self.waits.1 { WATCHED_MS } else { LOOK_MS.1 };
         if changes.is_any {
             self.look_ms = LOOK_MS.0;
         } else if is_look {
-            self.look_ms = (self.look_ms * 2).min(LOOK_MS.1);
+            self.look_ms = (self.look_ms * 2).min(longest);
         }
         if is_look || changes.is_any {
             self.next_look = clock_ms + self.look_ms;
         }
         let job = &loaded.record.job;
         if job.status.is_end() && !job.pending {
+            shared.watch.wait_for(own, &[]);
             context.set_result(job.status.name().as_bytes());
             return Ok(Step::Done);
         }
@@ -508,7 +545,53 @@ impl Beside {
     }
 }
 
+/// Where on this machine something will be when it comes.
+fn places(shared: &Shared, uri: &str) -> Vec<PathBuf> {
+    let place = |uri: &str| shared.files.place(&FileUri::parse(uri));
+    match uri.trim_start().starts_with("hcat:") {
+        true => partition_places(uri).iter().map(|uri| place(uri)).collect(),
+        false => vec![place(uri)],
+    }
+}
+
 impl Loaded {
+    /// What it waits for now, where that has a place; an instance that is looked for has none.
+    fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> Option<Vec<String>> {
+        let job = &self.record.job;
+        let runs = matches!(
+            job.status,
+            Status::Running | Status::RunningWithError | Status::Paused | Status::PausedWithError
+        );
+        let mut waits = Vec::new();
+        if !runs {
+            return Some(waits);
+        }
+        for (_, number) in self.waiting.range(..=(world.now, i64::MAX)) {
+            let run = job.actions.get(number)?;
+            if plan.definition.logic.is_some() {
+                if run.data.inputs.iter().any(|data| !data.unresolved.is_empty()) {
+                    return None;
+                }
+                let all = plan.actions.dependencies(&run.data).into_iter();
+                let absent = |uri: &String| {
+                    let is_there = match uri.trim_start().starts_with("hcat:") {
+                        true => world.existing.partition_exists(uri).unwrap_or(Ok(false)),
+                        false => world.existing.exists(uri),
+                    };
+                    !is_there.unwrap_or(false)
+                };
+                waits.extend(all.filter(absent));
+            } else {
+                let missing = run.missing.as_ref().filter(|missing| !missing.contains("${"))?;
+                waits.push(missing.clone());
+            }
+            if waits.len() > MOST_WATCHED {
+                return None;
+            }
+        }
+        Some(waits)
+    }
+
     /// Keeps what goes with the state of an action.
     fn came_to(&mut self, number: i64, status: ActionStatus, now: Instant) {
         let Some(run) = self.record.job.actions.get(&number) else { return };
@@ -584,6 +667,21 @@ fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
         && was.start == is.start
         && job.end == is.end
         && old.zone_text == new.zone_text
+}
+
+/// Tells a coordinator what state the workflow of an action of it, `ID@NUMBER`, has come to on its own.
+pub(super) fn tell(
+    context: &mut Context<'_>,
+    shared: &Shared,
+    action: &str,
+    status: WorkflowStatus,
+) {
+    let Some((id, number)) = action.rsplit_once('@') else { return };
+    let Ok(number) = number.parse() else { return };
+    if let Ok(Some(record)) = record(shared.reader(), id) {
+        let message = Message::Event(Event::Workflow(number, status));
+        context.send(record.procedure, 0, encode(&message));
+    }
 }
 
 /// What a message means.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::call::{self, Call, Timer};
 use super::keep::{JobRecord, Moment, encode, moment_key, row_key, spaces};
 use super::notify::{self, Notification};
-use super::{Shared, view};
+use super::{Shared, coordinator, view};
+use crate::machine::coordinator::WorkflowStatus;
 use crate::machine::{Answer, Class, Command, Effect, Event, JobStatus, Run, apply};
 use crate::plan::Plan;
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
@@ -82,7 +83,8 @@ impl Procedure for Job {
         let loaded = self.load()?;
         let world = shared.world();
         let mut effects = Vec::new();
-        if loaded.run.job.status == JobStatus::Prep {
+        let before = loaded.run.job.status;
+        if before == JobStatus::Prep {
             let start = Event::Command(Command::Start);
             effects.extend(apply(&loaded.plan, &mut loaded.run, &start, &world));
         }
@@ -139,6 +141,16 @@ impl Procedure for Job {
                 }
                 Effect::Ended => {}
             }
+        }
+        // A coordinator hears of the end by itself, and of this.
+        let news = match (before, loaded.run.job.status) {
+            (JobStatus::Suspended, JobStatus::Running) => Some(WorkflowStatus::Running),
+            (JobStatus::Suspended, _) => None,
+            (_, JobStatus::Suspended) => Some(WorkflowStatus::Suspended),
+            _ => None,
+        };
+        if let (Some(status), Some(action)) = (news, &loaded.run.job.parent_id) {
+            coordinator::tell(context, &shared, action, status);
         }
         if !moments.is_empty() {
             context.put(spaces::EVENT, moment_key(&id, loaded.record.moments), encode(&moments));

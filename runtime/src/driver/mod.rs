@@ -16,6 +16,7 @@ mod notify;
 pub mod object;
 mod purge;
 pub mod view;
+mod watch;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -151,6 +152,8 @@ pub(crate) struct Shared {
     /// Held while a coordinator or a bundle is commanded, so that none lives twice.
     commands: Mutex<()>,
     notifier: Arc<notify::Notifier>,
+    /// Wakes coordinators when data come.
+    watch: watch::Watch,
     /// The next number of a job, and the moment the store was made.
     counter: AtomicU64,
     stamp: String,
@@ -300,6 +303,7 @@ impl Driver {
             plans: Mutex::default(),
             commands: Mutex::default(),
             notifier: Arc::default(),
+            watch: watch::Watch::default(),
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
         });
@@ -329,6 +333,7 @@ impl Driver {
         registry.register(purge::KIND, move |bytes| purge::Purge::read(&of, bytes));
         let (executor, _) = Executor::open(store, registry, host, Config::default())?;
         let _ = shared.executor.set(executor.clone());
+        shared.watch.set_executor(executor.clone());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()

@@ -34,6 +34,11 @@ impl Applications {
         self.root.root()
     }
 
+    /// Where a file that is not there yet will lie on this machine, if a run writes it.
+    pub fn place(&self, uri: &FileUri) -> PathBuf {
+        self.root.path(uri)
+    }
+
     /// Where a file or folder that can be read lies on this machine.
     pub fn locate(&self, uri: &FileUri) -> io::Result<Option<PathBuf>> {
         if self.root.status(uri)?.is_some() {

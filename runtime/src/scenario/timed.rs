@@ -15,7 +15,7 @@ pub(super) use compare::compare;
 use super::arrival::Arrival;
 use super::run::{self, Compile, Played, Stubs};
 use super::{Command as Does, Ending, Scenario, Seen, Then, WorkflowStub, milliseconds};
-use crate::coordinator::{Bundle, Definition, Existing, Failure, Progress, Sla};
+use crate::coordinator::{Bundle, Definition, Existing, Failure, Progress, Sla, partition_places};
 use crate::host::files::{FileUri, Files as _, MemoryFiles};
 use crate::machine::coordinator::simulation::{
     Begin, Command, Data, Outcome, Play, Simulation, Told,
@@ -130,7 +130,8 @@ impl Existing for World {
     }
 
     fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
-        Some(self.exists(uri))
+        let is_there = |place: &String| self.exists(place).unwrap_or(false);
+        Some(Ok(partition_places(uri).iter().any(is_there)))
     }
 }
 

@@ -76,6 +76,8 @@ pub enum Found {
 
 /// The most instances a range gives; the server has no such bound and ends out of memory.
 const MOST: i64 = 1_000_000;
+/// So many instances are looked for at most where the newest or the next that exist are wanted; the server has no bound.
+const LOOKED: i64 = 1_000_000;
 
 impl Dataset {
     /// A dataset as it is written: the initial instance is moved where the frequency says so.
@@ -276,7 +278,8 @@ impl Dataset {
         let (newest, oldest) = (end.saturating_neg(), start.saturating_neg());
         let mut rank = 0;
         let mut found = Vec::new();
-        for number in (0..=number).rev() {
+        let first = number.saturating_sub(LOOKED).max(0);
+        for number in (first..=number).rev() {
             let instance = self.instance(number);
             if instance < self.initial {
                 break;
@@ -308,7 +311,7 @@ impl Dataset {
         let Some((_, number)) = self.current(nominal) else { return Ok(Found::Nothing) };
         let mut rank = 0;
         let mut found = Vec::new();
-        for more in 0..=limit {
+        for more in 0..=limit.min(LOOKED) {
             let instance = self.instance(number.saturating_add(more));
             if instance == Instant::MAX {
                 break;

@@ -107,6 +107,10 @@ impl Zone {
         }
         let rules = match zone.to_fixed_offset() {
             Ok(offset) => Rules::Fixed(i64::from(offset.seconds())),
+            // `Universal` and its kind: a zone of its own in the database, and yet nothing ever changes there.
+            Err(_) if zone.following(Timestamp::MIN).next().is_none() => {
+                Rules::Fixed(i64::from(zone.to_offset(timestamp(Instant(0))).seconds()))
+            }
             Err(_) => Rules::Changing(zone),
         };
         Ok(Zone { id: id.into(), rules })

@@ -224,7 +224,11 @@ impl Lane<'_> {
         let mut missing = Vec::new();
         if let (Some(existing), Ok(made)) = (request.existing, &mut action) {
             let paths = self.actions.dependencies(made).into_iter();
-            missing.extend(paths.filter(|path| !existing.exists(path).unwrap_or(false)));
+            let is_there = |path: &String| match path.trim_start().starts_with("hcat:") {
+                true => existing.partition_exists(path).unwrap_or(Ok(false)),
+                false => existing.exists(path),
+            };
+            missing.extend(paths.filter(|path| !is_there(path).unwrap_or(false)));
             match self.actions.check(made, existing, false) {
                 Ok(Inputs::Ready(inputs)) => made.inputs = inputs,
                 Ok(Inputs::Missing(what)) if !missing.contains(&what) => missing.push(what),

@@ -83,9 +83,8 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
             "${coord:months(1)}",
         )));
     }
-    if zone.as_ref().is_some_and(|zone| zone.id() == "UTC")
-        && (days.is_some() || call(text, "months").is_some())
-    {
+    let is_utc = |zone: &Zone| zone.is_fixed() && zone.offset_seconds(Instant(0)) == 0;
+    if zone.as_ref().is_some_and(is_utc) && (days.is_some() || call(text, "months").is_some()) {
         let message = "days and months of UTC: local clock changes are not followed";
         out.push(finding(&k::CALENDAR_FREQUENCY_IN_UTC, span, message));
     }

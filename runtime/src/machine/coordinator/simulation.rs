@@ -139,7 +139,12 @@ pub struct End {
     pub bundle: Option<bundle::Job>,
     /// The time of the last thing that happened.
     pub at: Instant,
+    /// Whether it was broken off because more than [`MOST_ACTIONS`] came about.
+    pub is_cut: bool,
 }
+
+/// So many actions are kept at most.
+pub const MOST_ACTIONS: usize = 2_000_000;
 
 /// Seconds between two passes of materialization.
 const MATERIALIZE_SECONDS: i64 = 300;
@@ -198,11 +203,12 @@ pub fn simulate(play: &Play<'_>, tell: &mut dyn FnMut(Instant, &Told)) -> End {
         for (at, told) in playing.told.drain(..) {
             tell(at, &told);
         }
-        if playing.is_over() {
+        if playing.is_over() || playing.actions() > MOST_ACTIONS {
             break;
         }
     }
-    End { jobs: playing.jobs, bundle: playing.bundle, at: playing.now }
+    let is_cut = playing.actions() > MOST_ACTIONS;
+    End { jobs: playing.jobs, bundle: playing.bundle, at: playing.now, is_cut }
 }
 
 impl<'p> Simulation<'p> {
@@ -237,6 +243,11 @@ impl<'p> Simulation<'p> {
         self.commands.push(command);
         self.commands_left += 1;
         self.later(at.max(self.now), Later::Command(self.commands.len() - 1));
+    }
+
+    /// How many actions have come about.
+    pub fn actions(&self) -> usize {
+        self.jobs.iter().flatten().map(|job| job.actions.len()).sum()
     }
 
     /// The time of what happened last.
