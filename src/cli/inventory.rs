@@ -75,7 +75,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Some(size) => check::too_large(&loaded.input(), size),
                 None => check::check(&loaded.input()),
             };
-            Ok(Application::new(&outcome.file, &outcome.findings, &loaded.source.text, &migration))
+            Ok(Application::new(
+                &outcome.file,
+                &outcome.findings,
+                &loaded.source.text,
+                &loaded.submission,
+                &migration,
+            ))
         })
         .collect();
     let mut known = Vec::new();

@@ -10,6 +10,7 @@ use crate::check::{FileKind, FileReport, Finding};
 use crate::diag::Level;
 use crate::files::{self, folder_of};
 use crate::lint::reads::expressions;
+use crate::syntax::properties::Submission;
 use crate::syntax::xml::{Element, Tree};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -43,8 +44,13 @@ impl Effort {
 pub struct Call {
     /// As written.
     pub written: String,
-    /// The definition of this estate it leads to, where that is plain.
+    /// The same, with the values of properties that were found.
+    pub resolved: String,
+    /// The definition of this estate it leads to.
     pub to: Option<String>,
+    /// Whether the path leads nowhere else; without it, the one that is meant is nearer to the caller than its namesakes, or
+    /// lies in folders of which a build makes the name.
+    pub is_sure: bool,
 }
 
 /// One definition.
@@ -86,6 +92,7 @@ impl Application {
         file: &FileReport,
         findings: &[Finding],
         text: &str,
+        submission: &Submission,
         migration: &BTreeSet<&'static str>,
     ) -> Application {
         let (tree, _) = Tree::parse(text);
@@ -123,12 +130,12 @@ impl Application {
             }] += 1;
         }
         for element in tree.root().into_iter().flat_map(Element::descendants) {
-            application.look(element);
+            application.look(element, submission);
         }
         application
     }
 
-    fn look(&mut self, element: Element<'_, '_>) {
+    fn look(&mut self, element: Element<'_, '_>, submission: &Submission) {
         let above = element.parent().map(Element::name).unwrap_or_default();
         match (above, element.name()) {
             ("action", "ok" | "error" | "info") => {}
@@ -142,8 +149,9 @@ impl Application {
                 self.datasets.push((name.unwrap_or_default(), template.unwrap_or_default()));
             }
             ("sub-workflow" | "workflow", "app-path") | ("coordinator", "app-path") => {
-                self.calls
-                    .push(Call { written: element.text().trimmed().text.into_owned(), to: None });
+                let written = element.text().trimmed().text.into_owned();
+                let resolved = resolved(&written, submission);
+                self.calls.push(Call { written, resolved, to: None, is_sure: false });
             }
             _ => {}
         }
@@ -212,38 +220,21 @@ impl Inventory {
     /// Finds out who calls whom.
     pub fn new(mut applications: Vec<Application>) -> Inventory {
         applications.sort_by(|a, b| a.path.cmp(&b.path));
-        let by_path: HashMap<String, usize> =
-            applications.iter().enumerate().map(|(index, app)| (app.path.clone(), index)).collect();
-        // Ends of paths, with the one definition that has each; none where several have it.
-        let mut by_end: HashMap<(FileKind, String), Option<usize>> = HashMap::new();
-        for (index, app) in applications.iter().enumerate() {
-            for path in [app.path.as_str(), folder_of(&app.path)] {
-                let mut end = path;
-                loop {
-                    let entry = by_end.entry((app.kind, end.to_owned())).or_insert(Some(index));
-                    if *entry != Some(index) {
-                        *entry = None;
-                    }
-                    match end.split_once('/') {
-                        Some((_, rest)) if !rest.is_empty() => end = rest,
-                        _ => break,
-                    }
-                }
-            }
-        }
+        let places = Places::new(&applications);
         let paths: Vec<String> = applications.iter().map(|app| app.path.clone()).collect();
         let mut called = vec![0; applications.len()];
-        for app in &mut applications {
+        for (index, app) in applications.iter_mut().enumerate() {
             let wanted = if app.kind == FileKind::Bundle {
                 FileKind::Coordinator
             } else {
                 FileKind::Workflow
             };
             for call in &mut app.calls {
-                let found = target(&app.path, &call.written, wanted, &by_path, &by_end);
-                if let Some(found) = found {
+                let found = places.target(index, &paths, &call.resolved, wanted);
+                if let Some((found, is_sure)) = found {
                     called[found] += 1;
                     call.to = Some(paths[found].clone());
+                    call.is_sure = is_sure;
                 }
             }
         }
@@ -323,34 +314,133 @@ impl Inventory {
     }
 }
 
-/// The definition that a path leads to: beside the caller where it begins with the caller's own folder, else the only one
-/// of the estate whose path ends as the written one does behind its last expression.
-fn target(
-    caller: &str,
-    written: &str,
-    wanted: FileKind,
-    by_path: &HashMap<String, usize>,
-    by_end: &HashMap<(FileKind, String), Option<usize>>,
-) -> Option<usize> {
-    let file = if wanted == FileKind::Coordinator { "coordinator.xml" } else { "workflow.xml" };
-    if let Some(below) = written.strip_prefix("${wf:appPath()}") {
-        let found = files::join(folder_of(caller), below.trim_start_matches('/'))?;
-        let whole = files::join(&found, file)?;
-        return by_path.get(&whole).or_else(|| by_path.get(&found)).copied();
-    }
-    let literal = expressions(written).last().map_or(written, |last| &written[last.end..]);
-    let literal = literal
-        .split_once("://")
-        .map_or(literal, |(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
-    let mut end = literal.trim_matches('/');
-    // The usual name of a file alone says nothing.
-    while !end.is_empty() && end != file {
-        if let Some(found) = by_end.get(&(wanted, end.to_owned())) {
-            return *found;
+/// A text with the values of properties in the place of `${name}`, as far as they are known.
+fn resolved(written: &str, submission: &Submission) -> String {
+    let mut text = written.to_owned();
+    // Values may hold further names; a circle ends here.
+    for _ in 0..8 {
+        let mut next = String::new();
+        let mut at = 0;
+        for range in expressions(&text) {
+            let name = text[range.clone()].trim_start_matches("${").trim_end_matches('}').trim();
+            if let Some(value) = submission.get(name) {
+                next.push_str(&text[at..range.start]);
+                next.push_str(value.trim());
+                at = range.end;
+            }
         }
-        end = end.split_once('/').map_or("", |(_, rest)| rest);
+        if at == 0 || next.len() > 4_096 {
+            break;
+        }
+        next.push_str(&text[at..]);
+        text = next;
     }
-    None
+    text
+}
+
+/// More definitions than that of one name say nothing of any of them.
+const NAMESAKES: usize = 64;
+
+/// Where definitions lie, by the ends of their paths.
+#[derive(Default)]
+struct Places {
+    by_path: HashMap<String, usize>,
+    /// `load/workflow.xml` and `load`, with more and more folders in front.
+    by_end: HashMap<(FileKind, String), Vec<usize>>,
+    /// Folders in one word, as builds flatten them: `common_union` for `common/union/oozie_app`.
+    by_word: HashMap<(FileKind, String), Vec<usize>>,
+}
+
+impl Places {
+    fn new(applications: &[Application]) -> Places {
+        let mut places = Places::default();
+        let add = |list: &mut Vec<usize>, index: usize| {
+            if list.len() <= NAMESAKES && list.last() != Some(&index) {
+                list.push(index);
+            }
+        };
+        for (index, app) in applications.iter().enumerate() {
+            places.by_path.insert(app.path.clone(), index);
+            let folder = folder_of(&app.path);
+            for path in [app.path.as_str(), folder] {
+                let mut end = path;
+                loop {
+                    add(places.by_end.entry((app.kind, end.to_owned())).or_default(), index);
+                    match end.split_once('/') {
+                        Some((_, rest)) if !rest.is_empty() => end = rest,
+                        _ => break,
+                    }
+                }
+            }
+            let folder = folder.strip_suffix("/oozie_app").unwrap_or(folder);
+            let mut word = String::new();
+            for part in folder.rsplit('/').take(8) {
+                word = if word.is_empty() { part.to_owned() } else { format!("{part}_{word}") };
+                let word = word.replace('-', "_");
+                add(places.by_word.entry((app.kind, word)).or_default(), index);
+            }
+        }
+        places
+    }
+
+    /// The definition that a path leads to, and whether no other one can be meant: beside the caller where it begins with
+    /// the caller's own folder, else the one whose path ends as the written one does behind its last expression.
+    fn target(
+        &self,
+        caller: usize,
+        paths: &[String],
+        written: &str,
+        wanted: FileKind,
+    ) -> Option<(usize, bool)> {
+        let file = if wanted == FileKind::Coordinator { "coordinator.xml" } else { "workflow.xml" };
+        if let Some(below) = written.strip_prefix("${wf:appPath()}") {
+            let below = below.trim_matches('/');
+            let found = files::join(folder_of(&paths[caller]), below)?;
+            let whole = files::join(&found, file)?;
+            if let Some(found) = self.by_path.get(&whole).or_else(|| self.by_path.get(&found)) {
+                return Some((*found, true));
+            }
+            // It is not there yet: a build puts it there, under a name that it makes of folders.
+            let name = (!below.contains(['/', '$', '.'])).then(|| below.replace('-', "_"))?;
+            let namesakes = self.by_word.get(&(wanted, name))?;
+            return Some((nearest(caller, namesakes, paths)?, false));
+        }
+        let literal = expressions(written).last().map_or(written, |last| &written[last.end..]);
+        let literal = literal
+            .split_once("://")
+            .map_or(literal, |(_, rest)| rest.split_once('/').map_or("", |(_, path)| path));
+        let mut end = literal.trim_matches('/');
+        // The usual name of a file alone says nothing.
+        while !end.is_empty() && end != file {
+            if let Some(namesakes) = self.by_end.get(&(wanted, end.to_owned())) {
+                return match namesakes.as_slice() {
+                    [only] => Some((*only, true)),
+                    _ => Some((nearest(caller, namesakes, paths)?, false)),
+                };
+            }
+            end = end.split_once('/').map_or("", |(_, rest)| rest);
+        }
+        None
+    }
+}
+
+/// The one that shares more folders with the caller than all others do.
+fn nearest(caller: usize, namesakes: &[usize], paths: &[String]) -> Option<usize> {
+    if namesakes.len() > NAMESAKES {
+        return None;
+    }
+    let shared = |index: usize| {
+        let (own, other) = (folder_of(&paths[caller]), folder_of(&paths[index]));
+        own.split('/').zip(other.split('/')).take_while(|(own, other)| own == other).count()
+    };
+    let others = namesakes.iter().copied().filter(|index| *index != caller);
+    let mut ranked: Vec<(usize, usize)> = others.map(|index| (shared(index), index)).collect();
+    ranked.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+    match ranked.as_slice() {
+        [(_, only)] => Some(*only),
+        [(most, first), (next, _), ..] if most > next => Some(*first),
+        _ => None,
+    }
 }
 
 /// One object.
@@ -374,7 +464,7 @@ pub fn json(inventory: &Inventory) -> String {
                 "actions": app.actions,
                 "functions": app.functions,
                 "datasets": app.datasets.iter().map(|(name, uri)| json!({"name": name, "uri": uri})).collect::<Vec<_>>(),
-                "calls": app.calls.iter().map(|call| json!({"written": call.written, "to": call.to})).collect::<Vec<_>>(),
+                "calls": app.calls.iter().map(call_of).collect::<Vec<_>>(),
                 "called": app.called,
                 "refused": app.refused,
                 "findings": app.findings,
@@ -400,6 +490,14 @@ pub fn json(inventory: &Inventory) -> String {
         "efforts": efforts,
     });
     format!("{value:#}\n")
+}
+
+fn call_of(call: &Call) -> Value {
+    let mut value = json!({"written": call.written, "to": call.to});
+    if call.to.is_some() {
+        value["sure"] = json!(call.is_sure);
+    }
+    value
 }
 
 /// A row a definition.
@@ -500,7 +598,12 @@ pub fn human(inventory: &Inventory) -> String {
     let (found, all) =
         calls.fold((0, 0), |(found, all), call| (found + usize::from(call.to.is_some()), all + 1));
     if all > 0 {
-        text.push_str(&format!("{found} of {all} calls lead to a definition of this tree\n"));
+        let calls = inventory.applications.iter().flat_map(|app| &app.calls);
+        let likely = calls.filter(|call| call.to.is_some() && !call.is_sure).count();
+        let likely = if likely > 0 { format!(", {likely} of them likely") } else { String::new() };
+        text.push_str(&format!(
+            "{found} of {all} calls lead to a definition of this tree{likely}\n"
+        ));
     }
     text
 }
@@ -509,17 +612,64 @@ pub fn human(inventory: &Inventory) -> String {
 mod tests {
     use super::*;
 
-    fn app(path: &str, kind: FileKind, text: &str) -> Application {
-        let file = FileReport {
-            path: path.to_owned(),
+    fn report(kind: FileKind) -> FileReport {
+        FileReport {
+            path: String::new(),
             kind,
             name: Some("=x".to_owned()),
             schema: Some("uri:oozie:workflow:0.5".to_owned()),
             nodes: Some(3),
             properties: Vec::new(),
             reference: None,
+        }
+    }
+
+    fn app(path: &str, kind: FileKind, text: &str) -> Application {
+        let file = FileReport { path: path.to_owned(), ..report(kind) };
+        Application::new(&file, &[], text, &Submission::default(), &BTreeSet::new())
+    }
+
+    #[test]
+    fn likely_calls_are_told_from_sure_ones() {
+        let calls = |path: &str| {
+            format!(
+                "<workflow-app><action name='a'><sub-workflow><app-path>{path}</app-path></sub-workflow></action></workflow-app>"
+            )
         };
-        Application::new(&file, &[], text, &BTreeSet::new())
+        let workflow = FileKind::Workflow;
+        let mut inventory = vec![
+            app("one/top/oozie_app/workflow.xml", workflow, &calls("${wf:appPath()}/common_union")),
+            app("one/lib/common/union/oozie_app/workflow.xml", workflow, "<workflow-app/>"),
+            app("two/lib/common/union/oozie_app/workflow.xml", workflow, "<workflow-app/>"),
+            app("two/a/workflow.xml", workflow, &calls("${nameNode}/x/b")),
+            app("two/b/workflow.xml", workflow, "<workflow-app/>"),
+            app("one/b/workflow.xml", workflow, &calls("${x}/union/oozie_app")),
+        ];
+        let mut submission = Submission::default();
+        submission.set("where", "hdfs://nn/${what}");
+        submission.set("what", "top/oozie_app/workflow.xml");
+        let file = FileReport { path: "one/c/workflow.xml".to_owned(), ..report(workflow) };
+        let text = calls("${where}");
+        inventory.push(Application::new(&file, &[], &text, &submission, &BTreeSet::new()));
+        let inventory = Inventory::new(inventory);
+        let found: Vec<_> = inventory
+            .applications
+            .iter()
+            .flat_map(|app| app.calls.iter().map(|call| (call.to.as_deref(), call.is_sure)))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (Some("one/lib/common/union/oozie_app/workflow.xml"), false),
+                (Some("one/top/oozie_app/workflow.xml"), true),
+                (Some("one/lib/common/union/oozie_app/workflow.xml"), false),
+                (Some("two/b/workflow.xml"), false),
+            ]
+        );
+        assert!(
+            human(&inventory)
+                .contains("4 of 4 calls lead to a definition of this tree, 3 of them likely")
+        );
     }
 
     #[test]

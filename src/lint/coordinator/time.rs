@@ -228,7 +228,7 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let utc = ProcessingZone::UTC;
     let is_literal = |written: &&Scalar<'_>| {
         // An end beyond anybody's plans is another way to say that there is none.
-        let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2099");
+        let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");
         written.known().is_some_and(|text| utc.parse(text).is_ok() && !far(text))
     };
     let both = [&facts.written.start, &facts.written.end].into_iter().flatten();

@@ -751,7 +751,8 @@ impl Examination<'_, '_> {
                     {
                         name.clone()
                     }
-                    Origin::ActionData(..) => "wf:actionData".to_owned(),
+                    // An action that ran has printed what it prints; only where files are touched is that worth a doubt.
+                    Origin::ActionData(..) if outputs => "wf:actionData".to_owned(),
                     _ => continue,
                 };
                 let place = self.span(start, end);
