@@ -15,7 +15,7 @@ use crate::el::FileScope;
 use crate::host::files::{FileUri, Files, MemoryFiles};
 use crate::machine::{
     self, Answer, Change, Command, DEEPEST, Effect, Event, External, JobStatus, Phase, Refused,
-    Row, Run, Submission, World, apply,
+    RerunBy, Row, Run, Submission, World, apply,
 };
 use crate::plan::{Global, NodeIndex, Plan};
 
@@ -241,9 +241,19 @@ impl<E: Executors> Simulation<E> {
         self.apply(job, &Event::Check { node });
     }
 
-    /// Runs an ended job again, under a plan that may have changed.
+    /// Runs an ended job again, as a client asks for it, under a plan that may have changed.
     pub fn rerun(
         &mut self,
+        job: usize,
+        plan: Arc<Plan>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Refused> {
+        self.rerun_by(RerunBy::Client, job, plan, properties)
+    }
+
+    fn rerun_by(
+        &mut self,
+        by: RerunBy,
         job: usize,
         plan: Arc<Plan>,
         properties: &BTreeMap<String, String>,
@@ -255,11 +265,32 @@ impl<E: Executors> Simulation<E> {
             now: self.now,
         };
         let of = &mut self.jobs[job];
-        machine::rerun(&of.plan, &plan, &mut of.run, properties, &around)?;
+        machine::rerun(&of.plan, &plan, &mut of.run, properties, by, &around)?;
         of.plan = plan;
         of.run.take_changes();
         self.moments.push(Moment { at: self.now, job, change: Change::Job(JobStatus::Prep) });
         Ok(())
+    }
+
+    /// The server is killed and starts again: executors that were beginning an action are called once more.
+    pub fn restart(&mut self) {
+        let cut: Vec<_> = self
+            .queue
+            .iter()
+            .filter_map(|(key, todo)| match todo {
+                Todo::Event { job, event, .. } => match **event {
+                    Event::Answered { node, serial, phase: Phase::Start, .. } => {
+                        Some((*key, *job, node, serial))
+                    }
+                    _ => None,
+                },
+                Todo::ChildEnded { .. } => None,
+            })
+            .collect();
+        for (key, job, node, serial) in cut {
+            self.queue.remove(&key);
+            self.call(job, node, serial, Phase::Start);
+        }
     }
 
     /// Does what is due next, and moves time there. `false` when nothing will ever happen.
@@ -433,8 +464,15 @@ impl<E: Executors> Simulation<E> {
                 Err((code, message)) => Answer::Error(Class::Error, code, message),
             },
             Phase::Check => {
-                let status = known.map(|child| self.jobs[child].run.job.status.name().to_owned());
-                Answer::Running(status)
+                // Whoever asks last is told of the end.
+                if let Some(child) = known {
+                    self.jobs[child].parent = Some((job, node, serial));
+                }
+                let status = known.map(|child| self.jobs[child].run.job.status);
+                match status {
+                    Some(status) if status.is_end() => finished(status.name()),
+                    status => Answer::Running(status.map(|status| status.name().to_owned())),
+                }
             }
             Phase::End => Answer::Ended(None),
             Phase::Kill => {
@@ -474,7 +512,7 @@ impl<E: Executors> Simulation<E> {
         let rerun = of.run.property("oozie.wf.rerun.failnodes").is_some_and(|set| set == "true");
         let at = match known.filter(|_| rerun) {
             Some(at) => {
-                self.rerun(at, plan, &child.properties).map_err(refused)?;
+                self.rerun_by(RerunBy::Parent, at, plan, &child.properties).map_err(refused)?;
                 at
             }
             None => {

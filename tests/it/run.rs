@@ -344,6 +344,38 @@ fn another_process_reaches_a_run() {
 }
 
 #[test]
+fn a_rerun_goes_on_in_the_child_it_had() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let app = folder.path().join("app");
+    write_steps(&app);
+    let step = "#!/bin/sh\necho \"$ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\ntest -e \"$ANKUS_FILE_ROOT/go\"\n";
+    let head = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='sub'><global><resource-manager>rm</resource-manager>\
+                <name-node>hdfs://nn</name-node></global><start to='first'/>";
+    let first = shell("first", "inner").replace("step.sh", "good.sh");
+    let tail = "<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let definition = [head, &first, &shell("inner", "end"), tail].concat();
+    let good = "#!/bin/sh\necho first >> \"$ANKUS_FILE_ROOT/log\"\n";
+    application(
+        &app.join("sub"),
+        &[("workflow.xml", &definition), ("step.sh", step), ("good.sh", good)],
+    );
+
+    let output = ankus(folder.path(), &["run", "app", "--id", "top"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    let root = folder.path().join(".ankus/root");
+    fs::write(root.join("go"), "").expect("a file");
+    let output =
+        ankus(folder.path(), &["job", "rerun", "top", "--failed"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    assert_eq!(lines(&root), ["first", "inner", "inner", "left", "one", "right"]);
+    let list = ankus(folder.path(), &["job", "list", "--format", "json"]).output().expect("a list");
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("an object");
+    let child = &list["workflows"][0];
+    assert_eq!((&list["total"], &child["run"]), (&2.into(), &1.into()), "{list}");
+    assert_eq!(child["status"], "SUCCEEDED");
+}
+
+#[test]
 fn a_part_of_a_workflow_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     write_steps(&folder.path().join("app"));

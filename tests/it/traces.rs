@@ -34,10 +34,11 @@ const NOT_COPIED: [&str; 5] = [
     "err-crash",
 ];
 
-/// Scenarios that depend on what is not in the record: which of two errors came first, a new text of the definition, the
+/// Scenarios that depend on what is not in the record: which of two errors or branches came first, a new text of the definition, the
 /// groups of the machine, a mail server.
-const NOT_REPLAYED: [&str; 5] = [
+const NOT_REPLAYED: [&str; 6] = [
     "fork-two-errors",
+    "noval-missing-branch",
     "rerun-definition-changed",
     "rerun-default-changed",
     "fs-chgrp-bad",
@@ -53,8 +54,11 @@ struct Scripted {
 
 type Phase2 = &'static str;
 
+/// How often the recorded server asks running actions how they do.
+const CHECKS_MS: i64 = 5_000;
+
 /// So many differ still; never more.
-const KNOWN_TO_DIFFER: usize = 10;
+const KNOWN_TO_DIFFER: usize = 1;
 
 struct Still;
 
@@ -237,6 +241,8 @@ struct Replay<'a> {
     simulation: Simulation<Scripted>,
     job: Option<usize>,
     submitted: BTreeMap<String, String>,
+    /// Whether running actions are asked from time to time how they do.
+    has_checker: bool,
     differences: Vec<String>,
 }
 
@@ -290,8 +296,23 @@ impl Replay<'_> {
             if seen.is_some_and(|seen| statuses.split('|').any(|wanted| wanted == seen)) {
                 return true;
             }
-            if self.simulation.next().is_none_or(|next| next > limit) || !self.simulation.step() {
+            let next = self.simulation.next();
+            let idle = next.is_none_or(|next| next > self.simulation.now() + CHECKS_MS);
+            if idle && self.has_checker && self.simulation.now() < limit {
+                self.pass(CHECKS_MS as f64 / 1000.0);
+                self.check_all();
+            } else if next.is_none_or(|next| next > limit) || !self.simulation.step() {
                 return false;
+            }
+        }
+    }
+
+    fn check_all(&mut self) {
+        for job in 0..self.simulation.jobs.len() {
+            let rows = self.simulation.jobs[job].run.rows.iter();
+            let running = rows.filter(|(_, row)| row.status == Status::Running);
+            for node in running.map(|(node, _)| *node).collect::<Vec<_>>() {
+                self.simulation.check(job, node);
             }
         }
     }
@@ -350,7 +371,9 @@ impl Replay<'_> {
             "rerun" => {
                 let properties: BTreeMap<String, String> =
                     serde_json::from_str(rest).unwrap_or_default();
-                let Some(job) = self.job else { return };
+                let child = rest.strip_prefix("<child").and_then(|rest| rest.strip_suffix('>'));
+                let child = child.and_then(|number| number.parse().ok());
+                let Some(job) = child.or(self.job) else { return };
                 let rerun = match self.compile() {
                     Ok(plan) => {
                         let rerun = self.simulation.rerun(job, plan, &properties);
@@ -397,15 +420,11 @@ impl Replay<'_> {
                     self.simulation.check(job, at);
                 }
             }
-            // A server that starts again asks how running actions do.
+            // A server that starts again asks how running actions do, now and from time to time.
             "server" => {
-                for job in 0..self.simulation.jobs.len() {
-                    let rows = self.simulation.jobs[job].run.rows.iter();
-                    let running = rows.filter(|(_, row)| row.status == Status::Running);
-                    for node in running.map(|(node, _)| *node).collect::<Vec<_>>() {
-                        self.simulation.check(job, node);
-                    }
-                }
+                self.simulation.restart();
+                self.check_all();
+                self.has_checker = true;
             }
             _ => {}
         }
@@ -617,8 +636,11 @@ fn replay(scenario: &Value) -> Vec<String> {
         simulation.server.insert(name.clone(), value);
     }
     let write = |simulation: &Simulation<Scripted>, name: &str, text: &str| {
-        let uri = FileUri::parse(&format!("{APPLICATION}/{name}"));
-        simulation.files.write(&uri, placed(text).as_bytes()).expect("a file in memory");
+        // `file:` is the default file system of the recorded server, so that a path without a scheme leads there too.
+        for folder in [APPLICATION, "/APP"] {
+            let uri = FileUri::parse(&format!("{folder}/{name}"));
+            simulation.files.write(&uri, placed(text).as_bytes()).expect("a file in memory");
+        }
     };
     write(&simulation, "workflow.xml", scenario["definition"].as_str().expect("a definition"));
     for (name, text) in scenario["files"].as_object().into_iter().flatten() {
@@ -636,7 +658,14 @@ fn replay(scenario: &Value) -> Vec<String> {
     for (name, value) in scenario["conf"].as_object().into_iter().flatten() {
         submitted.insert(name.clone(), placed(value.as_str().unwrap_or_default()));
     }
-    let mut replay = Replay { scenario, simulation, job: None, submitted, differences: Vec::new() };
+    let mut replay = Replay {
+        scenario,
+        simulation,
+        job: None,
+        submitted,
+        has_checker: false,
+        differences: Vec::new(),
+    };
     for step in scenario["steps"].as_array().into_iter().flatten() {
         replay.step(step);
     }

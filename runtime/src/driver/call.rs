@@ -320,6 +320,24 @@ impl Call {
         let uri = FileUri::parse(&path);
         let plan =
             shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited)?;
+        let root = looked.record.root.clone();
+        let known = looked.run.rows.get(&self.saved.what.node);
+        let known = known.and_then(|row| row.external_id.clone()).filter(|id| {
+            let failed_only = looked.run.property("oozie.wf.rerun.failnodes") == Some("true");
+            // A child that was started and not told of, before we were killed, is no rerun's.
+            failed_only && shared.record(id).is_ok_and(|record| record.job.status.is_end())
+        });
+        if let Some(id) = known {
+            job::rerun(context, shared, &id, Some(&plan), &properties, &root, |new| new).map_err(
+                |error| match error {
+                    super::Error::Refused(refused) => {
+                        own("OozieClientException", refused.to_string())
+                    }
+                    error => own("IOException", error.to_string()),
+                },
+            )?;
+            return Ok(External { id: id.clone(), tracker: "local".to_owned(), console: id });
+        }
         let bytes = plan.to_bytes();
         let id = shared.next_id();
         let defaults = crate::host::defaults::default_files(&properties, &shared.files)
@@ -331,7 +349,6 @@ impl Call {
         let run = submit(&plan, submission, &shared.world()).map_err(refused)?;
         let unreadable = |error: crate::store::Error| own("IOException", error.to_string());
         let (key, bytes) = Keep::plan_key(shared.reader(), &bytes).map_err(unreadable)?;
-        let root = looked.record.root.clone();
         let body = Job::new(shared.clone(), &id, &root);
         let procedure = context.spawn(New::of(job::KIND, body).unattended());
         let record = JobRecord::new(&run, procedure, key.clone(), root);

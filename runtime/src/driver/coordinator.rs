@@ -806,29 +806,17 @@ fn rerun(
     number: i64,
     root: &str,
 ) -> Result<Child, (String, String)> {
-    let own = |message: String| ("E1005".to_owned(), message);
     let id = child.0.as_str();
-    let mut record = shared.record(id).map_err(|error| own(error.to_string()))?;
-    let plan = shared.plan(&record.plan).map_err(|error| own(error.to_string()))?;
-    let mut run =
-        super::view::run(shared.reader(), &record).map_err(|error| own(error.to_string()))?;
     let properties =
         [("oozie.wf.rerun.failnodes".to_owned(), "true".to_owned())].into_iter().collect();
-    machine::rerun(&plan, &plan, &mut run, &properties, &shared.world())
-        .map_err(|refused| (refused.code.to_owned(), refused.message))?;
-    let (changed, removed) = run.take_changes();
-    let body = job::Job::new(shared.clone(), id, root);
-    let procedure = context.spawn(New::of(job::KIND, body).unattended().tag(number as u64));
-    record.procedure = procedure;
-    record.job = run.job.clone();
-    for node in removed {
-        context.delete(spaces::ROW, super::keep::row_key(id, node));
-    }
-    for node in changed {
-        context.put(spaces::ROW, super::keep::row_key(id, node), encode(&run.rows[&node]));
-    }
-    context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
-    context.put(spaces::JOB, id.as_bytes(), encode(&record));
+    let tagged = |new: New| new.tag(number as u64);
+    let procedure =
+        job::rerun(context, shared, id, None, &properties, root, tagged).map_err(|error| {
+            match error {
+                Error::Refused(refused) => (refused.code.to_owned(), refused.message),
+                error => ("E1005".to_owned(), error.to_string()),
+            }
+        })?;
     Ok((id.to_owned(), procedure))
 }
 

@@ -1,15 +1,18 @@
 //! The life of a job as a procedure: an event comes, the machine says what follows, both are written, then it is done.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::call::{self, Call, Timer};
-use super::keep::{JobRecord, Moment, encode, moment_key, row_key, spaces};
+use super::keep::{JobRecord, Keep, Moment, encode, moment_key, row_key, spaces};
 use super::notify::{self, Notification};
 use super::{Shared, coordinator, view};
 use crate::machine::coordinator::WorkflowStatus;
-use crate::machine::{Answer, Class, Command, Effect, Event, JobStatus, Run, apply};
+use crate::machine::{
+    self, Answer, Change, Class, Command, Effect, Event, JobStatus, RerunBy, Run, apply,
+};
 use crate::plan::Plan;
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
@@ -173,6 +176,47 @@ impl Procedure for Job {
     fn undoable(&self) -> bool {
         false
     }
+}
+
+/// Has an ended job run again as its parent wants it, under this plan or its own. The answer is its new procedure.
+pub(super) fn rerun(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    id: &str,
+    plan: Option<&Plan>,
+    properties: &BTreeMap<String, String>,
+    root: &str,
+    prepared: impl FnOnce(New) -> New,
+) -> Result<ProcedureId, super::Error> {
+    let mut record = shared.record(id)?;
+    let old = shared.plan(&record.plan)?;
+    let mut run = view::run(shared.reader(), &record)?;
+    let new = plan.unwrap_or(&old);
+    machine::rerun(&old, new, &mut run, properties, RerunBy::Parent, &shared.world())
+        .map_err(super::Error::Refused)?;
+    if let Some(plan) = plan {
+        let (key, bytes) = Keep::plan_key(shared.reader(), &plan.to_bytes())?;
+        if let Some(bytes) = bytes {
+            context.put(spaces::PLAN, key.as_bytes(), bytes);
+        }
+        record.plan = key;
+    }
+    let (changed, removed) = run.take_changes();
+    for node in removed {
+        context.delete(spaces::ROW, row_key(id, node));
+    }
+    for node in changed {
+        context.put(spaces::ROW, row_key(id, node), encode(&run.rows[&node]));
+    }
+    let again = Moment { at: run.job.modified, change: Change::Job(JobStatus::Prep) };
+    context.put(spaces::EVENT, moment_key(id, record.moments), encode(&vec![again]));
+    record.moments += 1;
+    let body = Job::new(shared.clone(), id, root);
+    record.procedure = context.spawn(prepared(New::of(KIND, body).unattended()));
+    record.job = run.job.clone();
+    context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
+    context.put(spaces::JOB, id.as_bytes(), encode(&record));
+    Ok(record.procedure)
 }
 
 /// The procedure of the job above.

@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, Hosts, LocalFiles};
-use crate::machine::{Change, Command, Event, JobStatus, Refused, Submission, submit};
+use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
     self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, control,
@@ -600,7 +600,8 @@ impl Shared {
             ),
             None => self.plan(&key)?,
         };
-        crate::machine::rerun(&old, &new, &mut run, properties, &self.world())
+        let by = RerunBy::Client;
+        crate::machine::rerun(&old, &new, &mut run, properties, by, &self.world())
             .map_err(Error::Refused)?;
         let (changed, removed) = run.take_changes();
         let number = record.moments;

@@ -18,10 +18,20 @@ const RETRIED_CODES: &str = "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014";
 /// Takes one event and says what follows. An event that does not fit the state (a late answer, a command in a wrong
 /// state) changes nothing.
 pub fn apply(plan: &Plan, run: &mut Run, event: &Event, world: &dyn World) -> Vec<Effect> {
-    let mut step =
-        Step { plan, run, world, effects: Vec::new(), todo: VecDeque::new(), now: world.now() };
+    let mut step = Step {
+        plan,
+        run,
+        world,
+        effects: Vec::new(),
+        todo: VecDeque::new(),
+        now: world.now(),
+        released: None,
+    };
     step.event(event);
     step.work();
+    while step.next_held() {
+        step.work();
+    }
     step.effects
 }
 
@@ -41,6 +51,8 @@ struct Step<'a> {
     effects: Vec<Effect>,
     todo: VecDeque<Todo>,
     now: i64,
+    /// The first node of a branch that goes on after its siblings have begun.
+    released: Option<NodeIndex>,
 }
 
 impl Step<'_> {
@@ -64,7 +76,10 @@ impl Step<'_> {
                 row.calling = None;
                 self.run.changed.insert(*node);
                 match phase {
-                    Phase::Start => self.started(*node, answer),
+                    Phase::Start => {
+                        self.begun(*node);
+                        self.started(*node, answer);
+                    }
                     Phase::Check => self.checked(*node, answer),
                     Phase::End => self.ended(*node, answer),
                     Phase::Kill => self.stopped(*node, answer),
@@ -108,12 +123,121 @@ impl Step<'_> {
 
     fn work(&mut self) {
         while let Some(todo) = self.todo.pop_front() {
+            if self.holds(&todo) {
+                continue;
+            }
             match todo {
                 Todo::Begin(node) => self.begin(node),
                 Todo::Finish(node) => self.finish(node),
                 Todo::Signal(node) => self.signal(node),
             }
         }
+    }
+
+    // --- branches that begin ------------------------------------------------------------------------------------
+
+    /// The path of the fork of which this node is the first on a branch.
+    fn fork_of(&self, node: NodeIndex) -> Option<&str> {
+        let path = self.run.rows.get(&node)?.path.as_str();
+        let fork = parent_path(path);
+        let branch = path.strip_prefix(fork)?.strip_suffix('/')?;
+        (branch == self.plan.node(node).name).then_some(fork)
+    }
+
+    fn begins_in_turn(&self) -> bool {
+        let parallel = self.world.server("oozie.workflow.parallel.fork.action.start");
+        parallel.is_some_and(|value| value.trim() == "false")
+    }
+
+    /// Whether an action has to wait until the one that begins now has, and is queued for it.
+    fn is_queued(&mut self, node: NodeIndex) -> bool {
+        // Only branches can begin at the same time.
+        if self.run.job.forks.is_empty() || !self.begins_in_turn() {
+            return false;
+        }
+        let busy = self.run.rows.values().any(|row| row.calling == Some(Phase::Start));
+        if busy && !self.run.job.queued.contains(&node) {
+            self.run.job.queued.push(node);
+        }
+        busy
+    }
+
+    /// An executor is called to begin an action.
+    fn begins(&mut self, node: NodeIndex) {
+        if self.run.rows[&node].starts > 0 {
+            return;
+        }
+        let fork = self.fork_of(node).map(str::to_owned);
+        if let Some(fork) = fork.filter(|_| !self.begins_in_turn()) {
+            self.run.job.starting.entry(fork).or_default().left += 1;
+        }
+    }
+
+    /// An executor has answered that.
+    fn begun(&mut self, node: NodeIndex) {
+        if !self.run.job.queued.is_empty() {
+            let next = self.run.job.queued.remove(0);
+            self.todo.push_back(Todo::Begin(next));
+        }
+        if self.run.rows[&node].starts > 1 {
+            return;
+        }
+        let Some(fork) = self.fork_of(node).map(str::to_owned) else { return };
+        let Some(starting) = self.run.job.starting.get_mut(&fork) else { return };
+        starting.left = starting.left.saturating_sub(1);
+        if starting.left > 0 {
+            return;
+        }
+        if starting.held.is_empty() {
+            self.run.job.starting.remove(&fork);
+        }
+    }
+
+    /// Whether what is to be done is the end of the first node of a branch whose siblings come first.
+    fn holds(&mut self, todo: &Todo) -> bool {
+        let node = match *todo {
+            _ if self.run.job.starting.is_empty() => return false,
+            Todo::Finish(node) if self.run.rows[&node].status == Status::Done => node,
+            Todo::Signal(node) if self.is_control(node) => node,
+            _ => return false,
+        };
+        if self.released == Some(node) {
+            return false;
+        }
+        let Some(fork) = self.fork_of(node).map(str::to_owned) else { return false };
+        let Some(starting) = self.run.job.starting.get_mut(&fork) else { return false };
+        starting.held.push(node);
+        true
+    }
+
+    /// Has a branch go on whose siblings have all begun: one after the other, each as far as it comes at once. The
+    /// server does all of a job's work but the beginning of branches under one lock.
+    fn next_held(&mut self) -> bool {
+        let Some(fork) = self
+            .run
+            .job
+            .starting
+            .iter()
+            .find(|(_, starting)| starting.left == 0)
+            .map(|(fork, _)| fork.clone())
+        else {
+            return false;
+        };
+        if self.run.rows.values().any(|row| row.calling.is_some()) {
+            return false;
+        }
+        let Some(mut starting) = self.run.job.starting.remove(&fork) else { return false };
+        if starting.held.is_empty() {
+            return true;
+        }
+        let node = starting.held.remove(0);
+        if !starting.held.is_empty() {
+            self.run.job.starting.insert(fork, starting);
+        }
+        self.released = Some(node);
+        let done = self.run.rows.get(&node).is_some_and(|row| row.status == Status::Done);
+        self.todo.push_back(if done { Todo::Finish(node) } else { Todo::Signal(node) });
+        true
     }
 
     // --- small things -------------------------------------------------------------------------------------------
@@ -323,6 +447,8 @@ impl Step<'_> {
         self.run.job.ended = Some(self.now);
         self.run.job.modified = self.now;
         self.todo.clear();
+        self.run.job.starting.clear();
+        self.run.job.queued.clear();
         self.notify_job();
         self.effects.push(Effect::Ended);
     }
@@ -506,6 +632,9 @@ impl Step<'_> {
         if !fits || !row.pending || row.calling.is_some() {
             return;
         }
+        if matches!(self.plan.node(node).work, Work::Action(_)) && self.is_queued(node) {
+            return;
+        }
         let now = self.now;
         let row = self.row(node);
         row.error_code = None;
@@ -571,6 +700,7 @@ impl Step<'_> {
         match self.action_text(node, action) {
             Ok(text) => {
                 self.row(node).conf = Some(text);
+                self.begins(node);
                 self.call(node, Phase::Start);
             }
             Err(failure) => {

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
 pub use child::{Child, DEEPEST, child};
-pub use rerun::rerun;
+pub use rerun::{RerunBy, rerun};
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
 
@@ -187,8 +187,21 @@ pub struct Job {
     pub last_error: Option<NodeIndex>,
     /// Commands that wait for an executor's answer.
     pub deferred: Vec<Command>,
+    /// Forks whose branches have not all begun, by path.
+    pub starting: BTreeMap<String, Starting>,
+    /// Actions that begin when the one that begins now has, on a server that begins branches one after the other.
+    pub queued: Vec<NodeIndex>,
     /// The next row's place.
     pub sequence: u32,
+}
+
+/// The branches of a fork begin together: none goes on before each has begun.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Starting {
+    /// How many executors have not answered.
+    pub left: u32,
+    /// First nodes of branches that could go on.
+    pub held: Vec<NodeIndex>,
 }
 
 /// A job and its rows.

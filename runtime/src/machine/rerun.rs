@@ -7,6 +7,15 @@ use super::submit::{Refused, configuration, name, parameters};
 use super::{JobStatus, Run, Status, World};
 use crate::plan::{NodeIndex, Plan, Work};
 
+/// Who has a job run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RerunBy {
+    /// A client, whom the server may forbid it for jobs that have a parent.
+    Client,
+    /// Its parent.
+    Parent,
+}
+
 /// Puts an ended job back to PREP under a plan that may have changed; `properties` go over those it has. The job is
 /// then started like any other.
 pub fn rerun(
@@ -14,6 +23,7 @@ pub fn rerun(
     plan: &Plan,
     run: &mut Run,
     properties: &BTreeMap<String, String>,
+    by: RerunBy,
     world: &dyn World,
 ) -> Result<(), Refused> {
     let mut conf = (*run.conf).clone();
@@ -30,6 +40,13 @@ pub fn rerun(
             "E0404",
             "`oozie.wf.rerun.failnodes` and `oozie.wf.rerun.skip.nodes` exclude each other",
         ));
+    }
+    let forbidden = world.server("oozie.wf.rerun.disablechild");
+    if let (RerunBy::Client, Some(parent)) = (by, &run.job.parent_id)
+        && forbidden.is_some_and(|value| value.trim() == "true")
+    {
+        let message = format!("a child is rerun through its parent {parent} only");
+        return Err(Refused::new("E0755", message));
     }
     if !run.job.status.is_end() {
         return Err(Refused::new(
@@ -107,6 +124,8 @@ pub fn rerun(
     job.ended = None;
     job.tokens.clear();
     job.forks.clear();
+    job.starting.clear();
+    job.queued.clear();
     job.deferred.clear();
     job.last_error = None;
     job.modified = world.now();
