@@ -553,6 +553,189 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::looks;
+
+    /// An action of each kind that has something to say, its names and paths its own.
+    fn action(out: &mut String, index: usize, name: &str, ok: &str, error: &str) {
+        let configuration = format!(
+            "<configuration><property><name>mapred.output.dir</name><value>${{nameNode}}/out/{index}</value></property>\
+             <property><name>p{index}</name><value>${{v{index}}}</value></property></configuration>"
+        );
+        let cluster = "<job-tracker>jt:8032</job-tracker><name-node>${nameNode}</name-node>";
+        let prepare = format!("<prepare><delete path='${{nameNode}}/out/{index}'/></prepare>");
+        let body = match index % 7 {
+            0 => format!("<fs><mkdir path='${{nameNode}}/a/{index}'/><delete path='/b/{index}'/></fs>"),
+            1 => format!("<map-reduce>{cluster}{prepare}{configuration}<file>f{index}#l</file></map-reduce>"),
+            2 => format!(
+                "<shell xmlns='uri:oozie:shell-action:0.2'>{cluster}{configuration}<exec>run{index}.sh</exec>\
+                 <argument>${{wf:actionData('{name}')['k']}}</argument><file>run{index}.sh</file><capture-output/></shell>"
+            ),
+            3 => format!("<sub-workflow><app-path>sub{index}</app-path>{configuration}</sub-workflow>"),
+            4 => "<email xmlns='uri:oozie:email-action:0.1'><to>a@b.c</to><subject>s</subject><body>${wf:errorCode('x')}</body></email>".to_owned(),
+            5 => format!("<java>{cluster}{prepare}{configuration}<main-class>M{index}</main-class><arg>--password</arg><arg>x</arg></java>"),
+            _ => format!("<hive xmlns='uri:oozie:hive-action:0.5'>{cluster}{prepare}<script>s{index}.q</script></hive>"),
+        };
+        *out += &format!(
+            "<action name='{name}' cred='c{index}'>{body}<ok to='{ok}'/><error to='{error}'/></action>\n"
+        );
+    }
+
+    /// A definition of some `count` nodes.
+    fn long(shape: &str, count: usize) -> String {
+        let mut text = String::from("<workflow-app xmlns='uri:oozie:workflow:0.5' name='long'>\n");
+        if shape == "parameters" {
+            text += "<parameters>";
+            for index in 0..count {
+                text += &format!("<property><name>v{index}</name></property>");
+            }
+            text += "</parameters><global><configuration>";
+            for index in 0..count {
+                text += &format!("<property><name>p{index}</name><value>1</value></property>");
+            }
+            text += "</configuration></global>";
+        }
+        let next = |letter: char, index: usize, last: &str| match index + 1 < count {
+            true => format!("{letter}{}", index + 1),
+            false => last.to_owned(),
+        };
+        match shape {
+            "forks within forks" | "forks in a row" | "forks of one path" => {
+                text += "<start to='f0'/>";
+                for index in 0..count {
+                    let (this, within) = (index, shape == "forks within forks");
+                    let (inner, join, behind) = match within {
+                        true => (
+                            next('f', this, "m"),
+                            format!("j{this}"),
+                            match this {
+                                0 => "end".to_owned(),
+                                _ => format!("j{}", this - 1),
+                            },
+                        ),
+                        false => (format!("b{this}"), format!("j{this}"), next('f', this, "end")),
+                    };
+                    let second = format!("<path start='{inner}'/>");
+                    let second = if shape == "forks of one path" { "" } else { &second };
+                    text += &format!("<fork name='f{this}'><path start='a{this}'/>{second}</fork>");
+                    action(&mut text, this, &format!("a{this}"), &join, "handler");
+                    if shape == "forks in a row" {
+                        action(&mut text, this + 3, &format!("b{this}"), &join, "failed");
+                    }
+                    text += &format!("<join name='j{this}' to='{behind}'/>\n");
+                }
+                action(&mut text, 0, "m", &format!("j{}", count - 1), "failed");
+                action(&mut text, 4, "handler", "failed", "failed");
+            }
+            "decisions in a fork" => {
+                text += "<start to='f'/><fork name='f'><path start='d0'/><path start='b'/></fork>";
+                action(&mut text, 0, "b", "j", "failed");
+                for index in 0..count {
+                    let to = next('d', index, "j");
+                    text += &format!(
+                        "<decision name='d{index}'><switch><case to='a{index}'>${{x eq {index}}}</case><default to='{to}'/></switch></decision>"
+                    );
+                    action(&mut text, index, &format!("a{index}"), &to, "failed");
+                }
+                text += "<join name='j' to='end'/>";
+            }
+            "one fork" => {
+                text += "<start to='f'/><fork name='f'>";
+                (0..count).for_each(|index| text += &format!("<path start='a{index}'/>"));
+                text += "</fork>";
+                for index in 0..count {
+                    action(&mut text, index, &format!("a{index}"), "j", "failed");
+                }
+                text += "<join name='j' to='end'/>";
+            }
+            _ => {
+                text += "<start to='a0'/>";
+                for index in 0..count {
+                    let own = format!("a{index}");
+                    let name = if shape == "one name" { "a0" } else { own.as_str() };
+                    let ok = match shape {
+                        "nowhere" => format!("z{index}"),
+                        "one end" => "end".to_owned(),
+                        _ => next('a', index, "end"),
+                    };
+                    let error = if shape == "swallowed" { ok.as_str() } else { "failed" };
+                    action(&mut text, index, name, &ok, error);
+                }
+            }
+        }
+        text += "<kill name='failed'><message>m</message></kill><end name='end'/></workflow-app>";
+        match shape {
+            "unclosed" => text.replace("</fs>", ""),
+            "misspelt" => text.replace("<ok ", "<okay "),
+            "out of order" => {
+                text.replace("<capture-output/>", "").replace("<exec>", "<capture-output/><exec>")
+            }
+            _ => text,
+        }
+    }
+
+    #[test]
+    fn work_is_in_proportion_to_the_size() {
+        let mut settings =
+            Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
+        settings.server.definition_limit = Some(u64::MAX);
+        settings.rules =
+            kinds().iter().map(|kind| (kind.name.to_owned(), Rating::At(kind.level))).collect();
+        let mut submission = Submission::default();
+        submission.set("oozie.wf.application.path", "${nameNode}/app");
+        submission.set("nameNode", "hdfs://nn:8020");
+        let files = Files::new();
+        let work = |shape: &str, count: usize| {
+            let source = Arc::new(Source::new("workflow.xml", long(shape, count)));
+            let input = Input {
+                source: &source,
+                encoding: Encoding::Utf8,
+                not_text: None,
+                kind: FileKind::Workflow,
+                settings: &settings,
+                settings_path: "workflow.xml",
+                submission: &submission,
+                files: &files,
+                user: "someone",
+                now: None,
+            };
+            let (tree, _) = Tree::parse_tolerantly(&source.text);
+            let path = source.path.as_str();
+            let facts = Facts::new(path, &tree, &files, &submission, &settings);
+            let mut parts: Vec<(&str, u64)> = vec![("all", looks(|| drop(check(&input))))];
+            parts.extend(
+                lint::rules()
+                    .iter()
+                    .map(|rule| (rule.kind.name, looks(|| (rule.check)(&facts, &mut Vec::new())))),
+            );
+            parts
+        };
+        let mut wrong = Vec::new();
+        for shape in [
+            "chain",
+            "one end",
+            "one name",
+            "nowhere",
+            "swallowed",
+            "parameters",
+            "one fork",
+            "forks within forks",
+            "forks in a row",
+            "forks of one path",
+            "decisions in a fork",
+            "unclosed",
+            "misspelt",
+            "out of order",
+        ] {
+            for ((part, few), (_, many)) in work(shape, 60).into_iter().zip(work(shape, 240)) {
+                if many > few * 5 + 1_000 {
+                    wrong.push(format!(
+                        "{shape}, {part}: {few} looks, {many} at four times the size"
+                    ));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
 
     #[test]
     fn kinds_have_distinct_names_in_kebab_case() {

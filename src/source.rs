@@ -245,6 +245,27 @@ fn declares_latin1(bytes: &[u8]) -> bool {
         .any(|name| declaration.contains(name))
 }
 
+/// One look at a node of a tree, a graph or a document. Tests count them, to hold the work on a text in proportion to
+/// its size; elsewhere this is nothing.
+#[inline]
+pub(crate) fn look() {
+    #[cfg(test)]
+    LOOKS.with(|looks| looks.set(looks.get() + 1));
+}
+
+#[cfg(test)]
+thread_local! {
+    static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// How many looks some work takes.
+#[cfg(test)]
+pub(crate) fn looks(work: impl FnOnce()) -> u64 {
+    let before = LOOKS.with(std::cell::Cell::get);
+    work();
+    LOOKS.with(std::cell::Cell::get) - before
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

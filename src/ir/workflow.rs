@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Scalar;
-use crate::source::Span;
+use crate::source::{Span, look};
 use crate::syntax::xml;
 
 /// A node, by its place in [`Workflow::nodes`].
@@ -63,17 +63,21 @@ pub struct Workflow<'a> {
 impl<'a> Workflow<'a> {
     /// Every node with its id.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node<'a>)> {
-        self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index as u32), node))
+        self.nodes.iter().enumerate().map(|(index, node)| {
+            look();
+            (NodeId(index as u32), node)
+        })
     }
 
     /// A node.
     pub fn node(&self, id: NodeId) -> &Node<'a> {
+        look();
         &self.nodes[id.index()]
     }
 
     /// Every transition.
     pub fn transitions(&self) -> impl Iterator<Item = &Transition<'a>> {
-        self.transitions.iter()
+        self.transitions.iter().inspect(|_| look())
     }
 
     /// The ways out of a node.

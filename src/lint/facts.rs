@@ -8,7 +8,7 @@ use crate::files::{self, Files};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Entry, Submission};
-use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeKind, Tree};
+use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -154,6 +154,9 @@ pub(super) struct Known<'a> {
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
     pub(super) graph: OnceCell<Graph<'a>>,
+    blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
+    global: OnceCell<Option<Element<'a, 'a>>>,
+    for_all: OnceCell<HashSet<String>>,
     declared: OnceCell<HashSet<String>>,
     passed: OnceCell<HashSet<&'a str>>,
 }
@@ -205,7 +208,7 @@ impl<'a> Facts<'a> {
 
     /// The `global` section of a workflow.
     pub fn global(&self) -> Option<Element<'a, 'a>> {
-        self.workflow()?.child("global")
+        *self.known.global.get_or_init(|| self.workflow()?.child("global"))
     }
 
     /// The formal parameters of the definition, with their section.
@@ -220,6 +223,24 @@ impl<'a> Facts<'a> {
             let all = self.tree.root().into_iter().flat_map(Element::descendants);
             all.filter(|element| element.name() == "configuration").collect()
         })
+    }
+
+    /// The properties of a `configuration`, read once.
+    pub(super) fn block(&self, configuration: Element<'a, 'a>) -> Vec<Property<'a>> {
+        let blocks = self.known.blocks.get_or_init(|| {
+            let read = |element: &Element<'a, 'a>| (element.id(), block(*element));
+            self.configurations().iter().map(read).collect()
+        });
+        let known = blocks.binary_search_by_key(&configuration.id(), |(id, _)| *id);
+        known.map_or_else(|_| block(configuration), |at| blocks[at].1.clone())
+    }
+
+    /// The properties of an action's own configuration.
+    pub(super) fn configuration(&self, action: &Action<'a>) -> Vec<Property<'a>> {
+        if self.configurations().is_empty() {
+            return Vec::new();
+        }
+        action.each("configuration").flat_map(|element| self.block(element)).collect()
     }
 
     /// Every text of the tree (attribute values, runs of character data) with the element it is in, names and numbers
@@ -407,7 +428,7 @@ fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
         if !configuration.parent().is_some_and(|parent| starts_jobs(&parent)) {
             continue;
         }
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             let Some(value) = property.value else { continue };
             found.push(JobProperty {
                 name_span: property.name.span(),
@@ -455,12 +476,15 @@ pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_, '_>, text: &str) ->
 }
 
 /// The places of `key` in every properties file and `config-default.xml`, and in the configuration of the action.
-pub(super) fn is_configured(facts: &Facts<'_>, action: &Action<'_>, keys: &[&str]) -> bool {
-    let own = action.configuration();
-    let global = facts.global().and_then(|global| global.child("configuration"));
-    let global = global.map(block).unwrap_or_default();
-    own.iter().chain(&global).any(|property| keys.contains(&property.name.text.as_ref()))
-        || keys.iter().any(|key| facts.submission.get(key).is_some())
+pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[&str]) -> bool {
+    let for_all = facts.known.for_all.get_or_init(|| {
+        let global = facts.global().and_then(|global| global.child("configuration"));
+        let global = global.map(block).unwrap_or_default();
+        global.into_iter().map(|property| property.name.text.into_owned()).collect()
+    });
+    let own = facts.configuration(action);
+    own.iter().any(|property| keys.contains(&property.name.text.as_ref()))
+        || keys.iter().any(|key| for_all.contains(*key) || facts.submission.get(key).is_some())
 }
 
 /// The definition that a sub-workflow's path leads to, if it lies in the snapshot: a path that begins with this

@@ -1,6 +1,7 @@
 //! The nodes of a workflow and where each of them leads, for rules that look at more than one transition.
 
 use super::Facts;
+use crate::source::look;
 use crate::syntax::xml::{AttributeRef, Element};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -41,7 +42,30 @@ impl<'a> Node<'a> {
 /// A workflow as nodes and ways, in source order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Graph<'a> {
-    pub(super) nodes: Vec<Node<'a>>,
+    pub(super) nodes: Nodes<'a>,
+}
+
+/// The nodes of a [`Graph`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nodes<'a>(Vec<Node<'a>>);
+
+impl<'a> Nodes<'a> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Node<'a>> {
+        self.0.iter().inspect(|_| look())
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl<'a> std::ops::Index<usize> for Nodes<'a> {
+    type Output = Node<'a>;
+
+    fn index(&self, index: usize) -> &Node<'a> {
+        look();
+        &self.0[index]
+    }
 }
 
 const KINDS: [&str; 7] = ["start", "end", "kill", "action", "decision", "fork", "join"];
@@ -89,10 +113,10 @@ impl<'a> Graph<'a> {
                 way.target = target;
             }
         }
-        let mut graph = Graph { nodes };
+        let mut graph = Graph { nodes: Nodes(nodes) };
         let start = graph.nodes.iter().position(|node| node.kind == "start");
         let reached = graph.reach(start, |_, _| true);
-        for (node, reached) in graph.nodes.iter_mut().zip(reached) {
+        for (node, reached) in graph.nodes.0.iter_mut().zip(reached) {
             node.reachable = reached;
         }
         graph

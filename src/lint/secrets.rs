@@ -1,7 +1,7 @@
 //! Where an application holds or passes secrets.
 
 use super::Facts;
-use super::facts::{block, is_open, job_properties};
+use super::facts::{is_open, job_properties};
 use crate::source::Span;
 use crate::syntax::xml::Decoded;
 
@@ -87,7 +87,7 @@ impl<'a> Finder<'_, 'a> {
     fn definition(&mut self) {
         let facts = self.facts;
         for configuration in facts.configurations().iter().copied() {
-            for property in block(configuration) {
+            for property in facts.block(configuration) {
                 let Some(value) = property.value.map(Decoded::trimmed) else { continue };
                 self.named(&property.name.text, &value);
             }

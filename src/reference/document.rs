@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::schema::{Judge, Sets, Violation};
 use super::xml::{Event, Name, Reader, Stop};
 use crate::schema::Language;
+use crate::source::look;
 
 /// What the first stage of a submission found.
 pub(super) struct Reading<'a> {
@@ -113,6 +114,7 @@ impl<'a> Document<'a> {
 
 impl<'d, 'a> Element<'d, 'a> {
     fn node(self) -> &'d Node<'a> {
+        look();
         &self.document.nodes[self.id as usize]
     }
 

@@ -15,7 +15,7 @@
 use std::borrow::Cow;
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Safety};
-use crate::source::Span;
+use crate::source::{Span, look};
 
 pub use decode::Decoded;
 use decode::{Place, decode};
@@ -280,6 +280,7 @@ impl<'a> Tree<'a> {
     }
 
     fn node(&self, id: NodeId) -> &Node {
+        look();
         &self.nodes[id.index()]
     }
 }
@@ -379,6 +380,7 @@ impl PartialEq for Element<'_, '_> {
 
 impl<'t, 'a> Element<'t, 'a> {
     fn node(self) -> &'t Node {
+        look();
         &self.tree.nodes[self.id.index()]
     }
 

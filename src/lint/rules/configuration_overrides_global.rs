@@ -1,7 +1,6 @@
 //! Actions that disagree with `global`.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Property, Rule};
 use std::collections::HashMap;
 
@@ -23,12 +22,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(global) = facts.global().and_then(|global| global.child("configuration")) else {
         return;
     };
-    let shared = block(global);
+    let shared = facts.block(global);
     // The last of a name counts.
     let shared: HashMap<&str, &Property<'_>> =
         shared.iter().map(|property| (property.name.text.as_ref(), property)).collect();
     for action in facts.actions.iter().filter(|action| !action.is(&["ssh", "email"])) {
-        for property in action.configuration() {
+        for property in facts.configuration(action) {
             let name = property.name.text.as_ref();
             let Some(other) = shared.get(name) else { continue };
             let (Some(own), Some(common)) = (&property.value, &other.value) else { continue };

@@ -1,7 +1,6 @@
 //! Values that are empty.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             let name = property.name.text.as_ref();
             let Some(value) = property.value.as_ref().filter(|value| value.text.trim().is_empty())
             else {

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files::name_of;
 use crate::lint::Language;
-use crate::lint::facts::{block, masked};
+use crate::lint::facts::masked;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let kept =
         facts.language == Language::Configuration && name_of(facts.path) != "config-default.xml";
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             let (name, Some(value)) = (property.name.text.as_ref(), property.value) else {
                 continue;
             };

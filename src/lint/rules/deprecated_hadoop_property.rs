@@ -1,7 +1,6 @@
 //! Old names of Hadoop's properties.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::block;
 use crate::lint::known::renamed;
 use crate::lint::{Facts, Rule};
 
@@ -22,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<String> = Vec::new();
     for configuration in facts.configurations().iter().copied() {
-        let properties = block(configuration);
+        let properties = facts.block(configuration);
         for property in &properties {
             let name = property.name.text.as_ref();
             let Some(new) = renamed(name).filter(|_| !name.ends_with("queue.name")) else {

@@ -1,7 +1,6 @@
 //! Settings of launchers that are no map-reduce jobs.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 use crate::settings::Target;
 
@@ -57,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let mut seen: Vec<String> = Vec::new();
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             let name = property.name.text.as_ref();
             let Some(key) = name.strip_prefix("oozie.launcher.") else { continue };
             let old = ["mapred.", "mapreduce.", "yarn.app.mapreduce."]

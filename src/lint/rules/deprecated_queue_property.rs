@@ -1,7 +1,6 @@
 //! The old name of the queue.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -24,7 +23,7 @@ const NEW: &str = "mapreduce.job.queuename";
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut edits: Vec<crate::source::Span> = Vec::new();
     for configuration in facts.configurations().iter().copied() {
-        let properties = block(configuration);
+        let properties = facts.block(configuration);
         if properties.iter().any(|property| property.name.text == NEW) {
             continue;
         }

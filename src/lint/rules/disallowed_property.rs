@@ -1,7 +1,6 @@
 //! Properties that an action may not set.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -49,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         blocks.extend(facts.global().and_then(|global| global.child("configuration")));
     }
     for configuration in blocks {
-        let properties = block(configuration);
+        let properties = facts.block(configuration);
         for property in &properties {
             let name = property.name.text.as_ref();
             let plain = name.strip_prefix("oozie.launcher.").unwrap_or(name);

@@ -1,7 +1,6 @@
 //! Properties that stand twice.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Property, Rule};
 use std::collections::HashMap;
 
@@ -25,7 +24,7 @@ fn value_of<'p>(property: &'p Property<'_>) -> &'p str {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
-        let properties = block(configuration);
+        let properties = facts.block(configuration);
         // A value that is empty is dropped and replaces nothing; of the others the last counts.
         let mut last: HashMap<&str, usize> = HashMap::new();
         for (index, property) in properties.iter().enumerate() {

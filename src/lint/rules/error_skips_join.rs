@@ -5,8 +5,8 @@ use crate::lint::graph::{Graph, Node};
 use crate::lint::{Facts, Rule};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Steps after which no more forks are looked into.
-const PATIENCE: usize = 4_000_000;
+/// How often, on the whole, a node is looked at before no more forks are looked into.
+const PATIENCE: usize = 32;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -32,7 +32,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if graph.actions().all(|node| handled(node).is_none()) {
         return;
     }
-    let mut patience = PATIENCE;
+    let mut patience = PATIENCE * graph.nodes.len();
     for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
         let Some(branches) = graph.branches(fork, &mut patience) else { return };
         let inside: BTreeSet<usize> = branches.into_iter().flatten().collect();

@@ -1,7 +1,6 @@
 //! Settings that nobody takes.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 use std::collections::{HashMap, HashSet};
 
@@ -45,12 +44,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(configuration) = global.child("configuration") else { return };
     let mut setting: HashMap<String, usize> = HashMap::new();
     for action in &actions {
-        let own = action.configuration().into_iter().map(|own| own.name.text.into_owned());
+        let own = facts.configuration(action).into_iter().map(|own| own.name.text.into_owned());
         for name in own.collect::<HashSet<String>>() {
             *setting.entry(name).or_default() += 1;
         }
     }
-    for property in block(configuration) {
+    for property in facts.block(configuration) {
         if setting.get(property.name.text.as_ref()) == Some(&actions.len()) {
             let message = format!("every action sets `{}` itself", property.name.text);
             out.push(

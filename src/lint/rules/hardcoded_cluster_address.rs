@@ -1,7 +1,7 @@
 //! Addresses of other services in definitions.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{block, is_open};
+use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::Decoded;
@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         match element.name() {
             "job-tracker" | "resource-manager" | "jdbc-url" => note(&element.text().trimmed()),
             "configuration" => {
-                for property in block(element) {
+                for property in facts.block(element) {
                     let named = PROPERTIES.contains(&property.name.text.as_ref());
                     if let Some(value) = property.value.filter(|_| named) {
                         note(&value.trimmed());

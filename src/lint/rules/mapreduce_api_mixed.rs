@@ -1,7 +1,7 @@
 //! Classes of two interfaces.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{block, is_configured};
+use crate::lint::facts::is_configured;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let Some(configuration) = action.each("configuration").next() else { continue };
-        let own = block(configuration);
+        let own = facts.block(configuration);
         for (new, old, switch) in SIDES {
             let Some(class) = own.iter().find(|p| new.contains(&p.name.text.as_ref())) else {
                 continue;

@@ -1,7 +1,7 @@
 //! Names that are almost right.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::{block, job_properties};
+use crate::lint::facts::job_properties;
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
 use crate::lint::{Facts, Rule};
@@ -55,7 +55,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             if let Some((finding, near)) = report(&property.name.text, property.name.span()) {
                 let fix = Fix::guess(format!("Rename to `{near}`"), property.name.span(), near);
                 out.push(finding.fix(fix));

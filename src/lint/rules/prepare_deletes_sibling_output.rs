@@ -24,8 +24,8 @@ pub(super) static RULE: Rule = Rule {
 
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
-/// Steps after which no more forks are looked into.
-const PATIENCE: usize = 4_000_000;
+/// How often, on the whole, a node is looked at before no more forks are looked into.
+const PATIENCE: usize = 32;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
@@ -58,7 +58,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if deletes.is_empty() {
         return;
     }
-    let mut patience = PATIENCE;
+    let mut patience = PATIENCE * graph.nodes.len();
     for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
         let Some(branches) = graph.branches(fork, &mut patience) else { return };
         let has = |branch: &[usize], node| branch.binary_search(&node).is_ok();

@@ -32,7 +32,7 @@ const JOB_ONLY: [&str; 9] = [
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() != "sub-workflow") {
-        for property in action.configuration() {
+        for property in facts.configuration(action) {
             let name = property.name.text.as_ref();
             if JOB_ONLY.contains(&name) {
                 let message =

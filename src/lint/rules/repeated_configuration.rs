@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut counts: BTreeMap<(String, String), (usize, crate::source::Span)> = BTreeMap::new();
     for action in &actions {
         let mut own: HashSet<(String, String)> = HashSet::new();
-        for property in action.configuration() {
+        for property in facts.configuration(action) {
             let Some(value) = property.value else { continue };
             let key = (property.name.text.to_string(), value.text.trim().to_owned());
             if key.1.is_empty() || !own.insert(key.clone()) {

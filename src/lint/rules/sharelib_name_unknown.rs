@@ -1,7 +1,7 @@
 //! Libraries that are almost right.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::{block, is_open, job_properties};
+use crate::lint::facts::{is_open, job_properties};
 use crate::lint::{Facts, Rule};
 use crate::settings::nearest;
 use crate::source::Span;
@@ -56,7 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .map(|p| (p.name.clone(), p.name_span, p.value.clone(), p.value_span, p.file.clone()))
         .collect();
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             if !property.name.text.starts_with(KEY) {
                 continue;
             }

@@ -21,7 +21,7 @@ const NAMES: [&str; 3] = ["user.name", "mapreduce.job.user.name", "hadoop.job.ug
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
-        for property in action.configuration() {
+        for property in facts.configuration(action) {
             let name = property.name.text.as_ref();
             if name != NAMES[0] || property.value.as_ref().is_none_or(|value| value.text.is_empty())
             {
@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
                 .help("remove it: a sub-workflow runs as the user of its parent");
             // A configuration needs one property at least.
-            let alone = action.configuration().len() == 1;
+            let alone = facts.configuration(action).len() == 1;
             let element = match property.element.parent().filter(|_| alone) {
                 Some(configuration) => configuration,
                 None => property.element,

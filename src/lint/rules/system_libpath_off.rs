@@ -26,7 +26,7 @@ const SWITCH: &str = "oozie.use.system.libpath";
 /// Types whose main program lies in the server's library.
 const KINDS: [&str; 6] = ["pig", "hive", "hive2", "sqoop", "spark", "distcp"];
 
-fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     // Whoever starts it otherwise may set the switch.
     if !is_submitted(facts) || facts.submission.get("oozie.libpath").is_some() {
         return;
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if lib.is_none_or(|lib| facts.files.presence(&lib) != Presence::Absent) {
         return;
     }
-    let needs = |action: &&crate::lint::Action<'_>| {
+    let needs = |action: &&crate::lint::Action<'a>| {
         let streaming = action.kind() == "map-reduce" && action.body.child("streaming").is_some();
         let own_jars = ["file", "archive"].iter().any(|name| {
             action.body.child(name).is_some_and(|file| file.text().text.contains(".jar"))

@@ -1,7 +1,6 @@
 //! Attempts to be somebody else.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Decoded;
 
@@ -41,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for configuration in facts.configurations().iter().copied() {
-        for property in block(configuration) {
+        for property in facts.block(configuration) {
             if let Some(value) = &property.value {
                 report(value);
             }

@@ -175,7 +175,8 @@ fn order(
         return;
     }
     let asked = workflow.node(action);
-    if !runs.before(action.0, here.0).is_possible() {
+    // Nothing lies behind itself, which needs no look at the runs.
+    if action == here || !runs.before(action.0, here.0).is_possible() {
         if action != here && runs.beside(action.0, here.0).is_possible() {
             let message = format!("`{}` runs beside this, and may not have ended", question.action);
             out.push(

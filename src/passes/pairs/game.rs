@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::ir::workflow::{NodeId, Shape, TransitionId, Way, Workflow};
 use crate::passes::names::Names;
 use crate::passes::reach::Reach;
+use crate::source::look;
 
 /// What a node is to the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,11 +145,13 @@ impl Graph {
 
     /// What a node is.
     pub fn role(&self, node: u32) -> Role {
+        look();
         self.roles[node as usize]
     }
 
     /// The ways out of a node.
     pub fn exits(&self, node: u32) -> &[Exit] {
+        look();
         let node = node as usize;
         &self.exits[self.offsets[node] as usize..self.offsets[node + 1] as usize]
     }
