@@ -6,7 +6,7 @@ use ankus_runtime::coordinator::{DataEvent as Kept, DatasetText, Instances};
 use ankus_runtime::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
-use super::{Facts, finding};
+use super::{Facts, changes, finding, is_same_clock};
 use crate::diag::{Diagnostic, Fix};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
@@ -362,7 +362,7 @@ fn windows(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
         out.push(finding(&k::INPUT_WINDOW_OVERLAP, span, message));
     }
     let day_of_hours = *unit == Unit::Day && event.dataset.unit == Unit::Minute && read == made;
-    if day_of_hours && read > 1 && !definition.schedule.zone.is_fixed() {
+    if day_of_hours && read > 1 && changes(&definition.schedule.zone) {
         let message = "on two days a year this is an hour too much or too little";
         out.push(
             finding(&k::INPUT_WINDOW_DEPENDS_ON_DST, span, message)
@@ -407,7 +407,7 @@ fn phases(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
     }
     let calendar = matches!(event.dataset.unit, Unit::Day | Unit::Week | Unit::Month | Unit::Year);
     let other = Zone::from_id(&event.dataset.timezone).ok();
-    if let Some(other) = other.filter(|other| calendar && *other != schedule.zone)
+    if let Some(other) = other.filter(|other| calendar && !is_same_clock(other, &schedule.zone))
         && !texts.iter().any(|text| text.contains("tzOffset"))
     {
         let message = format!(
@@ -443,8 +443,7 @@ fn outputs(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 fn texts(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let is_local =
         facts.written.timezone.as_ref().and_then(|zone| zone.known()).is_some_and(|id| {
-            Zone::from_id(id.trim())
-                .is_ok_and(|zone| !zone.is_fixed() || zone.offset_seconds(Instant(0)) != 0)
+            Zone::from_id(id.trim()).is_ok_and(|zone| !is_same_clock(&zone, &Zone::utc()))
         });
     for property in &facts.written.configuration {
         let Some(value) = &property.value else { continue };

@@ -11,7 +11,7 @@ mod refusal;
 mod time;
 
 use ankus_runtime::coordinator::Definition;
-use ankus_runtime::time::Instant;
+use ankus_runtime::time::{Instant, Zone};
 
 use crate::diag::{Diagnostic, Kind};
 use crate::ir::coordinator::Coordinator;
@@ -56,6 +56,20 @@ pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnosti
     }
     out
 }
+
+/// Whether clocks of a zone are still put forward and back; many a zone has done so long ago.
+fn changes(zone: &Zone) -> bool {
+    zone.next_change(LATELY).is_some()
+}
+
+/// Whether clocks of two zones show the same, whatever their names: `Universal` is `UTC`.
+fn is_same_clock(one: &Zone, other: &Zone) -> bool {
+    let both_fixed = || !changes(one) && !changes(other);
+    one == other || both_fixed() && one.offset_seconds(LATELY) == other.offset_seconds(LATELY)
+}
+
+/// The beginning of 2020: changes of clocks before it are history.
+const LATELY: Instant = Instant(1_577_836_800);
 
 /// A finding of a kind at a place.
 fn finding(

@@ -5,7 +5,7 @@ use ankus_runtime::time::{
 };
 
 use super::kinds as k;
-use super::{Facts, finding};
+use super::{Facts, changes, finding, is_same_clock};
 use crate::diag::{Diagnostic, Fix};
 use crate::ir::Scalar;
 
@@ -37,7 +37,7 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let Some(written) = &facts.written.frequency else { return };
     let (text, span) = (written.as_str().trim(), written.span());
     let zone = zone(facts);
-    let changes = zone.as_ref().is_some_and(|zone| !zone.is_fixed());
+    let changes = zone.as_ref().is_some_and(changes);
 
     if let Ok(number) = text.parse::<i64>()
         && facts.written.unit.is_none()
@@ -162,7 +162,7 @@ fn cron_rules(written: &Scalar<'_>, text: &str, zone: Option<&Zone>, out: &mut V
     }
     let hour = fields[1];
     if let Some(zone) = zone
-        && !matches!(zone.id(), "UTC" | "GMT" | "Etc/UTC" | "Z" | "Universal" | "Zulu")
+        && !is_same_clock(zone, &Zone::utc())
         && hour != "*"
     {
         let message =
