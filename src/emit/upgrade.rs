@@ -288,8 +288,7 @@ fn meaning(tree: &Tree<'_>) -> Vec<(String, Span)> {
         let text = match event {
             Event::Start { name, namespace, attributes } => {
                 let local = name.rsplit(':').next().unwrap_or(name);
-                let family =
-                    namespace.rsplit_once(':').map_or(namespace.as_str(), |(family, _)| family);
+                let family = namespace.rsplit_once(':').map_or(namespace, |(family, _)| family);
                 let sla = family == "uri:oozie:sla";
                 if sla && SLA_DROPPED.contains(&local) && depth > 0 {
                     dropping = 1;

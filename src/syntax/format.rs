@@ -11,6 +11,7 @@
 
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
+use std::borrow::Cow;
 
 /// Columns after which the attributes of a tag get a line each.
 const WIDTH: usize = 120;
@@ -42,8 +43,13 @@ pub enum Refusal {
 /// assert_eq!(format(text, 100_000).unwrap(), expected);
 /// ```
 pub fn format(text: &str, limit: usize) -> Result<String, Refusal> {
-    let (tree, findings) = Tree::parse(text);
-    if !tree.is_well_formed() || !findings.is_empty() || tree.doctype().is_some() {
+    layout(&Tree::parse(text).0, limit)
+}
+
+/// The same for a text that was parsed.
+pub fn layout(tree: &Tree<'_>, limit: usize) -> Result<String, Refusal> {
+    let text = tree.text();
+    if !tree.is_well_formed() || tree.doctype().is_some() {
         return Err(Refusal::NotWellFormed);
     }
     let line_end = match text.find('\n') {
@@ -54,13 +60,14 @@ pub fn format(text: &str, limit: usize) -> Result<String, Refusal> {
     if text.starts_with('\u{feff}') {
         printer.out.push('\u{feff}');
     }
-    printer.document(&tree);
+    printer.document(tree);
     let out = printer.out;
     if out.len() > limit && text.len() <= limit {
         return Err(Refusal::TooLong(out.len()));
     }
-    let (after, _) = Tree::parse(&out);
-    match same_reading(&tree, &after) {
+    // What is read the same is as well-formed as it was.
+    let (after, _) = Tree::parse_tolerantly(&out);
+    match same_reading(tree, &after) {
         Ok(()) => Ok(out),
         Err(span) => Err(Refusal::Changed(span)),
     }
@@ -83,9 +90,9 @@ pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
 
 /// What a reader meets.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Event<'a> {
-    Start { name: &'a str, namespace: String, attributes: Vec<(&'a str, String)> },
-    Text(String),
+pub(crate) enum Event<'t, 'a> {
+    Start { name: &'a str, namespace: &'t str, attributes: Vec<(&'a str, Cow<'a, str>)> },
+    Text(Cow<'a, str>),
     CData(&'a str),
     Comment(&'a str),
     Instruction(&'a str),
@@ -103,10 +110,10 @@ impl<'t, 'a> Events<'t, 'a> {
     }
 }
 
-impl<'a> Iterator for Events<'_, 'a> {
-    type Item = (Event<'a>, Span);
+impl<'t, 'a> Iterator for Events<'t, 'a> {
+    type Item = (Event<'t, 'a>, Span);
 
-    fn next(&mut self) -> Option<(Event<'a>, Span)> {
+    fn next(&mut self) -> Option<(Event<'t, 'a>, Span)> {
         loop {
             let (children, blank_is_layout) = self.stack.last_mut()?;
             let Some(child) = children.next() else {
@@ -120,15 +127,15 @@ impl<'a> Iterator for Events<'_, 'a> {
                     self.stack.push((element.children(), is_structural(element)));
                     Event::Start {
                         name: element.qualified_name(),
-                        namespace: element.namespace().to_owned(),
+                        namespace: element.namespace(),
                         attributes: element
                             .attributes()
-                            .map(|a| (a.qualified_name(), a.value().text.into_owned()))
+                            .map(|a| (a.qualified_name(), a.value().text))
                             .collect(),
                     }
                 }
                 NodeKind::Text if *blank_is_layout && child.is_blank() => continue,
-                NodeKind::Text => Event::Text(child.decoded().text.into_owned()),
+                NodeKind::Text => Event::Text(child.decoded().text),
                 NodeKind::CData => Event::CData(child.raw()),
                 NodeKind::Comment => Event::Comment(child.raw()),
                 NodeKind::Instruction => Event::Instruction(child.raw()),

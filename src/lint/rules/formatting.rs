@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
-use crate::syntax::format::format;
+use crate::syntax::format::layout;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -22,15 +22,12 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let text = facts.tree.text();
     let limit = facts.settings.server.definition_limit.unwrap_or(100_000) as usize;
-    let Ok(formatted) = format(text, limit) else { return };
-    let Some((at, _)) = text
-        .char_indices()
-        .zip(formatted.chars().map(Some).chain(std::iter::repeat(None)))
-        .find(|((_, one), other)| Some(*one) != *other)
-        .map(|((at, one), _)| (at, one))
-    else {
+    let Ok(formatted) = layout(facts.tree, limit) else { return };
+    let same = text.bytes().zip(formatted.bytes()).take_while(|(one, other)| one == other).count();
+    if same == text.len() {
         return;
-    };
+    }
+    let at = text.floor_char_boundary(same);
     let message = "from here on, `ankus fmt` would lay the file out otherwise";
     let whole = Span::new(0, text.len());
     out.push(Diagnostic::new(&RULE.kind, Span::at(at), message).fix(Fix::safe(

@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
+use memchr::memmem;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,8 +22,13 @@ pub(super) static RULE: Rule = Rule {
 const MARKS: [(&str, &str); 4] = [("{{", "}}"), ("<%", "%>"), ("#", "#"), ("@", "@")];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in facts.texts() {
-        for (open, close) in MARKS {
+    // Most definitions hold none of these signs.
+    let whole = facts.tree.text().as_bytes();
+    let holds = |sign: &str| memmem::find(whole, sign.as_bytes()).is_some();
+    let is_marked = |(open, _): &(&str, &str)| holds(open.trim_start_matches('<')) || holds("&#");
+    let marks: Vec<(&str, &str)> = MARKS.into_iter().filter(is_marked).collect();
+    for (_, text) in facts.texts().iter().filter(|_| !marks.is_empty()) {
+        for &(open, close) in &marks {
             let Some(start) = text.text.find(open) else { continue };
             let rest = &text.text[start + open.len()..];
             let Some(end) = rest.find(close) else { continue };
