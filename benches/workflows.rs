@@ -100,6 +100,30 @@ fn read_xml(bencher: Bencher<'_, '_>, nodes: usize) {
     bencher.counter(BytesCount::of_str(&text)).bench(|| Tree::parse(black_box(&text)).1.len());
 }
 
+/// What reading is measured against: nothing but the events, which is the least a reader can do.
+#[divan::bench(args = [1_000, 10_000])]
+fn events_alone(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let mut reader = quick_xml::Reader::from_str(black_box(&text));
+        let mut events = 0;
+        while !matches!(reader.read_event(), Ok(quick_xml::events::Event::Eof) | Err(_)) {
+            events += 1;
+        }
+        events
+    });
+}
+
+/// Reading and lowering together, at most three times [`events_alone`].
+#[divan::bench(args = [1_000, 10_000])]
+fn read_and_lower(bencher: Bencher<'_, '_>, nodes: usize) {
+    let text = chain(nodes);
+    bencher.counter(BytesCount::of_str(&text)).bench(|| {
+        let (tree, _) = Tree::parse_tolerantly(black_box(&text));
+        ankus::ir::lower::workflow(&tree).nodes().count()
+    });
+}
+
 #[divan::bench(args = [1_000, 10_000])]
 fn lower(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
@@ -109,7 +133,7 @@ fn lower(bencher: Bencher<'_, '_>, nodes: usize) {
         .bench(|| ankus::ir::lower::workflow(black_box(&tree)).nodes().count());
 }
 
-#[divan::bench(args = [1_000, 10_000])]
+#[divan::bench(args = [1_000, 10_000, 100_000])]
 fn check_whole(bencher: Bencher<'_, '_>, nodes: usize) {
     let text = chain(nodes);
     bencher.counter(ItemsCount::new(nodes)).bench(|| checked(black_box(&text)).findings.len());

@@ -427,11 +427,16 @@ fn check_all(
                 let is_old = settled.is_none();
                 return Ok(Done { part, record: settled.or(Some(record)), is_old });
             }
-            let (loaded, looks) = look::noted(|| -> miette::Result<_> {
+            let load = || -> miette::Result<_> {
                 let mut loaded = disk::load(found, settings, &arguments.properties)?;
                 loaded.settings = own;
                 Ok(loaded)
-            });
+            };
+            // What is not kept need not be written down.
+            let (loaded, looks) = match question {
+                Some(_) => look::noted(load),
+                None => (load(), None),
+            };
             let loaded = loaded?;
             let outcome = checked(&loaded);
             let part = Part::new(&loaded.input(), outcome);

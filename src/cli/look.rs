@@ -122,9 +122,17 @@ pub(super) fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
+/// Whether looks of this thread are written down.
+fn is_noting() -> bool {
+    NOTES.with(|notes| notes.borrow().is_some())
+}
+
 /// Reads a file whole.
 pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     let read = whole(path);
+    if !is_noting() {
+        return read.map(|(bytes, _)| bytes);
+    }
     let (saw, state) =
         seen(read.as_ref().ok().map(|(bytes, state)| (Some(bytes.as_slice()), *state)));
     note(path, What::Content, saw, state);
@@ -135,6 +143,9 @@ pub(super) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
 /// a device might never end.
 pub(super) fn side(path: &Path) -> Option<Vec<u8>> {
     let read = small(path);
+    if !is_noting() {
+        return read?.0;
+    }
     let (saw, state) = seen(read.as_ref().map(|(bytes, state)| (bytes.as_deref(), *state)));
     note(path, What::Side, saw, state);
     read?.0
@@ -152,12 +163,16 @@ pub(super) fn is_folder(path: &Path) -> bool {
 
 /// Notes that a folder was listed.
 pub(super) fn listed(path: &Path, listing: &Listing) {
-    note(path, What::Names, hashed(listing), listing.state);
+    if is_noting() {
+        note(path, What::Names, hashed(listing), listing.state);
+    }
 }
 
 /// Notes that parts of a file were read.
 pub(super) fn touched(path: &Path) {
-    note(path, What::State, state_at(path), None);
+    if is_noting() {
+        note(path, What::State, state_at(path), None);
+    }
 }
 
 fn kind_at(path: &Path) -> u64 {

@@ -5,6 +5,7 @@
 
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, NodeKind};
+use memchr::memchr;
 
 /// One read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,12 +60,13 @@ pub fn of_element(root: Element<'_, '_>) -> Vec<Read> {
     let mut reads = Vec::new();
     for element in root.descendants().filter(|element| element.name() != "description") {
         for attribute in element.attributes() {
-            if attribute.raw().contains('{') {
+            if memchr(b'{', attribute.raw().as_bytes()).is_some() {
                 of_text(&attribute.value(), &mut reads);
             }
         }
         for child in element.children() {
-            if matches!(child.kind(), NodeKind::Text | NodeKind::CData) && child.raw().contains('{')
+            if matches!(child.kind(), NodeKind::Text | NodeKind::CData)
+                && memchr(b'{', child.raw().as_bytes()).is_some()
             {
                 of_text(&child.decoded(), &mut reads);
             }
