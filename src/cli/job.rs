@@ -137,6 +137,12 @@ enum JobCommand {
         path: PathBuf,
         #[command(flatten)]
         properties: super::disk::PropertyArguments,
+        /// Show what is different.
+        #[arg(long)]
+        diff: bool,
+        /// Only say whether it would be taken.
+        #[arg(long)]
+        dry_run: bool,
     },
     /// List the attempts at an action.
     Retries {
@@ -184,9 +190,15 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
             operate::steer(store, &id, Wish::Ignore(scope), shell)
         }
-        JobCommand::Update { id, path, properties } => {
+        JobCommand::Update { id, path, properties, diff, dry_run } => {
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
             let definition = Box::new(coordinator::updated(&path, &properties, shell)?);
+            if diff {
+                operate::difference(store, &id, &definition, shell)?;
+            }
+            if dry_run {
+                return operate::would_update(store, &id, &definition, shell);
+            }
             operate::steer(store, &id, Wish::Update(definition), shell)
         }
         JobCommand::Rerun { id, failed, define, scope, again, .. }

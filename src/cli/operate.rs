@@ -223,6 +223,49 @@ pub(super) fn steer(
     Ok(Exit::fault_if(!is_wanted))
 }
 
+/// Shows what another definition of a coordinator would change.
+pub(super) fn difference(
+    store: &StoreArguments,
+    id: &str,
+    new: &ankus_runtime::coordinator::Definition,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let reader = store::reader(store)?;
+    let old = kept::definition(&*reader, id).map_err(store::failure)?;
+    let (settings, _) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let text = |definition: &ankus_runtime::coordinator::Definition| {
+        let mut shown = definition.clone();
+        for (name, value) in &mut shown.properties {
+            *value = settings.secrets.shown(name, value).to_string();
+        }
+        let text = serde_json::to_string_pretty(&shown);
+        text.expect("values have text for keys") + "\n"
+    };
+    let (old, new) = (text(&old), text(new));
+    let diff = similar::TextDiff::from_lines(&old, &new);
+    shell.out(diff.unified_diff().header(id, "update").to_string())
+}
+
+/// Says whether a coordinator would take another definition.
+pub(super) fn would_update(
+    store: &StoreArguments,
+    id: &str,
+    new: &ankus_runtime::coordinator::Definition,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let old = kept::definition(&*reader, id).map_err(store::failure)?;
+    let Job::Coordinator(record) = Job::read(&*reader, id)? else { return Ok(Exit::Fault) };
+    let is_taken = kept::updatable(&record.job, &old, new);
+    shell.say(match is_taken {
+        true => format!("`{id}` would take this; nothing was changed"),
+        false => format!(
+            "`{id}` would not take this: E1023, for name, frequency, start, end and time zone cannot be changed"
+        ),
+    });
+    Ok(Exit::fault_if(!is_taken))
+}
+
 fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), driver::Error> {
     match sent {
         Sent::Coordinator(message) => runner.coordinator(id, message),

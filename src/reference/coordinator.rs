@@ -213,6 +213,8 @@ struct Guesses {
     unknown: Unknown,
     /// Times were assumed, so that comparing them says nothing.
     times: bool,
+    /// The frequency was assumed, too.
+    frequency: bool,
     /// Not all datasets are known.
     datasets: bool,
 }
@@ -520,6 +522,7 @@ impl<'s> Submission<'s> {
                 }
                 let times = ["frequency", "start", "end", "timezone"];
                 guesses.times |= times.contains(&about);
+                guesses.frequency |= about == "frequency";
                 guesses.datasets |= about == "include";
                 Ok((guess(about).to_owned(), Effects::default()))
             }
@@ -642,8 +645,13 @@ impl<'s> Submission<'s> {
             processing: self.site.processing,
             week: WeekStart::Sunday,
         };
-        if !self.guesses.is_some_and(|guesses| guesses.borrow().times) {
-            self.times(&schedule)?;
+        let guessed = self.guesses.map(RefCell::borrow);
+        let (times, frequency) = guessed.map_or((false, false), |of| (of.times, of.frequency));
+        match (times, frequency) {
+            (false, _) => self.times(&schedule)?,
+            // Whatever the times are, this is said of the frequency.
+            (true, false) => self.fires(&schedule.frequency)?,
+            (true, true) => {}
         }
         self.instance_texts(input_events, "data-in")?;
         self.instance_texts(output_events, "data-out")?;
@@ -927,19 +935,32 @@ impl<'s> Submission<'s> {
         Ok((info.namespace().to_owned(), leaves))
     }
 
+    /// What is refused of a frequency, whatever the times.
+    fn fires(&self, frequency: &Frequency) -> Outcome<()> {
+        let refuse = |check: &str| Refused::new("E1003", "frequency").names([check]);
+        match frequency {
+            Frequency::Every { count, unit, .. } => {
+                let too_fast = *count == 0 || *count < 5 && *unit == Unit::Minute;
+                match too_fast && self.site.check_frequency {
+                    true => Err(refuse("below-five-minutes")),
+                    false => Ok(()),
+                }
+            }
+            Frequency::Cron(cron) => match cron.next_after(Instant(0), self.site.processing) {
+                Err(NoFire::Never) => Err(refuse("cron-never-fires")),
+                Err(NoFire::Broken) => Err(Refused::new("E0803", "frequency")),
+                Ok(_) => Ok(()),
+            },
+        }
+    }
+
     fn times(&self, schedule: &Schedule) -> Outcome<()> {
         let refuse = |about: &str, check: &str| Refused::new("E1003", about).names([check]);
         if schedule.start >= schedule.end {
             return Err(refuse("start", "start-not-before-end"));
         }
         match &schedule.frequency {
-            Frequency::Every { count, unit, .. } => {
-                let too_fast = *count == 0 || *count < 5 && *unit == Unit::Minute;
-                match too_fast && self.site.check_frequency {
-                    true => Err(refuse("frequency", "below-five-minutes")),
-                    false => Ok(()),
-                }
-            }
+            Frequency::Every { .. } => self.fires(&schedule.frequency),
             Frequency::Cron(cron) => {
                 match cron.next_after(schedule.start.plus_minutes(-1), schedule.processing) {
                     Err(NoFire::Never) => Err(refuse("frequency", "cron-never-fires")),

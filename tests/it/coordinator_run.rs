@@ -523,3 +523,22 @@ fn a_workflow_that_is_suspended_suspends_its_action() {
     assert_eq!(code, 0, "{out}{said}");
     assert_eq!(action("status"), "SUCCEEDED");
 }
+
+#[test]
+fn an_update_can_be_looked_at_first() {
+    let place = Place::new(&coordinator(""));
+    assert_eq!(place.run(&["coordinator.xml", "--id", "c"]).0, 0);
+    let other = coordinator("").replace("<concurrency>2<", "<concurrency>7<");
+    place.write("other.xml", &other);
+    let (code, said) = place.says(&["job", "update", "c", "other.xml", "--diff", "--dry-run"]);
+    assert_eq!(code, 0, "{said}");
+    assert!(
+        said.contains("-    \"concurrency\": 2,") && said.contains("+    \"concurrency\": 7,"),
+        "{said}"
+    );
+    let (_, said) = place.says(&["job", "show", "c"]);
+    assert!(said.contains("concurrency  2"), "{said}");
+    place.write("other.xml", &other.replace("coord:hours(1)", "coord:hours(2)"));
+    let (code, said) = place.says(&["job", "update", "c", "other.xml", "--dry-run"]);
+    assert!(code == 1 && said.contains("E1023"), "{said}");
+}

@@ -277,3 +277,67 @@ fn universal_time_is_utc() {
     }
     assert!(!ankus_runtime::time::Zone::from_id("Europe/Paris").expect("a zone").is_fixed());
 }
+
+/// What is wrong with a frequency is wrong whenever it begins.
+#[test]
+fn a_frequency_is_refused_whatever_the_times() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (frequency, rule) in [
+        ("1", "frequency-too-fast"),
+        ("0 0 30 2 *", "cron-never-fires"),
+        ("10", ""),
+        ("0 0 1 * *", ""),
+        ("${often}", ""),
+    ] {
+        let text = format!(
+            r#"<coordinator-app name="c" frequency="{frequency}" start="${{start}}" end="${{end}}" timezone="UTC"
+                 xmlns="uri:oozie:coordinator:0.4"><action><workflow><app-path>hdfs://nn/w</app-path></workflow></action>
+               </coordinator-app>"#
+        );
+        let file = written(&folder, "coordinator.xml", &text);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        let output = command.args(["check", &file, "--format", "json"]).output().expect("built");
+        let read: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let reference = &read["files"][0]["reference"];
+        let wanted = if rule.is_empty() { "accepted" } else { "rejected" };
+        assert_eq!(reference["verdict"], wanted, "{frequency}: {reference}");
+        let all = read["findings"].to_string();
+        assert!(all.contains(rule), "{frequency}: {all}");
+    }
+}
+
+/// Pieces that are made side by side join where they meet, over changes of clocks as well.
+#[test]
+fn long_timelines_are_the_same_in_pieces() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = DAILY
+        .replace(
+            "${coord:days(1)}\" start=\"2026-03-07T08:00Z",
+            "${coord:hours(1)}\" start=\"2026-02-01T08:00Z",
+        )
+        .replace("2026-03-10T07:00Z", "2027-03-10T07:00Z");
+    let file = written(&folder, "coordinator.xml", &text);
+    written(&folder, "root/here", "");
+    let root = folder.path().join("root");
+    let root = root.to_str().expect("a path");
+    let common = [
+        &file,
+        "--format",
+        "json",
+        "-D",
+        "nameNode=hdfs://nn",
+        "-D",
+        "queue=q",
+        "--at",
+        "2026-01-01",
+    ];
+    let (_, whole, _) = timeline(&common);
+    let (_, one_by_one, _) = timeline(&[&common[..], &["--root", root]].concat());
+    let read = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+    let (whole, mut one_by_one) = (read(&whole), read(&one_by_one));
+    for action in one_by_one["actions"].as_array_mut().expect("a list") {
+        action.as_object_mut().expect("an object").remove("missing");
+    }
+    assert!(whole["actions"].as_array().is_some_and(|actions| actions.len() > 9_000));
+    assert_eq!(whole["actions"], one_by_one["actions"]);
+}

@@ -183,7 +183,6 @@ impl<'a> Actions<'a> {
         nominal: Instant,
         actual: Instant,
     ) -> Result<Action, Failure> {
-        let action_id = format!("{id}@{number}");
         let mut action = Action {
             number,
             nominal,
@@ -199,7 +198,7 @@ impl<'a> Actions<'a> {
                 let context = Context {
                     definition: self.definition,
                     phase: Phase::CoordinatorActionCreate,
-                    action_id: &action_id,
+                    action_id: (id, number),
                     nominal,
                     actual,
                     dataset: Some(&prepared.event.dataset),
@@ -215,7 +214,7 @@ impl<'a> Actions<'a> {
             let context = Context {
                 definition: self.definition,
                 phase: Phase::CoordinatorSlaCreate,
-                action_id: &action_id,
+                action_id: (id, number),
                 nominal,
                 actual,
                 dataset: None,
@@ -386,7 +385,7 @@ impl<'a> Actions<'a> {
             let context = Context {
                 definition: self.definition,
                 phase: Phase::CoordinatorActionStart,
-                action_id: "",
+                action_id: ("", action.number),
                 nominal: action.nominal,
                 actual: action.actual,
                 dataset: Some(&prepared.event.dataset),
@@ -438,11 +437,10 @@ impl<'a> Actions<'a> {
         action: &Action,
         inputs: &[EventData],
     ) -> Result<Vec<(String, String)>, Failure> {
-        let action_id = format!("{id}@{}", action.number);
         let context = Context {
             definition: self.definition,
             phase: Phase::CoordinatorActionStart,
-            action_id: &action_id,
+            action_id: (id, action.number),
             nominal: action.nominal,
             actual: action.actual,
             dataset: None,
@@ -622,7 +620,8 @@ fn read_number(text: &str) -> Result<i64, Failure> {
 struct Context<'a> {
     definition: &'a Definition,
     phase: Phase,
-    action_id: &'a str,
+    /// The job's id and the number.
+    action_id: (&'a str, i64),
     nominal: Instant,
     actual: Instant,
     dataset: Option<&'a DatasetText>,
@@ -699,7 +698,8 @@ impl CoordinatorScope for Context<'_> {
     }
 
     fn action_id(&self) -> Option<Cow<'_, str>> {
-        Some(Cow::Borrowed(self.action_id))
+        let (id, number) = self.action_id;
+        Some(Cow::Owned(if id.is_empty() { String::new() } else { format!("{id}@{number}") }))
     }
 
     fn nominal(&self) -> Option<i64> {

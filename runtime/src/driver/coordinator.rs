@@ -658,7 +658,7 @@ fn progress(status: ActionStatus, beside: Option<&Beside>) -> Progress {
 }
 
 /// Whether a definition may take the place of another: what says when it acts has to stay.
-fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
+pub fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
     let (was, is) = (&old.schedule, &new.schedule);
     old.name == new.name
         && old.frequency_text == new.frequency_text

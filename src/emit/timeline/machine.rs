@@ -4,7 +4,7 @@ use std::fmt::{self, Write};
 
 use ankus_runtime::coordinator::EventData;
 
-use super::{Entry, Request, Track, data, entries, feeds, local_text};
+use super::{Entry, Request, Track, data, entries, feeds, local_text, texts};
 
 /// One coordinator as one object; an action is a line of it.
 pub fn json(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Result {
@@ -96,12 +96,17 @@ fn object(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Resu
     text.push_str(", \"actions\": [");
     out.write_str(&text)?;
 
+    let write = |entry: &Entry, is_first: bool, text: &mut String| {
+        text.push_str(if is_first { "\n" } else { ",\n" });
+        action(track, entry, text);
+    };
+    if request.existing.is_none() {
+        texts(track, &request, &write, out)?;
+        return out.write_str("\n]");
+    }
     let mut text = String::new();
-    let mut first = true;
-    for entry in entries(std::slice::from_ref(track), request, true) {
-        text.push_str(if first { "\n" } else { ",\n" });
-        first = false;
-        action(track, &entry, &mut text);
+    for (at, entry) in entries(std::slice::from_ref(track), request, true).enumerate() {
+        write(&entry, at == 0, &mut text);
         // In pieces, whatever the length of the whole.
         if text.len() > 64 * 1024 {
             out.write_str(&text)?;
@@ -112,9 +117,30 @@ fn object(track: &Track, request: Request<'_>, out: &mut dyn Write) -> fmt::Resu
     out.write_str(&text)
 }
 
+/// A number without the machinery of formats, which would cost more than all the rest.
+fn digits(number: i64, text: &mut String) {
+    let mut buffer = [0; 20];
+    let mut left = number.unsigned_abs();
+    let mut at = buffer.len();
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (left % 10) as u8;
+        left /= 10;
+        if left == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        text.push('-');
+    }
+    text.push_str(std::str::from_utf8(&buffer[at..]).expect("digits are text"));
+}
+
 fn action(track: &Track, entry: &Entry, text: &mut String) {
     let zone = track.definition.schedule.processing;
-    let _ = write!(text, "{{\"number\": {}, \"nominal\": \"", entry.number);
+    text.push_str("{\"number\": ");
+    digits(entry.number, text);
+    text.push_str(", \"nominal\": \"");
     zone.write(entry.nominal, text);
     text.push_str("\", \"local\": \"");
     local_text(entry.nominal, entry.offset_seconds, text);
@@ -124,11 +150,14 @@ fn action(track: &Track, entry: &Entry, text: &mut String) {
         zone.write(change.at, text);
         let _ = write!(text, "\", \"seconds\": {}}}", change.after - change.before);
     }
-    let _ = write!(text, ", \"timeout\": {}", track.definition.controls.timeout);
+    text.push_str(", \"timeout\": ");
+    digits(track.definition.controls.timeout, text);
     match &entry.action {
         Ok(action) => {
-            for (key, events) in [("inputs", &action.inputs), ("outputs", &action.outputs)] {
-                let _ = write!(text, ", \"{key}\": {{");
+            for (key, events) in
+                [(", \"inputs\": {", &action.inputs), (", \"outputs\": {", &action.outputs)]
+            {
+                text.push_str(key);
                 for (at, data) in events.iter().enumerate() {
                     text.push_str(if at > 0 { ", " } else { "" });
                     quote(&data.name, text);
@@ -200,8 +229,9 @@ fn pairs(pairs: &[(String, String)], out: &mut String) {
 /// A JSON string; most texts need no escape.
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    let plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(plain) {
+    // Without an early end, so that many bytes are looked at together.
+    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    if !text.bytes().fold(false, |any, byte| any | special(byte)) {
         out.push_str(text);
     } else {
         for letter in text.chars() {

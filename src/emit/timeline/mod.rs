@@ -13,6 +13,7 @@ use ankus_runtime::coordinator::{
     Action, Actions, DataEvent, Definition, EventData, Existing, Failure, Inputs, Instances,
 };
 use ankus_runtime::time::{Dataset, Instant, NominalTimes, Zone};
+use rayon::prelude::*;
 
 pub use calendar::ics;
 pub use human::human;
@@ -89,11 +90,16 @@ pub struct Entries<'a> {
 }
 
 struct Lane<'a> {
+    making: Making<'a>,
+    times: NominalTimes<'a>,
+    due: Option<(i64, Instant)>,
+}
+
+/// Makes the entries of one coordinator, one after the other.
+struct Making<'a> {
     definition: &'a Definition,
     actions: Actions<'a>,
     series: Vec<Option<Dataset>>,
-    times: NominalTimes<'a>,
-    due: Option<(i64, Instant)>,
     clock: Clock<'a>,
     windows: Vec<Option<(i64, i64)>>,
     before: Option<Instant>,
@@ -141,35 +147,64 @@ pub fn entries<'a>(
     wants_properties: bool,
 ) -> Entries<'a> {
     let lanes = tracks.iter().map(|track| {
-        let definition = &track.definition;
-        let schedule = &definition.schedule;
-        let mut times = schedule.run(None, 0, request.to.unwrap_or(schedule.end), None);
-        if let Some(from) = request.from {
-            times.skip_to(from);
-        }
+        let mut times = times(&track.definition, &request);
         let due = times.next();
-        Lane {
-            definition,
-            actions: Actions::new(definition),
-            series: definition
-                .inputs
-                .iter()
-                .map(|event| event.dataset.series(schedule.processing))
-                .collect(),
-            times,
-            due,
-            clock: Clock {
-                zone: &schedule.zone,
-                from: Instant(0),
-                until: Instant(0),
-                offset_seconds: 0,
-            },
-            windows: vec![None; definition.inputs.len()],
-            before: None,
-        }
+        Lane { making: Making::new(&track.definition), times, due }
     });
     let left = request.count.unwrap_or(u64::MAX);
     Entries { lanes: lanes.collect(), request, left, wants_properties }
+}
+
+/// The times that are asked for.
+fn times<'a>(definition: &'a Definition, request: &Request<'_>) -> NominalTimes<'a> {
+    let schedule = &definition.schedule;
+    let mut times = schedule.run(None, 0, request.to.unwrap_or(schedule.end), None);
+    if let Some(from) = request.from {
+        times.skip_to(from);
+    }
+    times
+}
+
+/// So many entries are made into one piece of text, and so many pieces at a time.
+const PIECE: usize = 512;
+const PIECES: usize = 16;
+
+/// The entries of one coordinator as text, in their order; pieces of it are made side by side. `write` is told whether an
+/// entry is the first. Nothing that looks for data can be made so.
+fn texts(
+    track: &Track,
+    request: &Request<'_>,
+    write: &(dyn Fn(&Entry, bool, &mut String) + Sync),
+    out: &mut dyn std::fmt::Write,
+) -> std::fmt::Result {
+    let definition = &track.definition;
+    let mut times = times(definition, request);
+    let (now, mut left) = (request.now, request.count.unwrap_or(u64::MAX));
+    let mut before = None;
+    loop {
+        let most = usize::try_from(left).unwrap_or(usize::MAX).min(PIECE * PIECES);
+        let block: Vec<(i64, Instant)> = times.by_ref().take(most).collect();
+        let Some((_, last)) = block.last().copied() else { return Ok(()) };
+        left -= block.len() as u64;
+        let piece = |(at, piece): (usize, &[(i64, Instant)])| {
+            let before = if at == 0 { before } else { Some(block[at * PIECE - 1].1) };
+            let mut making = Making::new(definition);
+            making.go_on_after(before);
+            let mut text = String::with_capacity(piece.len() * 256);
+            let request = Request { now, ..Request::default() };
+            for (at, (number, nominal)) in piece.iter().enumerate() {
+                let entry = making.entry(0, *number, *nominal, request, true);
+                write(&entry, before.is_none() && at == 0, &mut text);
+            }
+            text
+        };
+        let texts: Vec<String> = match block.len() <= PIECE {
+            true => vec![piece((0, &block))],
+            false => block.par_chunks(PIECE).enumerate().map(piece).collect(),
+        };
+        texts.iter().try_for_each(|text| out.write_str(text))?;
+        before = Some(last);
+    }
 }
 
 impl Entries<'_> {
@@ -200,14 +235,43 @@ impl Iterator for Entries<'_> {
         let lane = &mut self.lanes[track];
         let (number, _) = lane.due.take()?;
         lane.due = lane.times.next();
-        Some(lane.entry(track, number, nominal, request, wants_properties))
+        Some(lane.making.entry(track, number, nominal, request, wants_properties))
     }
 }
 
 /// The job's id in what actions evaluate, for there is none yet.
 const JOB: &str = "JOB";
 
-impl Lane<'_> {
+impl<'a> Making<'a> {
+    fn new(definition: &'a Definition) -> Making<'a> {
+        let schedule = &definition.schedule;
+        let series = definition.inputs.iter();
+        Making {
+            definition,
+            actions: Actions::new(definition),
+            series: series.map(|event| event.dataset.series(schedule.processing)).collect(),
+            clock: Clock {
+                zone: &schedule.zone,
+                from: Instant(0),
+                until: Instant(0),
+                offset_seconds: 0,
+            },
+            windows: vec![None; definition.inputs.len()],
+            before: None,
+        }
+    }
+
+    /// As if the entry of this time had been made.
+    fn go_on_after(&mut self, before: Option<Instant>) {
+        let Some(nominal) = before else { return };
+        self.before = before;
+        self.clock.offset_seconds(nominal);
+        let inputs = self.definition.inputs.iter().zip(&self.series).zip(&mut self.windows);
+        for ((event, series), last) in inputs {
+            *last = series.as_ref().and_then(|series| window(event, series, nominal));
+        }
+    }
+
     fn entry(
         &mut self,
         track: usize,
@@ -325,10 +389,14 @@ fn local_text(nominal: Instant, offset_seconds: i64, out: &mut String) {
 }
 
 fn offset_text(offset_seconds: i64, out: &mut String) {
-    use std::fmt::Write as _;
-    let sign = if offset_seconds < 0 { '-' } else { '+' };
     let minutes = offset_seconds.abs() / 60;
-    let _ = write!(out, "{sign}{:02}:{:02}", minutes / 60, minutes % 60);
+    for (mark, number) in
+        [(if offset_seconds < 0 { '-' } else { '+' }, minutes / 60), (':', minutes % 60)]
+    {
+        out.push(mark);
+        out.push(char::from(b'0' + (number / 10 % 10) as u8));
+        out.push(char::from(b'0' + (number % 10) as u8));
+    }
 }
 
 /// All data of an action with whether it is read.
