@@ -666,6 +666,8 @@ mod tests {
         match shape {
             "unclosed" => text.replace("</fs>", ""),
             "misspelt" => text.replace("<ok ", "<okay "),
+            "odd names" => text.replace("name='a", "name='1a"),
+            "old schemas" => text.replace("shell-action:0.2", "shell-action:0.9"),
             "out of order" => {
                 text.replace("<capture-output/>", "").replace("<exec>", "<capture-output/><exec>")
             }
@@ -724,6 +726,8 @@ mod tests {
             "decisions in a fork",
             "unclosed",
             "misspelt",
+            "odd names",
+            "old schemas",
             "out of order",
         ] {
             for ((part, few), (_, many)) in work(shape, 60).into_iter().zip(work(shape, 240)) {

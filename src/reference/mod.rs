@@ -429,6 +429,41 @@ mod tests {
     }
 
     #[test]
+    fn older_servers_know_older_schemas() {
+        let answer = |target: Target, version: &str, body: &str| {
+            let text = format!(
+                "<workflow-app xmlns='uri:oozie:workflow:{version}' name='w'><start to='a'/><action name='a'>{body}\
+                 <ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>"
+            );
+            let language = Language::default();
+            let definition = Definition::workflow(&text, Rules::new(target, &language));
+            match definition.parse(&Conditions::bound()).rejected {
+                Some(rejected) => format!("{} {}", rejected.code, rejected.subject.join(" ")),
+                None => "accepted".to_owned(),
+            }
+        };
+        let hive = |version: &str| {
+            format!(
+                "<hive xmlns='uri:oozie:hive-action:{version}'><job-tracker>j</job-tracker>\
+                 <name-node>n</name-node><script>s</script></hive>"
+            )
+        };
+        let (root, body) = ("E0701 cvc-elt.1.a workflow-app", "E0701 cvc-complex-type.2.4.c hive");
+        for (target, version, action, expected) in [
+            (Target::V3_3_2, "0.4", hive("0.4"), "accepted"),
+            (Target::V3_3_2, "0.4", hive("0.5"), body),
+            (Target::V3_3_2, "0.5", "<fs/>".to_owned(), root),
+            (Target::V4_3_1, "0.5", hive("0.5"), "accepted"),
+            (Target::V4_3_1, "0.5", hive("1.0"), body),
+            (Target::V4_3_1, "1.0", "<fs/>".to_owned(), root),
+            (Target::V5_2_1, "1.0", "<fs/>".to_owned(), "accepted"),
+        ] {
+            let told = answer(target, version, &action);
+            assert_eq!(told, expected, "{} and workflow {version}: {action}", target.name());
+        }
+    }
+
+    #[test]
     fn the_walk_is_answered_where_the_server_would_not_come_back() {
         let mut text = String::from(
             "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='f'/>\

@@ -7,7 +7,9 @@
 //! accept, and the other way round (`tests/it/verdicts.rs` compares them on every file there is).
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use super::kinds::*;
 use super::model::{Model, Namespaces, Occurs, Particle, State, Symbol};
@@ -71,6 +73,7 @@ pub fn check(
         known: Vec::new(),
         todo: Vec::new(),
         findings: Vec::new(),
+        shared: Rc::new(Shared::new(tree.len())),
     };
     checker.run();
     checker.findings.sort_by_key(|finding| (finding.span, finding.kind.name));
@@ -96,6 +99,32 @@ struct Checker<'t, 'a> {
     known: Vec<(&'t str, Option<&'t Schema>)>,
     todo: Vec<(Element<'t, 'a>, Kind<'t>)>,
     findings: Vec<Diagnostic>,
+    shared: Rc<Shared<'t>>,
+}
+
+/// How often a document is gone through for fixes that concern all of it; past that such fixes are no longer offered.
+const PATIENCE: usize = 64;
+
+/// What is found out once for a document.
+struct Shared<'t> {
+    /// Other versions of schemas, by the namespace they would stand for.
+    raised: RefCell<HashMap<&'t str, Option<Fix>>>,
+    /// Namespaces that are newer than the server and have been told.
+    newer: RefCell<HashSet<Span>>,
+    patience: Cell<usize>,
+}
+
+impl Shared<'_> {
+    fn new(nodes: usize) -> Self {
+        let patience = Cell::new(PATIENCE * nodes);
+        Shared { raised: RefCell::default(), newer: RefCell::default(), patience }
+    }
+
+    /// Takes some of the patience; none is left where it answers with none.
+    fn spend(&self, work: usize) -> Option<()> {
+        self.patience.set(self.patience.get().checked_sub(work)?);
+        Some(())
+    }
 }
 
 impl<'t, 'a> Checker<'t, 'a> {
@@ -244,7 +273,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
         let span = namespace_span(element);
         let message = format!("server {} does not know `{}`", self.target, schema.namespace);
-        if self.findings.iter().any(|finding| finding.span == span && finding.message == message) {
+        if !self.shared.newer.borrow_mut().insert(span) {
             return;
         }
         let mut finding = Diagnostic::new(&SCHEMA_NEWER_THAN_SERVER, span, message);
@@ -651,6 +680,17 @@ impl<'t, 'a> Checker<'t, 'a> {
 
     /// The other version of a schema in which everything here is right, if there is one.
     fn raise(&self, schema: &'t Schema) -> Option<Fix> {
+        let known = self.shared.raised.borrow().get(&*schema.namespace).cloned();
+        let fix = known.unwrap_or_else(|| {
+            let fix = self.find_better(schema);
+            self.shared.raised.borrow_mut().insert(&schema.namespace, fix.clone());
+            fix
+        })?;
+        self.shared.spend(fix.edits.len())?;
+        Some(fix)
+    }
+
+    fn find_better(&self, schema: &'t Schema) -> Option<Fix> {
         let top = self
             .tree
             .root()?
@@ -704,6 +744,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     fn rename_node(&self, name: &str) -> Option<Fix> {
         let to = plain_name(name)?;
         let root = self.tree.root()?;
+        self.shared.spend(self.tree.len())?;
         let mut edits = Vec::new();
         for element in root.descendants() {
             for attribute in element.attributes() {
@@ -1062,6 +1103,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             known: Vec::new(),
             todo: vec![(element, kind_of(schema, kind))],
             findings: Vec::new(),
+            shared: Rc::clone(&self.shared),
         };
         while let Some((element, kind)) = inner.todo.pop() {
             inner.element(element, kind);
