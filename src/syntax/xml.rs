@@ -735,6 +735,15 @@ mod tests {
     }
 
     #[test]
+    fn names_of_any_script_keep_their_places() {
+        let text = "<n e=\"\"\u{fffd}=\"\"/>";
+        let (_, findings) = Tree::parse(text);
+        let places: Vec<_> =
+            findings.iter().map(|finding| text.get(finding.span.range())).collect();
+        assert!(places[0] == Some("\"\u{fffd}"), "{findings:?}");
+    }
+
+    #[test]
     fn raw_operators_are_found_and_kept() {
         check_broken(
             "<w><a>${x && y}</a></w>",

@@ -385,7 +385,8 @@ impl<'a> Parser<'a> {
                 }
             }
             if at < content_end && is_name_start(bytes[at]) {
-                self.broken(Span::new(at - 1, at + 1), "attributes need a blank between them");
+                let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
+                self.broken(Span::new(at - 1, at + length), "attributes need a blank between them");
             }
         }
         if cut && !unclosed_quote {
