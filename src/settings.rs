@@ -372,7 +372,20 @@ impl Reader<'_> {
                 "secrets" => self.table(word, value, &["names"], |reader, key, value| {
                     read.secrets.names = reader.strings(key, value);
                 }),
-                "hosts" => read.hosts = self.string_map(word, value),
+                "hosts" => {
+                    let span = span_of(value);
+                    read.hosts = self.string_map(word, value);
+                    for (authority, folder) in &mut read.hosts {
+                        if let Some(path) = folder.strip_prefix("file://") {
+                            *folder = path.to_owned();
+                        } else if folder.contains("://") {
+                            let message =
+                                format!("`{authority}` stands for `{folder}`, which is no folder");
+                            let help = "runs use folders of this machine: name one, a mounted file system for instance";
+                            self.problem(span, message, Some(help.to_owned()));
+                        }
+                    }
+                }
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
                 "now" => {
@@ -680,6 +693,15 @@ mod tests {
         assert_eq!(settings.hosts["hdfs://prod:8020"], "./data/prod");
         assert!(settings.overrides[0].covers("legacy/a/workflow.xml"));
         assert!(!settings.overrides[0].covers("new/workflow.xml"));
+    }
+
+    #[test]
+    fn a_cluster_is_no_folder() {
+        let text = "[hosts]\n\"hdfs://a\" = \"file:///data/a\"\n";
+        assert_eq!(Settings::parse(text, &[]).unwrap().hosts["hdfs://a"], "/data/a");
+        let text = "[hosts]\n\"hdfs://a\" = \"hdfs://b:8020\"\n";
+        let problems = Settings::parse(text, &[]).unwrap_err();
+        assert!(problems[0].message.ends_with("`hdfs://b:8020`, which is no folder"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! `ankus run COORDINATOR`: its actions start workflows here, wait for data, and survive the end of the process.
 
-use crate::run;
+use crate::{crash, run};
 use ankus_runtime::coordinator::{Bundle, BundleMember, Controls, Definition};
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
@@ -336,7 +336,7 @@ fn status(driver: &Driver, is_bundle: bool) -> Option<Status> {
 /// Runs it cut off after so many commits, then to its end. Answers whether it was cut off at all.
 fn run_cut(application: &Path, commits: i64, last_happens: bool, is_bundle: bool) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
-    let (driver, left) = run::open(folder.path(), commits, last_happens);
+    let (driver, left) = crash::open(folder.path(), commits, last_happens);
     // A submission that the store does not take is not answered; nobody waits for it.
     let submitted = std::thread::scope(|scope| {
         let driver = &driver;
@@ -363,7 +363,7 @@ fn run_cut(application: &Path, commits: i64, last_happens: bool, is_bundle: bool
     };
     drop(driver);
 
-    let (driver, _) = run::open(folder.path(), i64::MAX, false);
+    let (driver, _) = crash::open(folder.path(), i64::MAX, false);
     if status(&driver, is_bundle).is_none() {
         assert!(!submitted, "an accepted job is lost");
         return cut;

@@ -11,6 +11,7 @@ mod coordinator_run;
 mod coordinator_traces;
 mod coordinators;
 mod corpus;
+mod crash;
 mod damage;
 mod docs;
 mod estate;

@@ -1,27 +1,19 @@
 //! Runs: applications from the outside, and what is left when we are killed.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use ankus::cli::testing;
-use ankus_runtime::driver::{self, Driver, Submit, view};
-use ankus_runtime::machine::JobStatus;
-use ankus_runtime::store::{Error, Loaded, Options, Reader, Sqlite, Store, Synchronous, Write};
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_ankus");
 
-const BINARY: &str = env!("CARGO_BIN_EXE_ankus");
-
-fn ankus(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn ankus(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(BINARY);
     command.args(arguments).current_dir(folder).env_remove("ANKUS_STORE").env("USER", "ann");
     command
 }
 
-fn text(output: &Output) -> String {
+pub(crate) fn text(output: &Output) -> String {
     format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
@@ -30,7 +22,7 @@ fn text(output: &Output) -> String {
 }
 
 /// Writes an application of files into a folder.
-fn application(folder: &Path, files: &[(&str, &str)]) {
+pub(crate) fn application(folder: &Path, files: &[(&str, &str)]) {
     for (name, content) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
@@ -38,7 +30,7 @@ fn application(folder: &Path, files: &[(&str, &str)]) {
     }
 }
 
-fn shell(name: &str, ok: &str) -> String {
+pub(crate) fn shell(name: &str, ok: &str) -> String {
     format!(
         "<action name='{name}'><shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec><file>step.sh</file>\
          <capture-output/></shell><ok to='{ok}'/><error to='bad'/></action>"
@@ -78,7 +70,7 @@ fn steps() -> Vec<(&'static str, String)> {
     ]
 }
 
-fn write_steps(folder: &Path) {
+pub(crate) fn write_steps(folder: &Path) {
     for (name, content) in steps() {
         application(folder, &[(name, &content)]);
     }
@@ -139,177 +131,6 @@ fn a_plan_runs_as_its_definition_does() {
         let output = ankus(folder.path(), &["plan", "verify", "c.plan"]).output().expect("it runs");
         assert_eq!(output.status.code(), Some(1), "byte {at}: {}", text(&output));
     }
-}
-
-/// A store that is cut off after so many commits, as if the process had died there: the last one may have happened.
-struct Cut {
-    below: Sqlite,
-    left: Arc<AtomicI64>,
-    last_happens: bool,
-}
-
-impl Store for Cut {
-    fn load(&mut self) -> Result<Loaded, Error> {
-        self.below.load()
-    }
-
-    fn commit(&mut self, batch: &[Write]) -> Result<(), Error> {
-        let left = self.left.fetch_sub(1, Ordering::SeqCst);
-        if left > 0 {
-            return self.below.commit(batch);
-        }
-        if left == 0 && self.last_happens {
-            self.below.commit(batch)?;
-        }
-        Err(Error::Failed("the process is dead".to_owned()))
-    }
-
-    fn reader(&self) -> Arc<dyn Reader> {
-        self.below.reader()
-    }
-}
-
-pub(crate) fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc<AtomicI64>) {
-    let left = Arc::new(AtomicI64::new(left));
-    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
-    let below = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
-    let store = Cut { below, left: left.clone(), last_happens };
-    let surroundings = testing::surroundings(PathBuf::from(BINARY), &folder.join("root"));
-    let driver = driver::open_store(Box::new(store), folder.to_owned(), surroundings);
-    (driver.expect("a driver"), left)
-}
-
-/// Runs `steps` cut off after so many commits, then to its end. Answers whether it was cut off at all.
-fn run_cut(application: &Path, plan: &[u8], commits: i64, last_happens: bool) -> bool {
-    let folder = tempfile::tempdir().expect("a folder");
-    let id = "cut-W".to_owned();
-    let properties = BTreeMap::from([
-        ("user.name".to_owned(), "ann".to_owned()),
-        ("oozie.wf.application.path".to_owned(), "hdfs://nn/apps/steps".to_owned()),
-    ]);
-    let submit = Submit {
-        plan: plan.to_vec(),
-        properties,
-        id: Some(id.clone()),
-        mounts: vec![("hdfs://nn/apps/steps".to_owned(), application.to_owned())],
-    };
-    let (driver, left) = open(folder.path(), commits, last_happens);
-    // A submission that the store does not take is not answered; nobody waits for it.
-    let submitted = std::thread::scope(|scope| {
-        let driver = &driver;
-        let done = scope.spawn(move || driver.submit(submit));
-        let since = Instant::now();
-        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
-            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if !done.is_finished() {
-            driver.executor().stop();
-        }
-        done.join().expect("no panic").is_ok()
-    });
-    let since = Instant::now();
-    let cut = loop {
-        if left.load(Ordering::SeqCst) < 0 {
-            break true;
-        }
-        if submitted && driver.wait(&id, Duration::from_millis(5)).expect("a job") {
-            break false;
-        }
-        assert!(since.elapsed() < Duration::from_secs(60), "stuck before commit {commits}");
-    };
-    drop(driver);
-
-    let (driver, _) = open(folder.path(), i64::MAX, false);
-    let Some(_) = view::record(&*driver.reader(), &id).expect("a readable store") else {
-        assert!(!submitted, "an accepted job is lost");
-        return cut;
-    };
-    driver.activate(&id).expect("a job");
-    let since = Instant::now();
-    while !driver.wait(&id, Duration::from_millis(50)).expect("a job") {
-        assert!(since.elapsed() < Duration::from_secs(60), "stuck after commit {commits}");
-    }
-    let record = view::record(&*driver.reader(), &id).expect("readable").expect("a job");
-    assert_eq!(record.job.status, JobStatus::Succeeded, "commit {commits}");
-    let log = lines(&folder.path().join("root"));
-    assert_eq!(log, ["inner", "left", "one", "right"], "commit {commits}, {last_happens}");
-    cut
-}
-
-#[test]
-fn killed_at_every_commit_it_ends_as_it_would_have() {
-    let folder = tempfile::tempdir().expect("a folder");
-    write_steps(folder.path());
-    let output = ankus(folder.path(), &["compile", ".", "-o", "a.plan"]).output().expect("it runs");
-    assert!(output.status.success(), "{}", text(&output));
-    let plan = fs::read(folder.path().join("a.plan")).expect("a plan");
-    // They mostly wait for programs, so many go at once.
-    let mut cut = 0;
-    for first in (0..200).step_by(8) {
-        let run = |at: i64| run_cut(folder.path(), &plan, at / 2, at % 2 == 1);
-        let cuts = std::thread::scope(|scope| {
-            let runs: Vec<_> = (first..first + 8).map(|at| scope.spawn(move || run(at))).collect();
-            runs.into_iter()
-                .map(|run| run.join().expect("it ends as it would have"))
-                .filter(|cut| *cut)
-                .count()
-        });
-        cut += cuts;
-        if cuts < 8 {
-            break;
-        }
-    }
-    assert!((10..200).contains(&cut), "cut off {cut} times");
-}
-
-#[test]
-fn killed_with_a_signal_it_goes_on() {
-    let folder = tempfile::tempdir().expect("a folder");
-    write_steps(&folder.path().join("app"));
-    std::thread::scope(|scope| {
-        for round in 0..8_u64 {
-            let folder = folder.path();
-            scope.spawn(move || kill_and_resume(folder, round));
-        }
-    });
-}
-
-/// Kills a run over and over until it comes to its end.
-fn kill_and_resume(folder: &Path, round: u64) {
-    let id = format!("round-{round}");
-    let store = format!("store-{round}");
-    let mut arguments = vec!["run", "app", "--store", &store, "--id", &id];
-    let mut patience = 10 + 17 * round;
-    let mut kills = 0;
-    loop {
-        let told = folder.join(format!("told-{round}"));
-        let mut child = ankus(folder, &arguments)
-            .stdout(std::process::Stdio::null())
-            .stderr(fs::File::create(&told).expect("a file"))
-            .spawn()
-            .expect("it starts");
-        std::thread::sleep(Duration::from_millis(patience));
-        if let Some(status) = child.try_wait().expect("a status") {
-            let told = fs::read_to_string(&told).expect("text");
-            assert!(status.success(), "round {round} after {kills} kills: {arguments:?}: {told}");
-            break;
-        }
-        child.kill().expect("it is killed");
-        child.wait().expect("it is gone");
-        kills += 1;
-        assert!(kills < 200, "round {round} does not end");
-        patience = patience * 3 / 2;
-        let path = folder.join(&store).join("store.sqlite");
-        let kept = Sqlite::reading(&path).ok().flatten();
-        let known =
-            kept.is_some_and(|kept| view::record(&*kept, &id).is_ok_and(|record| record.is_some()));
-        if known {
-            arguments = vec!["run", "--resume", &id, "--store", &store];
-        }
-    }
-    let log = lines(&folder.join(&store).join("root"));
-    assert_eq!(log, ["inner", "left", "one", "right"], "round {round} after {kills} kills");
 }
 
 #[test]
