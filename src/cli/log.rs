@@ -248,6 +248,12 @@ pub(super) fn run(
     let reader = store::reader(store)?;
     let id = arguments.id.as_str();
     if let Some(job) = Job::find(&*reader, id)? {
+        if arguments.node.is_some() {
+            let help = "name the workflow of one of its actions";
+            return Err(Failure::new(format!("`{id}` is no workflow and has no nodes"))
+                .help(help)
+                .into());
+        }
         return match arguments.audit {
             true => audited(store, id, &|text| text.to_owned(), shell),
             false => operate::log(&*reader, &job, arguments, shell),

@@ -337,20 +337,7 @@ fn status(driver: &Driver, is_bundle: bool) -> Option<Status> {
 fn run_cut(application: &Path, commits: i64, last_happens: bool, is_bundle: bool) -> bool {
     let folder = tempfile::tempdir().expect("a folder");
     let (driver, left) = crash::open(folder.path(), commits, last_happens);
-    // A submission that the store does not take is not answered; nobody waits for it.
-    let submitted = std::thread::scope(|scope| {
-        let driver = &driver;
-        let done = scope.spawn(move || submit(driver, application, is_bundle));
-        let since = Instant::now();
-        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
-            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if !done.is_finished() {
-            driver.executor().stop();
-        }
-        done.join().expect("no panic").is_ok()
-    });
+    let submitted = crash::submitted(&driver, &left, || submit(&driver, application, is_bundle));
     let since = Instant::now();
     let cut = loop {
         if left.load(Ordering::SeqCst) < 0 {

@@ -52,6 +52,26 @@ pub(crate) fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc
     (driver.expect("a driver"), left)
 }
 
+/// Whether a submission is accepted. One that the store does not take is not answered, and nobody waits for it.
+pub(crate) fn submitted(
+    driver: &Driver,
+    left: &AtomicI64,
+    submit: impl FnOnce() -> Result<String, driver::Error> + Send,
+) -> bool {
+    std::thread::scope(|scope| {
+        let done = scope.spawn(submit);
+        let since = Instant::now();
+        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
+            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        if !done.is_finished() {
+            driver.executor().stop();
+        }
+        done.join().expect("no panic").is_ok()
+    })
+}
+
 /// An application of the matrix: what it is made of, and what its operator does.
 struct App {
     name: &'static str,
@@ -309,20 +329,7 @@ fn run_cut(app: &App, folder: &Path, plan: &[u8], place: (i64, bool), expected: 
     let store = tempfile::tempdir().expect("a folder");
     let root = store.path().join("root");
     let (driver, left) = open(store.path(), commits, last_happens);
-    // A submission that the store does not take is not answered; nobody waits for it.
-    let submitted = std::thread::scope(|scope| {
-        let driver = &driver;
-        let done = scope.spawn(move || driver.submit(app.submission(plan, folder)));
-        let since = Instant::now();
-        while !done.is_finished() && left.load(Ordering::SeqCst) >= 0 {
-            assert!(since.elapsed() < Duration::from_secs(60), "stuck at its submission");
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        if !done.is_finished() {
-            driver.executor().stop();
-        }
-        done.join().expect("no panic").is_ok()
-    });
+    let submitted = submitted(&driver, &left, || driver.submit(app.submission(plan, folder)));
     let cut = !submitted || !app.operate(&driver, &root, &left);
     drop(driver);
 
