@@ -8,6 +8,7 @@ use super::{Exit, Failure, Shell, graph, log};
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, view};
 use ankus_runtime::machine::{Command, JobStatus, Run};
+use ankus_runtime::plan::NOWHERE;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -391,7 +392,7 @@ fn show(
     let mask = Masked::new(&settings, &shown.run);
     let (run, plan) = (&shown.run, &shown.plan);
     if format == Format::Json {
-        shell.out(format!("{:#}\n", object::full(run, plan, &mask)))?;
+        shell.out(format!("{:#}\n", store::full(run, plan, shown.fault.as_ref(), &mask)))?;
         return Ok(Exit::Success);
     }
     let job = &run.job;
@@ -402,11 +403,17 @@ fn show(
         job.app_path, job.user, job.run
     ))?;
     shell.out(format!("  started  {}\n  ended    {}\n\n", when(job.started), when(job.ended)))?;
+    if let Some((code, message)) = &shown.fault {
+        shell.out(format!("  {code}: {}\n\n", mask.text(message)))?;
+    }
+    if let Some(sla) = run.expectations.get(&NOWHERE) {
+        shell.out(format!("  {}\n\n", operate::sla_line(sla)))?;
+    }
     let rows = run.in_order();
     let width =
         rows.iter().map(|(node, _)| plan.node(*node).name.chars().count()).max().unwrap_or(0);
-    for (node, row) in rows {
-        let node = plan.node(node);
+    for (index, row) in rows {
+        let node = plan.node(index);
         let pad = width - node.name.chars().count();
         let target = row.transition.as_deref().map_or(String::new(), |to| format!(" -> {to}"));
         let kind = node.work.row_type().trim_matches(':').to_ascii_lowercase();
@@ -421,6 +428,9 @@ fn show(
         }
         for line in row.data.as_deref().unwrap_or_default().lines() {
             shell.out(format!("    {}\n", mask.text(line)))?;
+        }
+        if let Some(sla) = run.expectations.get(&index) {
+            shell.out(format!("    {}\n", operate::sla_line(sla)))?;
         }
     }
     Ok(Exit::Success)

@@ -6,6 +6,7 @@ use super::{Exit, Failure, Shell, operate};
 use ankus_runtime::driver::object::Mask as _;
 use ankus_runtime::driver::{audit, object, view};
 use ankus_runtime::machine::{Change, JobStatus, Row, Status};
+use ankus_runtime::plan::NOWHERE;
 use ankus_runtime::time::ProcessingZone;
 use regex::Regex;
 use std::fmt;
@@ -293,6 +294,21 @@ pub(super) fn run(
                     level: level_of(*status),
                     action: format!("{id}@{name}"),
                     text: format!("{name} is {}", status.name()),
+                }
+            }
+            Change::Fault { code, message } => Entry {
+                at: moment.at,
+                level: Level::Error,
+                action: String::new(),
+                text: mask.text(&format!("{code}: {message}")),
+            },
+            Change::Expectation { node, event } => {
+                let name = (*node != NOWHERE).then(|| &plan.node(*node).name);
+                Entry {
+                    at: moment.at,
+                    level: if event.is_miss() { Level::Warn } else { Level::Info },
+                    action: name.map_or(String::new(), |name| format!("{id}@{name}")),
+                    text: format!("SLA of {}: {}", name.map_or("the job", |n| n), event.name()),
                 }
             }
         };

@@ -3,6 +3,7 @@
 use super::coordinator::{self, Following, Job, Seen};
 use super::store::{self, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, log};
+use ankus_runtime::coordinator::Sla;
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
 use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
@@ -326,15 +327,14 @@ fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
         "endTime": seconds(kept.beside.ended),
     });
     if let Some(sla) = &run.sla {
-        object["sla"] = json!({
-            "status": sla.status.name(),
-            "nominalTime": time(sla.nominal),
-            "expectedStart": sla.expected_start.map(time),
-            "expectedEnd": time(sla.expected_end),
-            "expectedDuration": sla.expected_minutes,
-        });
+        object["sla"] = object::sla(sla);
     }
     object
+}
+
+/// Where an expectation stands, for people.
+pub(super) fn sla_line(sla: &Sla) -> String {
+    format!("SLA {}, to end by {}", sla.status.name(), time(sla.expected_end))
 }
 
 fn coordinator_object(
@@ -507,8 +507,7 @@ pub(super) fn show(
                     shell.out(format!("    {code}: {message}\n"))?;
                 }
                 if let Some(sla) = &run.sla {
-                    let end = time(sla.expected_end);
-                    shell.out(format!("    SLA {}, to end by {end}\n", sla.status.name()))?;
+                    shell.out(format!("    {}\n", sla_line(sla)))?;
                 }
             }
         }

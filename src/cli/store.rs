@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
 use ankus_runtime::machine::{Change, JobStatus, Run, Status};
-use ankus_runtime::plan::Plan;
+use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::Client;
 use ankus_runtime::store::{Reader, Sqlite};
 use serde_json::{Value, json};
@@ -138,6 +138,8 @@ pub(crate) struct Shown {
     pub(crate) record: JobRecord,
     pub(crate) run: Run,
     pub(crate) plan: Plan,
+    /// Code and message of what broke the job itself.
+    pub(crate) fault: Option<(String, String)>,
 }
 
 /// Reads a job.
@@ -147,7 +149,8 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
         .map_err(failure)?;
     let run = view::run(reader, &record).map_err(failure)?;
     let plan = view::plan(reader, &record).map_err(failure)?;
-    Ok(Shown { record, run, plan })
+    let fault = view::fault(reader, &record).map_err(failure)?;
+    Ok(Shown { record, run, plan, fault })
 }
 
 /// Hides the secrets of a job in what is shown of it.
@@ -369,6 +372,24 @@ fn tell(
             Ok(())
         }
         (RunFormat::Human, Change::Job(_)) => Ok(()),
+        (RunFormat::Jsonl, Change::Fault { code, message }) => {
+            let line = json!({"at": at, "job": id, "errorCode": code, "errorMessage": message});
+            shell.out(format!("{line}\n"))
+        }
+        (RunFormat::Human, Change::Fault { code, message }) => {
+            progress.say(&format!("{} {code}     {message}", &at[11..19]), shell);
+            Ok(())
+        }
+        (RunFormat::Jsonl, Change::Expectation { node, event }) => {
+            let node = (*node != NOWHERE).then(|| plan.node(*node).name.as_str());
+            let line = json!({"at": at, "job": id, "node": node, "sla": event.name()});
+            shell.out(format!("{line}\n"))
+        }
+        (RunFormat::Human, Change::Expectation { node, event }) => {
+            let of = if *node == NOWHERE { id } else { &plan.node(*node).name };
+            progress.say(&format!("{} SLA {} {of}", &at[11..19], event.name()), shell);
+            Ok(())
+        }
         (RunFormat::Human, Change::Row { node, status, pending }) => {
             let work = &plan.node(*node).work;
             // What control nodes go through is no news; where they lead is.
@@ -400,6 +421,21 @@ fn tell(
     }
 }
 
+/// A job for programs, with what broke it.
+pub(crate) fn full(
+    run: &Run,
+    plan: &Plan,
+    fault: Option<&(String, String)>,
+    mask: &Masked,
+) -> Value {
+    let mut object = object::full(run, plan, mask);
+    if let Some((code, message)) = fault {
+        object["errorCode"] = code.as_str().into();
+        object["errorMessage"] = object::Mask::text(mask, message).into();
+    }
+    object
+}
+
 /// Why a job ended as it did: the errors of its actions, and of jobs below them.
 fn say_faults(
     reader: &dyn Reader,
@@ -410,6 +446,9 @@ fn say_faults(
 ) -> miette::Result<()> {
     let mask = Masked::new(settings, &shown.run);
     let indent = "  ".repeat(depth);
+    if let Some((code, message)) = &shown.fault {
+        shell.say(format!("{indent}{code}: {}", mask.text(message)));
+    }
     for (node, row) in shown.run.in_order() {
         let name = &shown.plan.node(node).name;
         if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
@@ -438,7 +477,7 @@ fn conclude(
     following: &Following<'_>,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let Shown { record, run, plan } = job(reader, id)?;
+    let Shown { record, run, plan, fault } = job(reader, id)?;
     let mask = Masked::new(following.settings, &run);
     let status = run.job.status;
     let exit = match status {
@@ -447,7 +486,9 @@ fn conclude(
         _ => Exit::Unfinished,
     };
     match following.format {
-        RunFormat::Json => shell.out(format!("{:#}\n", object::full(&run, &plan, &mask)))?,
+        RunFormat::Json => {
+            shell.out(format!("{:#}\n", full(&run, &plan, fault.as_ref(), &mask)))?;
+        }
         RunFormat::Jsonl => {
             let last: Value = json!({"at": object::instant(run.job.ended.unwrap_or(run.job.modified)), "job": id, "end": status.name()});
             shell.out(format!("{last}\n"))?;
@@ -460,7 +501,8 @@ fn conclude(
                 took.as_secs_f64()
             ))?;
             shell.flush()?;
-            say_faults(reader, &Shown { record, run, plan }, following.settings, 1, shell)?;
+            let shown = Shown { record, run, plan, fault };
+            say_faults(reader, &shown, following.settings, 1, shell)?;
             match exit {
                 Exit::Fault => shell
                     .say(format!("next: ankus job show {id}, or ankus job rerun {id} --failed")),

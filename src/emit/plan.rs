@@ -9,10 +9,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ankus_runtime::el::{Dialect, Phase, SiteFunction, Template};
-use ankus_runtime::plan::{Action, Credential, Global, NOWHERE, Node, NodeIndex, Plan, Work};
+use ankus_runtime::plan::{
+    Action, Credential, Expectation, Global, NOWHERE, Node, NodeIndex, Plan, Work,
+};
 
 use crate::check::CheckedWorkflow;
-use crate::ir::workflow::{Launcher, Property, Shape, Way, Workflow};
+use crate::ir::workflow::{Launcher, Property, Shape, Sla, Way, Workflow};
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
 /// What a plan depends on beside its definition.
@@ -64,6 +66,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
     let lines = std::iter::once(0)
         .chain(tree.text().match_indices('\n').map(|(at, _)| at as u32 + 1))
         .collect();
+    let expectations = compiler.expectations();
     Plan {
         name: compiler
             .template(workflow.name.as_ref().map_or("", |name| name.as_str()), Phase::JobSubmit),
@@ -86,6 +89,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         functions: options.functions.clone(),
         path: options.path.clone(),
         lines,
+        expectations,
     }
 }
 
@@ -169,6 +173,26 @@ struct Compiler<'c, 'a> {
 impl Compiler<'_, '_> {
     fn template(&self, text: &str, phase: Phase) -> Template {
         Template::compile_with(text, phase, self.options.dialect, &self.options.functions)
+    }
+
+    /// The SLA blocks, that of the workflow first.
+    fn expectations(&self) -> Vec<Expectation> {
+        let of = |node: NodeIndex, sla: &Sla<'_>| Expectation {
+            node,
+            leaves: sla
+                .settings
+                .iter()
+                .map(|(name, text)| {
+                    (name.to_string(), self.template(text.as_str(), Phase::WorkflowSla))
+                })
+                .collect(),
+        };
+        let whole = self.workflow.sla.as_ref().map(|sla| of(NOWHERE, sla));
+        let actions = self
+            .workflow
+            .nodes()
+            .filter_map(|(id, node)| node.action.as_ref()?.sla.as_ref().map(|sla| of(id.0, sla)));
+        whole.into_iter().chain(actions).collect()
     }
 
     fn work(&self, id: crate::ir::workflow::NodeId) -> Work {

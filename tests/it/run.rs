@@ -397,3 +397,84 @@ fn listeners_are_told() {
     let list = ankus(folder.path(), &["job", "list"]).output().expect("it runs");
     assert_eq!(text(&list), "no jobs\n");
 }
+
+#[test]
+fn expectations_of_a_workflow_are_kept_told_and_listed() {
+    let sla = |leaves: &str| {
+        format!("<info xmlns='uri:oozie:sla:0.2'><nominal-time>{leaves}</should-end></info>")
+    };
+    let step = shell("one", "end").replace(
+        "</action>",
+        &(sla("2099-01-01T00:00Z</nominal-time><should-start>5</should-start><should-end>10")
+            + "</action>"),
+    );
+    let text = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='timed'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{step}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/>{}</workflow-app>",
+        sla("${{nominal}}</nominal-time><should-end>${{10 * MINUTES}}")
+            .replace("${{", "${")
+            .replace("}}", "}")
+            .replace(
+                "</should-end></info>",
+                "</should-end><alert-contact>ann@example.com</alert-contact></info>"
+            )
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    application(folder.path(), &[("app/workflow.xml", &text)]);
+    let run = |arguments: &[&str]| text_of(folder.path(), arguments);
+
+    let refused = run(&["run", "app", "-D", "nominal=yesterday"]);
+    assert!(refused.contains("E0803") && refused.contains("E1007"), "{refused}");
+    let refused = run(&["run", "app"]);
+    assert!(refused.contains("E0803") && refused.contains("E1004"), "{refused}");
+
+    let told = run(&["run", "app", "--id", "w", "-D", "nominal=2020-01-01T00:00Z"]);
+    for line in
+        ["SLA END_MISS w\n", "SLA START_MET one\n", "SLA DURATION_MET one\n", "SLA END_MET one\n"]
+    {
+        assert!(told.contains(line), "{line}: {told}");
+    }
+    let shown = run(&["job", "show", "w"]);
+    assert!(shown.contains("  SLA MISS, to end by 2020-01-01T00:10Z\n"), "{shown}");
+    assert!(shown.contains("    SLA MET, to end by 2099-01-01T00:10Z\n"), "{shown}");
+    let object: serde_json::Value =
+        serde_json::from_str(&run(&["job", "show", "w", "--format", "json"])).expect("an object");
+    assert_eq!(object["sla"]["status"], "MISS");
+    assert_eq!(object["actions"][1]["sla"]["expectedStart"], "2099-01-01T00:05Z");
+    let log = run(&["job", "log", "w", "--errors"]);
+    assert!(log.contains("SLA of the job: END_MISS"), "{log}");
+    let mails = fs::read_dir(folder.path().join(".ankus/mail/new")).expect("mail").count();
+    assert_eq!(mails, 1);
+    let refused = run(&["job", "rerun", "w", "-D", "nominal=soon"]);
+    assert!(refused.contains("E1007"), "{refused}");
+}
+
+fn text_of(folder: &Path, arguments: &[&str]) -> String {
+    text(&ankus(folder, arguments).output().expect("it runs"))
+}
+
+#[test]
+fn a_job_that_is_broken_in_itself_says_why() {
+    let text = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='broken'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/></workflow-app>",
+        shell("one", "end").replace("name='one'", "name='one' retry-max='${often}'")
+    );
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    application(folder.path(), &[("app/workflow.xml", &text)]);
+    let told = text_of(folder.path(), &["run", "app", "--id", "w", "-D", "often=twice"]);
+    assert!(told.contains("FAILED broken w"), "{told}");
+    assert!(told.contains("  E0700: `twice` is no number of retries"), "{told}");
+    for arguments in [
+        &["job", "show", "w"][..],
+        &["job", "log", "w", "--errors"],
+        &["job", "show", "w", "--format", "json"],
+    ] {
+        let told = text_of(folder.path(), arguments);
+        assert!(told.contains("E0700") && told.contains("`twice` is no number"), "{told}");
+    }
+}

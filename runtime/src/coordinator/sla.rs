@@ -38,6 +38,11 @@ impl SlaEvent {
         }
     }
 
+    /// Whether something was not kept.
+    pub fn is_miss(self) -> bool {
+        matches!(self, SlaEvent::StartMiss | SlaEvent::DurationMiss | SlaEvent::EndMiss)
+    }
+
     fn from_name(name: &str) -> Option<SlaEvent> {
         [
             SlaEvent::StartMet,

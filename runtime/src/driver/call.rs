@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job};
-use super::keep::{JobRecord, Keep, encode, spaces};
+use super::keep::{JobRecord, Keep, encode, expectations, spaces};
 use super::{Shared, view};
 use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
@@ -358,6 +358,9 @@ impl Call {
         let counter = shared.counter.load(std::sync::atomic::Ordering::Relaxed);
         context.put(spaces::META, b"counter", counter.to_le_bytes());
         context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
+        for (key, sla) in expectations(&run) {
+            context.put(spaces::EXPECTATION, key, sla);
+        }
         context.put(spaces::JOB, id.as_bytes(), encode(&record));
         Ok(External { id: id.clone(), tracker: "local".to_owned(), console: id })
     }

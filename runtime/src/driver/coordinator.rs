@@ -13,8 +13,7 @@ use std::sync::atomic::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::keep::{JobRecord, Keep, decode, encode, prefix, spaces};
-use super::notify::{self, Notification};
+use super::keep::{self, JobRecord, Keep, decode, encode, prefix, spaces};
 use super::watch::Watched;
 use super::{Error, Shared, bundle, job, notice};
 use crate::coordinator::{
@@ -473,17 +472,7 @@ impl Procedure for Coordinator {
                 loaded.record.moments += changes.moments.len() as u64;
             }
             for (at, what) in changes.notices.into_iter().enumerate() {
-                let new = match what {
-                    notice::What::Mail(mail) => {
-                        let body = notice::Notice::new(shared.clone(), &root, at, now_ms, mail);
-                        New::of(notice::KIND, body)
-                    }
-                    notice::What::Call(url) => {
-                        let body = Notification::new(shared.clone(), &id, &root, url, None);
-                        shared.notifier.expect();
-                        New::of(notify::KIND, body)
-                    }
-                };
+                let new = notice::procedure(&shared, &id, &root, at, now_ms, what);
                 context.spawn(new.unattended().tag(notice::TAG));
             }
             if changes.has_status || was_commanded {
@@ -632,9 +621,14 @@ impl Loaded {
                 let action = Some(*number);
                 changes.moments.push(Moment { at: now_ms, action, status: None, sla: Some(event) });
                 let of = format!("{id}@{number}");
-                let name = &self.definition.name;
-                let status = run.status.name();
-                changes.notices.extend(notice::mail(name, &of, id, sla, event, progress, status));
+                let about = notice::About {
+                    name: &self.definition.name,
+                    id: &of,
+                    kind: "COORDINATOR_ACTION",
+                    parent: Some(id),
+                    status: run.status.name(),
+                };
+                changes.notices.extend(notice::mail(&about, sla, event, progress));
                 let url = notice::sla_url(&self.definition.properties, &of, event);
                 changes.notices.extend(url);
             }
@@ -794,6 +788,9 @@ fn start(
     let counter = shared.counter.load(Ordering::Relaxed);
     context.put(spaces::META, b"counter", counter.to_le_bytes());
     context.put(spaces::CONF, workflow.as_bytes(), encode(&*made.conf));
+    for (key, sla) in keep::expectations(&made) {
+        context.put(spaces::EXPECTATION, key, sla);
+    }
     context.put(spaces::JOB, workflow.as_bytes(), encode(&record));
     Ok((workflow, procedure))
 }

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::call::{self, Call, Timer};
-use super::keep::{JobRecord, Keep, Moment, encode, moment_key, row_key, spaces};
+use super::keep::{JobRecord, Keep, Moment, encode, expectations, moment_key, row_key, spaces};
 use super::notify::{self, Notification};
-use super::{Shared, coordinator, view};
+use super::{Shared, coordinator, notice, view};
+use crate::coordinator::SlaEvent;
 use crate::machine::coordinator::WorkflowStatus;
 use crate::machine::{
     self, Answer, Change, Class, Command, Effect, Event, JobStatus, RerunBy, Run, apply,
 };
-use crate::plan::Plan;
+use crate::plan::{NOWHERE, NodeIndex, Plan};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
 /// The kind of this procedure.
@@ -60,6 +61,51 @@ impl Job {
     }
 }
 
+impl Loaded {
+    /// What came of expectations by now.
+    fn look(&mut self, now: i64) -> Vec<(NodeIndex, SlaEvent)> {
+        if self.run.expectations.is_empty() {
+            return Vec::new();
+        }
+        self.run.look_at_expectations(now)
+    }
+
+    /// Until a message comes, or something that is expected would be missed. In pieces, so that a clock that is set makes it late
+    /// by no more than one.
+    fn wait(&self, now: i64) -> Wait {
+        match self.run.next_expectation() {
+            Some(at) => Wait::for_message().or_pause((at - now).clamp(1, 60_000) as u64),
+            None => Wait::for_message(),
+        }
+    }
+
+    /// Who is told of them.
+    fn notices(&self, events: &[(NodeIndex, SlaEvent)]) -> Vec<notice::What> {
+        let job = &self.run.job;
+        let mut notices = Vec::new();
+        for (node, event) in events {
+            let sla = &self.run.expectations[node];
+            let (of, name, kind, parent, status) = match *node {
+                NOWHERE => {
+                    let parent = job.parent_id.as_deref();
+                    let (id, name) = (job.id.clone(), job.name.as_str());
+                    (id, name, "WORKFLOW_JOB", parent, job.status.name())
+                }
+                node => {
+                    let name = self.plan.node(node).name.as_str();
+                    let status = self.run.rows.get(&node).map_or("", |row| row.status.name());
+                    (format!("{}@{name}", job.id), name, "WORKFLOW_ACTION", Some(&*job.id), status)
+                }
+            };
+            let about = notice::About { name, id: &of, kind, parent, status };
+            let progress = self.run.progress_of(*node);
+            notices.extend(notice::mail(&about, sla, *event, progress));
+            notices.extend(notice::sla_url(&self.run.conf, &of, *event));
+        }
+        notices
+    }
+}
+
 /// What a message means for the job.
 fn event(note: Note, tag: u64, run: &Run) -> Option<Event> {
     match note {
@@ -99,8 +145,10 @@ impl Procedure for Job {
         let (changed, removed) = loaded.run.take_changes();
         let ended = loaded.run.job.status.is_end()
             && loaded.run.rows.values().all(|row| row.calling.is_none());
-        if effects.is_empty() && changed.is_empty() && !ended {
-            return Ok(Step::Suspend(Wait::for_message()));
+        let now = shared.host.wall_ms();
+        let events = loaded.look(now);
+        if effects.is_empty() && changed.is_empty() && events.is_empty() && !ended {
+            return Ok(Step::Suspend(loaded.wait(now)));
         }
         for node in removed {
             context.delete(spaces::ROW, row_key(&id, node));
@@ -108,7 +156,6 @@ impl Procedure for Job {
         for node in &changed {
             context.put(spaces::ROW, row_key(&id, *node), encode(&loaded.run.rows[node]));
         }
-        let now = shared.host.wall_ms();
         let mut moments = Vec::new();
         let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
         for effect in effects {
@@ -145,6 +192,18 @@ impl Procedure for Job {
                 Effect::Ended => {}
             }
         }
+        if !loaded.run.expectations.is_empty() {
+            for (key, sla) in expectations(&loaded.run) {
+                context.put(spaces::EXPECTATION, key, sla);
+            }
+            let notices = loaded.notices(&events);
+            for (number, what) in notices.into_iter().enumerate() {
+                let new = notice::procedure(&shared, &id, &root, number, now, what);
+                context.spawn(new.unattended().tag(notice::TAG));
+            }
+            let moment = |(node, event)| Change::Expectation { node, event };
+            moments.extend(events.into_iter().map(moment).map(|change| Moment { at: now, change }));
+        }
         // A coordinator hears of the end by itself, and of this.
         let news = match (before, loaded.run.job.status) {
             (JobStatus::Suspended, JobStatus::Running) => Some(WorkflowStatus::Running),
@@ -166,7 +225,7 @@ impl Procedure for Job {
             context.set_result(loaded.run.job.status.name().as_bytes());
             return Ok(Step::Done);
         }
-        Ok(Step::Suspend(Wait::for_message()))
+        Ok(Step::Suspend(loaded.wait(now)))
     }
 
     fn save(&self) -> Vec<u8> {
@@ -215,6 +274,9 @@ pub(super) fn rerun(
     record.procedure = context.spawn(prepared(New::of(KIND, body).unattended()));
     record.job = run.job.clone();
     context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
+    for (key, sla) in expectations(&run) {
+        context.put(spaces::EXPECTATION, key, sla);
+    }
     context.put(spaces::JOB, id.as_bytes(), encode(&record));
     Ok(record.procedure)
 }

@@ -23,6 +23,8 @@ pub(crate) mod spaces {
     pub(crate) const NOTIFICATION: &str = "notification";
     /// A folder of this machine by the URI at which it stands.
     pub(crate) const MOUNT: &str = "mount";
+    /// What an SLA block expects of a node, by the job's id and the node's index: [`crate::coordinator::Sla`].
+    pub(crate) const EXPECTATION: &str = "expectation";
     /// Numbers of the store itself.
     pub(crate) const META: &str = "meta";
 }
@@ -103,6 +105,11 @@ pub(crate) fn moment_key(job: &str, number: u64) -> Vec<u8> {
     let mut key = prefix(job);
     key.extend_from_slice(&number.to_be_bytes());
     key
+}
+
+/// The rows of what is expected of a job.
+pub(crate) fn expectations(run: &Run) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> + '_ {
+    run.expectations.iter().map(|(node, sla)| (row_key(&run.job.id, *node), encode(sla)))
 }
 
 /// What all keys of a job's rows begin with. An id has no zero byte.

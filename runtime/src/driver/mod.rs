@@ -528,6 +528,9 @@ impl Shared {
                     rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
                 }
                 rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
+                for (key, sla) in keep::expectations(&run) {
+                    rows.put(spaces::EXPECTATION, key, sla);
+                }
                 rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
             },
         )?;
@@ -627,6 +630,9 @@ impl Shared {
                 let again = Moment { at: run.job.modified, change: Change::Job(JobStatus::Prep) };
                 rows.put(spaces::EVENT, keep::moment_key(id, number), keep::encode(&vec![again]));
                 rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
+                for (key, sla) in keep::expectations(&run) {
+                    rows.put(spaces::EXPECTATION, key, sla);
+                }
                 rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
             },
         )?;

@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Shared;
 use super::keep::encode;
+use super::notify::{self, Notification};
 use crate::actions::email;
 use crate::coordinator::{Progress, Sla, SlaEvent};
 use crate::machine::coordinator::{ActionStatus, Event};
-use crate::procedure::{Context, Failure, Procedure, Step, Wait};
+use crate::procedure::{Context, Failure, New, Procedure, Step, Wait};
 use crate::time::{Instant, ProcessingZone};
 
 /// The kind of this procedure.
@@ -74,21 +75,51 @@ pub(super) fn sla_url(
     (!url.trim().is_empty()).then_some(What::Call(url))
 }
 
+/// Whose expectation it is.
+pub(super) struct About<'a> {
+    /// Its name.
+    pub(super) name: &'a str,
+    /// Its id.
+    pub(super) id: &'a str,
+    /// What it is, in the server's word.
+    pub(super) kind: &'static str,
+    /// The id of the job above it.
+    pub(super) parent: Option<&'a str>,
+    /// Its status.
+    pub(super) status: &'a str,
+}
+
+/// What is told, as a procedure of its own.
+pub(super) fn procedure(
+    shared: &Arc<Shared>,
+    id: &str,
+    root: &str,
+    number: usize,
+    at_ms: i64,
+    what: What,
+) -> New {
+    match what {
+        What::Mail(mail) => New::of(KIND, Notice::new(shared.clone(), root, number, at_ms, mail)),
+        What::Call(url) => {
+            let body = Notification::new(shared.clone(), id, root, url, None);
+            shared.notifier.expect();
+            New::of(notify::KIND, body)
+        }
+    }
+}
+
 /// The mail about a missed expectation, where somebody wants one.
 pub(super) fn mail(
-    name: &str,
-    action: &str,
-    job: &str,
+    about: &About<'_>,
     sla: &Sla,
     event: SlaEvent,
     progress: Progress,
-    status: &str,
 ) -> Option<What> {
-    let is_miss = matches!(event, SlaEvent::StartMiss | SlaEvent::DurationMiss | SlaEvent::EndMiss);
-    if !is_miss || !sla.alert_events.contains(&event) || sla.alert_contact.is_empty() {
+    if !event.is_miss() || !sla.alert_events.contains(&event) || sla.alert_contact.is_empty() {
         return None;
     }
-    let subject = format!("OOZIE - SLA {} (AppName={name}, JobID={action})", event.name());
+    let subject =
+        format!("OOZIE - SLA {} (AppName={}, JobID={})", event.name(), about.name, about.id);
     let zone = ProcessingZone::UTC;
     let mut text = String::from("Status:\n");
     let mut line = |label: &str, value: Option<String>| {
@@ -98,12 +129,12 @@ pub(super) fn mail(
     };
     let time = |at: Option<Instant>| at.map(|at| zone.format(at));
     line("SLA Status", Some(sla.status.name().to_owned()));
-    line("Job Status", Some(status.to_owned()));
+    line("Job Status", Some(about.status.to_owned()));
     line("Notification Message", Some(sla.message.clone()));
-    line("App Name", Some(name.to_owned()));
-    line("App Type", Some("COORDINATOR_ACTION".to_owned()));
-    line("Job ID", Some(action.to_owned()));
-    line("Parent Job ID", Some(job.to_owned()));
+    line("App Name", Some(about.name.to_owned()));
+    line("App Type", Some(about.kind.to_owned()));
+    line("Job ID", Some(about.id.to_owned()));
+    line("Parent Job ID", Some(about.parent.unwrap_or("N/A").to_owned()));
     line("Nominal Time", time(Some(sla.nominal)));
     line("Expected Start", time(sla.expected_start));
     line("Actual Start", time(progress.started));

@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::coordinator::Sla;
 use crate::machine::{Row, Run};
-use crate::plan::{NodeIndex, Plan, Work};
+use crate::plan::{NOWHERE, NodeIndex, Plan, Work};
+use crate::time::{Instant, ProcessingZone};
 
 /// Hides what nobody may see.
 pub trait Mask {
@@ -28,6 +30,18 @@ pub fn instant(ms: i64) -> String {
         Ok(moment) => moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string(),
         Err(_) => ms.to_string(),
     }
+}
+
+/// Where an expectation stands.
+pub fn sla(sla: &Sla) -> Value {
+    let time = |at: Instant| ProcessingZone::UTC.format(at);
+    json!({
+        "status": sla.status.name(),
+        "nominalTime": time(sla.nominal),
+        "expectedStart": sla.expected_start.map(time),
+        "expectedEnd": time(sla.expected_end),
+        "expectedDuration": sla.expected_minutes,
+    })
 }
 
 /// A job without its actions, as lists show it.
@@ -72,6 +86,9 @@ pub fn full(run: &Run, plan: &Plan, mask: &dyn Mask) -> Value {
     }
     conf.push_str("</configuration>");
     object["conf"] = conf.into();
+    if let Some(of) = run.expectations.get(&NOWHERE) {
+        object["sla"] = sla(of);
+    }
     object
 }
 
@@ -84,7 +101,7 @@ pub fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mas
         Work::Action(action) => action.cred.clone(),
         _ => None,
     };
-    json!({
+    let mut object = json!({
         "id": format!("{}@{name}", run.job.id),
         "name": name,
         "cred": cred,
@@ -108,5 +125,9 @@ pub fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mas
         "userRetryInterval": row.user_retry_interval,
         "userRetryCount": row.user_retry_count,
         "userRetryMax": row.user_retry_max,
-    })
+    });
+    if let Some(of) = run.expectations.get(&node) {
+        object["sla"] = sla(of);
+    }
+    object
 }

@@ -50,7 +50,7 @@ impl Procedure for Purge {
                     ));
                 }
             }
-            for space in [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION] {
+            for space in [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION, spaces::EXPECTATION] {
                 let rows = reader.scan(space, &prefix(id), None, usize::MAX);
                 let rows =
                     rows.map_err(|error| Failure::new("purge", "store", error.to_string()))?;

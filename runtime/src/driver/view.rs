@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::keep::{JobRecord, Moment, decode, moment_key, prefix, spaces};
 use super::{Error, Notified};
-use crate::machine::{Row, Run};
+use crate::machine::{Change, JobStatus, Row, Run};
 use crate::plan::{NodeIndex, Plan};
 use crate::store::{self, Reader};
 
@@ -43,7 +43,14 @@ pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
         };
         rows.insert(node, decode(&format!("a row of {id}"), &row.value)?);
     }
-    Ok(Run::new(record.job.clone(), Arc::new(properties(reader, id)?), rows))
+    let mut run = Run::new(record.job.clone(), Arc::new(properties(reader, id)?), rows);
+    for row in reader.scan(spaces::EXPECTATION, &start, None, usize::MAX)? {
+        let damaged = || store::Error::Damaged(format!("an expectation of {id}"));
+        let node = row.key.key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
+        let node = node.map(NodeIndex::from_be_bytes).ok_or_else(damaged)?;
+        run.expectations.insert(node, decode(&format!("an expectation of {id}"), &row.value)?);
+    }
+    Ok(run)
 }
 
 /// The row of one node.
@@ -65,6 +72,23 @@ pub fn plan(reader: &dyn Reader, record: &JobRecord) -> Result<Plan, Error> {
 pub fn notifications(reader: &dyn Reader, id: &str) -> Result<Vec<Notified>, Error> {
     let rows = reader.scan(spaces::NOTIFICATION, &prefix(id), None, usize::MAX)?;
     rows.iter().map(|row| Ok(decode(&format!("a notification of {id}"), &row.value)?)).collect()
+}
+
+/// Why a job is broken in itself: code and message, where it is so and no action tells.
+pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, String)>, Error> {
+    if record.job.status != JobStatus::Failed {
+        return Ok(None);
+    }
+    let (moments, _) = moments(reader, &record.job.id, 0)?;
+    let mut fault = None;
+    for moment in moments {
+        match moment.change {
+            Change::Job(JobStatus::Prep) => fault = None,
+            Change::Fault { code, message } => fault = Some((code, message)),
+            _ => {}
+        }
+    }
+    Ok(fault)
 }
 
 /// What happened to a job since its moment number `from`: those, and the number that comes next.

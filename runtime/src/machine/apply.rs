@@ -343,7 +343,7 @@ impl Step<'_> {
         self.run.job.started = Some(self.now);
         self.set_job(JobStatus::Running);
         self.notify_job();
-        self.enter_all(&[(self.plan.start, "/".to_owned())], None);
+        self.enter_all(&[(self.plan.start, "/".to_owned())]);
     }
 
     fn suspend(&mut self) {
@@ -476,9 +476,9 @@ impl Step<'_> {
     }
 
     /// The instance is broken: the job is FAILED.
-    fn break_job(&mut self, broken: &Broken) {
+    fn break_job(&mut self, Broken(code, message): Broken) {
+        self.effects.push(Effect::Changed(Change::Fault { code: code.to_owned(), message }));
         self.set_job(JobStatus::Failed);
-        let _ = (&broken.0, &broken.1);
         self.kill_rows();
         self.end_job();
     }
@@ -486,17 +486,13 @@ impl Step<'_> {
     // --- nodes --------------------------------------------------------------------------------------------------
 
     /// Enters nodes, in one go, and begins them.
-    fn enter_all(&mut self, targets: &[(NodeIndex, String)], signalled: Option<NodeIndex>) {
+    fn enter_all(&mut self, targets: &[(NodeIndex, String)]) {
         let mut entered = Vec::new();
         for (target, path) in targets {
             match self.enter(*target, path) {
                 Ok(Some(node)) => entered.push(node),
                 Ok(None) => {}
-                Err(broken) => {
-                    let _ = signalled;
-                    self.break_job(&broken);
-                    return;
-                }
+                Err(broken) => return self.break_job(broken),
             }
         }
         let mut suspends = false;
@@ -1078,7 +1074,7 @@ impl Step<'_> {
                         self.changed(node);
                         let name = &plan.node(node).name;
                         let message = format!("`{name}` has no transition to `{signal}`");
-                        return self.break_job(&Broken("E0721", message));
+                        return self.break_job(Broken("E0721", message));
                     }
                 }
             }
@@ -1126,7 +1122,7 @@ impl Step<'_> {
                 }
                 self.reached(node, JobStatus::Killed);
             }
-            _ => self.enter_all(&targets, Some(node)),
+            _ => self.enter_all(&targets),
         }
     }
 

@@ -10,6 +10,7 @@
 mod apply;
 mod child;
 pub mod coordinator;
+mod expect;
 mod rerun;
 mod scope;
 mod submit;
@@ -24,6 +25,7 @@ pub use rerun::{RerunBy, rerun};
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
 
+use crate::coordinator::{Sla, SlaEvent};
 use crate::el::FileScope;
 use crate::plan::NodeIndex;
 
@@ -213,6 +215,8 @@ pub struct Run {
     pub conf: std::sync::Arc<BTreeMap<String, String>>,
     /// Rows by node.
     pub rows: BTreeMap<NodeIndex, Row>,
+    /// What SLA blocks expect of actions by node, and of the job at [`NOWHERE`](crate::plan::NOWHERE).
+    pub expectations: BTreeMap<NodeIndex, Sla>,
     changed: BTreeSet<NodeIndex>,
     removed: BTreeSet<NodeIndex>,
 }
@@ -224,7 +228,7 @@ impl Run {
         conf: std::sync::Arc<BTreeMap<String, String>>,
         rows: BTreeMap<NodeIndex, Row>,
     ) -> Run {
-        Run { job, conf, rows, changed: BTreeSet::new(), removed: BTreeSet::new() }
+        Run { job, conf, rows, ..Run::default() }
     }
 
     /// Rows in the order of their creation.
@@ -399,6 +403,20 @@ pub enum Change {
         status: Status,
         /// Whether someone still has to act on it.
         pending: bool,
+    },
+    /// The job is broken in itself, and no action tells why.
+    Fault {
+        /// The code of the server.
+        code: String,
+        /// One sentence.
+        message: String,
+    },
+    /// An expectation of an SLA block was met or missed.
+    Expectation {
+        /// The action; [`NOWHERE`](crate::plan::NOWHERE) for the job itself.
+        node: NodeIndex,
+        /// What came of it.
+        event: SlaEvent,
     },
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::submit::{Refused, configuration, name, parameters};
-use super::{JobStatus, Run, Status, World};
+use super::{JobStatus, Run, Status, World, expect};
 use crate::plan::{NodeIndex, Plan, Work};
 
 /// Who has a job run again.
@@ -130,5 +130,7 @@ pub fn rerun(
     job.last_error = None;
     job.modified = world.now();
     run.job.name = name(plan, run, world)?;
+    run.expectations = expect::register(plan, run, world)
+        .map_err(|refused| Refused::new("E1007", refused.message))?;
     Ok(())
 }

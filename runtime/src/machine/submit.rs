@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Job, JobScope, Run, World};
+use super::{Job, JobScope, Run, World, expect};
 use crate::configuration::substitute;
 use crate::el::Phase;
 use crate::plan::Plan;
@@ -147,6 +147,7 @@ pub fn submit(plan: &Plan, submission: Submission, world: &dyn World) -> Result<
     };
     let mut run = Run::new(job, Arc::new(conf), BTreeMap::new());
     run.job.name = name(plan, &run, world)?;
+    run.expectations = expect::register(plan, &run, world)?;
     Ok(run)
 }
 

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::el::{Dialect, SiteFunction, Template};
 
 /// The version of the form that this program writes. A larger one is refused.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 /// How every plan begins.
 const MAGIC: &[u8; 8] = b"ANKUSPLN";
 /// Magic, version, length and checksum stand before the content.
@@ -58,6 +58,17 @@ pub struct Plan {
     pub path: String,
     /// Offsets at which the lines of the definition begin, for messages.
     pub lines: Vec<u32>,
+    /// What SLA blocks expect. Plans of version 1 end before this.
+    pub expectations: Vec<Expectation>,
+}
+
+/// An SLA block.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Expectation {
+    /// The action that it is about; [`NOWHERE`] for the whole job.
+    pub node: NodeIndex,
+    /// Names and texts of its elements.
+    pub leaves: Vec<(String, Template)>,
 }
 
 /// Shared settings, and what children of a job that propagates them complete theirs with.
@@ -261,7 +272,12 @@ impl Plan {
         {
             return Err(Unreadable::Damaged);
         }
-        let plan: Plan = postcard::from_bytes(content).map_err(|_| Unreadable::Damaged)?;
+        let plan: Plan = match version {
+            // It ends before its expectations: there are none.
+            1 => postcard::from_bytes(&[content, &[0]].concat()),
+            _ => postcard::from_bytes(content),
+        }
+        .map_err(|_| Unreadable::Damaged)?;
         if plan.is_sound() { Ok(plan) } else { Err(Unreadable::Damaged) }
     }
 
@@ -273,6 +289,7 @@ impl Plan {
                 .nodes
                 .iter()
                 .all(|node| node.work.targets().iter().all(|to| *to < count || *to == NOWHERE))
+            && self.expectations.iter().all(|sla| sla.node < count || sla.node == NOWHERE)
     }
 
     /// A node.

@@ -391,14 +391,15 @@ fn happens(
     when: &str,
 ) -> bool {
     let (name, wanted) = when.trim().rsplit_once(' ').unwrap_or((when, ""));
-    match moment.change {
+    match &moment.change {
         Change::Job(status) => {
             moment.job == 0 && name.trim() == "job" && status.name().eq_ignore_ascii_case(wanted)
         }
         Change::Row { node, status, .. } => {
-            let named = &simulation.jobs[moment.job].plan.node(node).name;
+            let named = &simulation.jobs[moment.job].plan.node(*node).name;
             named == name.trim() && status.name().eq_ignore_ascii_case(wanted)
         }
+        Change::Fault { .. } | Change::Expectation { .. } => false,
     }
 }
 
