@@ -4,18 +4,20 @@
 //! Out: every change of a status with its simulated moment. `fs` works on files in memory, sub-workflows are jobs of the
 //! same simulation; nothing waits, and the same input gives the same run.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::actions::command::Class;
 use crate::actions::email;
 use crate::actions::fs::Operations;
+use crate::actions::workplace::settings_of_fs;
 use crate::driver::FilesOf;
-use crate::el::FileScope;
+use crate::el::{self, FileScope, Template};
 use crate::host::files::{FileUri, Files, MemoryFiles};
 use crate::machine::{
-    self, Answer, Change, Command, DEEPEST, Effect, Event, External, JobStatus, Phase, Refused,
-    RerunBy, Row, Run, Submission, World, apply,
+    self, Answer, Change, Command, DEEPEST, Effect, Event, External, JobScope, JobStatus, Phase,
+    Refused, RerunBy, Row, Run, Submission, World, apply, exception,
 };
 use crate::plan::{Global, NodeIndex, Plan};
 
@@ -142,6 +144,8 @@ pub struct Simulation<E> {
     pub moments: Vec<Moment>,
     /// When and to which URL something was told.
     pub notifications: Vec<(i64, String)>,
+    /// Mails as they would be sent.
+    pub mails: RefCell<Vec<String>>,
     now: i64,
     queue: BTreeMap<(i64, u64), Todo>,
     number: u64,
@@ -189,6 +193,7 @@ impl<E: Executors> Simulation<E> {
             jobs: Vec::new(),
             moments: Vec::new(),
             notifications: Vec::new(),
+            mails: RefCell::default(),
             now,
             queue: BTreeMap::new(),
             number: 0,
@@ -409,8 +414,8 @@ impl<E: Executors> Simulation<E> {
         let document = match roxmltree::Document::parse(call.text()) {
             Ok(document) => document,
             Err(error) => {
-                let code = "JDOMParseException".to_owned();
-                return Answer::Error(Class::Error, code, error.to_string());
+                let (code, message) = exception("JDOMParseException", error);
+                return Answer::Error(Class::Error, code, message);
             }
         };
         let element = document.root_element();
@@ -423,6 +428,25 @@ impl<E: Executors> Simulation<E> {
         };
         let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
         let operations = Operations { files: &*self.files, schemes: &schemes, name_node, recovery };
+        if let Err(fault) = operations.name_node() {
+            return Answer::Error(Class::Error, fault.code, fault.message);
+        }
+        let world = Around {
+            executors: &self.executors,
+            files: FilesOf(&*self.files),
+            server: &self.server,
+            now: self.now,
+        };
+        let evaluate = |text: &str| {
+            let template = Template::compile(text, el::Phase::Workflow, call.plan.dialect);
+            let (plan, run, node) = (call.plan, call.run, Some(call.node));
+            let scope = JobScope { plan, run, node, world: &world, phase: el::Phase::Workflow };
+            let text = template.text(&scope).map(|text| text.into_owned());
+            text.map_err(|failure| failure.to_string())
+        };
+        if let Err(refusal) = settings_of_fs(&*self.files, call.run, element, &evaluate) {
+            return Answer::Error(refusal.class, refusal.code, refusal.message);
+        }
         match operations.run(element) {
             Ok(()) => finished("OK"),
             Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
@@ -433,8 +457,8 @@ impl<E: Executors> Simulation<E> {
         let document = match roxmltree::Document::parse(call.text()) {
             Ok(document) => document,
             Err(error) => {
-                let code = "JDOMParseException".to_owned();
-                return Answer::Error(Class::Error, code, error.to_string());
+                let (code, message) = exception("JDOMParseException", error);
+                return Answer::Error(Class::Error, code, message);
             }
         };
         let composed = email::compose(&email::Request {
@@ -446,7 +470,10 @@ impl<E: Executors> Simulation<E> {
             now_ms: self.now,
         });
         match composed {
-            Ok(_) => finished("OK"),
+            Ok(mail) => {
+                self.mails.borrow_mut().push(String::from_utf8_lossy(&mail).into_owned());
+                finished("OK")
+            }
             Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
         }
     }
@@ -494,7 +521,7 @@ impl<E: Executors> Simulation<E> {
         let of = &self.jobs[job];
         let text = of.run.rows.get(&node).and_then(|row| row.conf.clone()).unwrap_or_default();
         let document = roxmltree::Document::parse(&text)
-            .map_err(|error| ("JDOMParseException".to_owned(), error.to_string()))?;
+            .map_err(|error| exception("JDOMParseException", error))?;
         let most = self.server.get("oozie.action.subworkflow.max.depth");
         let most = most.and_then(|most| most.trim().parse().ok()).unwrap_or(DEEPEST);
         let name = &of.plan.node(node).name;
@@ -502,13 +529,12 @@ impl<E: Executors> Simulation<E> {
         let child = machine::child(&of.run, name, element, most)?;
         let global = of.plan.global.clone().filter(|_| child.propagates);
         let path = FileUri::parse(&child.path);
-        let plan = Arc::new(self.executors.compile(
-            &path,
-            &*self.files,
-            &child.properties,
-            global.as_ref(),
-        )?);
-        let refused = |refused: Refused| ("OozieClientException".to_owned(), refused.to_string());
+        let plan = self
+            .executors
+            .compile(&path, &*self.files, &child.properties, global.as_ref())
+            .map_err(|(code, message)| exception(&code, message))?;
+        let plan = Arc::new(plan);
+        let refused = |refused: Refused| exception("OozieClientException", refused);
         let rerun = of.run.property("oozie.wf.rerun.failnodes").is_some_and(|set| set == "true");
         let at = match known.filter(|_| rerun) {
             Some(at) => {

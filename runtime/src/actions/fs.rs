@@ -66,10 +66,17 @@ pub struct Operations<'a> {
 impl Operations<'_> {
     /// Runs every operation among the children of `element`; others are passed over.
     pub fn run(&self, element: Node<'_, '_>) -> Result<(), Fault> {
+        self.name_node()?;
         for child in element.children().filter(Node::is_element) {
             self.operation(child)?;
         }
         Ok(())
+    }
+
+    /// The name node is looked at before anything is done.
+    pub fn name_node(&self) -> Result<(), Fault> {
+        let Some(name_node) = self.name_node else { return Ok(()) };
+        self.resolve(name_node, None).map(|_| ())
     }
 
     fn operation(&self, operation: Node<'_, '_>) -> Result<(), Fault> {
@@ -80,17 +87,17 @@ impl Operations<'_> {
             "move" => self.move_to(attribute("source"), attribute("target")),
             "touchz" => self.touch(attribute("path")),
             "chmod" => {
-                let mode = permissions(attribute("permissions"))?;
+                let text = attribute("permissions");
                 let path = attribute("path");
-                self.each("chmod", path, Reach::of(operation), &mut |uri, _| {
-                    self.files.set_mode(uri, mode)
+                self.each("chmod", path, Reach::of(operation), &mut |uri| {
+                    Ok(self.files.set_mode(uri, permissions(text, uri)?)?)
                 })
             }
             "chgrp" => {
                 let group = attribute("group");
                 let path = attribute("path");
-                let found = self.each("chgrp", path, Reach::of(operation), &mut |uri, _| {
-                    self.files.set_group(uri, group)
+                let found = self.each("chgrp", path, Reach::of(operation), &mut |uri| {
+                    Ok(self.files.set_group(uri, group)?)
                 });
                 found.map_err(|fault| match fault.code.as_str() {
                     // The engine asks a shell for this, and shows what the shell said.
@@ -121,10 +128,6 @@ impl Operations<'_> {
             return Ok(uri);
         };
         let base = FileUri::parse(name_node);
-        if base.scheme.is_empty() {
-            return Err(Fault::own("FS001", format_args!("Missing scheme in path [{name_node}]")));
-        }
-        self.allowed(&base)?;
         if !uri.scheme.is_empty() && (!uri.authority.is_empty() || uri.scheme != base.scheme) {
             self.allowed(&uri)?;
             return Ok(uri);
@@ -281,7 +284,7 @@ impl Operations<'_> {
         operation: &str,
         path: &str,
         reach: Reach,
-        act: &mut dyn FnMut(&FileUri, bool) -> io::Result<()>,
+        act: &mut dyn FnMut(&FileUri) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let pattern = self.resolve(path, self.name_node)?;
         let found = self.matches(operation, &pattern)?;
@@ -303,11 +306,11 @@ impl Operations<'_> {
                         if reach.recursive {
                             open.push((child, true));
                         } else {
-                            act(&child, false)?;
+                            act(&child)?;
                         }
                     }
                 }
-                act(&uri, directory)?;
+                act(&uri)?;
             }
         }
         Ok(())
@@ -338,17 +341,27 @@ fn shown(uri: &FileUri) -> String {
     uri.to_string()
 }
 
-/// Three octal digits, or ten characters as `ls` writes them. The engine takes any three characters; those that are
-/// no octal digits give some permission or other, and no error.
-fn permissions(text: &str) -> Result<u32, Fault> {
-    let bad = || Fault::own("FS010", format_args!("chmod, bad permission mask [{text}]"));
-    match text.len() {
-        3 => Ok(text.bytes().fold(0, |mode, byte| (mode << 3) | u32::from(byte & 7))),
-        10 => {
-            let bits = text.bytes().skip(1).map(|byte| u32::from(byte != b'-'));
-            Ok(bits.fold(0, |mode, bit| (mode << 1) | bit))
+/// Three octal digits, or ten characters as `ls` writes them. The engine takes any three characters for digits, adds them up as
+/// hundreds, tens and ones, and reads the sum as an octal number, which it may happen to be.
+fn permissions(text: &str, uri: &FileUri) -> Result<u32, Fault> {
+    match text.encode_utf16().count() {
+        3 => {
+            let digits = text.encode_utf16().map(|letter| i32::from(letter) - i32::from(b'0'));
+            let sum = digits.fold(0, |sum, digit| sum * 10 + digit).to_string();
+            i16::from_str_radix(&sum, 8).map(|mode| mode as u32 & 0o1777).map_err(|_| {
+                Fault::own("NumberFormatException", format_args!("For input string: \"{sum}\""))
+            })
         }
-        _ => Err(bad()),
+        10 => {
+            let bits = text.chars().skip(1).map(|c| u32::from(!matches!(c, '-' | 'T' | 'S')));
+            let mode = bits.fold(0, |mode, bit| (mode << 1) | bit);
+            Ok(if text.ends_with(['t', 'T']) { mode | 0o1000 } else { mode })
+        }
+        _ => {
+            let path = shown(uri);
+            let text = format_args!("chmod, path [{path}] bad permission mask [{text}]");
+            Err(Fault::own("FS010", text))
+        }
     }
 }
 
@@ -402,6 +415,16 @@ mod tests {
     }
 
     #[test]
+    fn permissions_are_read_as_the_engine_reads_them() {
+        let uri = FileUri::parse("hdfs://nn/x");
+        for (text, mode) in
+            [("755", 0o755), ("abc", 0o1451), ("-rwxr-x--T", 0o1750), ("drwx------", 0o700)]
+        {
+            assert_eq!(permissions(text, &uri).expect("permissions"), mode, "{text}");
+        }
+    }
+
+    #[test]
     fn faults_have_the_codes_of_the_engine() {
         check("<mkdir path='/a'/>", "FS001: Missing scheme in path [/a]");
         check(
@@ -412,7 +435,20 @@ mod tests {
             "<chmod path='~/none' permissions='700'/>",
             "FS009: chmod, path(s) that matches [hdfs://nn/none] does not exist",
         );
-        check("<chmod path='~/in' permissions='7'/>", "FS010: chmod, bad permission mask [7]");
+        check(
+            "<chmod path='~/in/f.txt' permissions='7'/>",
+            "FS010: chmod, path [hdfs://nn/in/f.txt] bad permission mask [7]",
+        );
+        check(
+            "<chmod path='~/none' permissions='7'/>",
+            "FS009: chmod, path(s) that matches [hdfs://nn/none] does not exist",
+        );
+        for (text, sum) in [("789", "789"), ("rwx", "7382")] {
+            check(
+                &format!("<chmod path='~/in/f.txt' permissions='{text}'/>"),
+                &format!("NumberFormatException: For input string: \"{sum}\""),
+            );
+        }
         check(
             "<move source='~/in/*.txt' target='~/none'/>",
             "move, could not rename multiple sources to the same target name",

@@ -352,18 +352,78 @@ pub fn merged(
     for file in children(element, "job-xml") {
         let uri = resolve(application, text_of(file).trim());
         let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
-            refusal(Class::Error, "JA008", format!("cannot read the job-xml `{uri}`: {error}"))
+            refusal(
+                Class::Error,
+                "JA008",
+                format!("JA008: cannot read the job-xml `{uri}`: {error}"),
+            )
         })?;
-        let text = evaluate(&String::from_utf8_lossy(&bytes)).map_err(|why| {
-            refusal(Class::Failed, "EL_ERROR", format!("in the job-xml `{uri}`: {why}"))
-        })?;
-        let read = configuration::read_xml(&text).map_err(|why| {
-            refusal(Class::Error, "JA007", format!("the job-xml `{uri}` cannot be read: {why}"))
-        })?;
+        let broken = |why: String| {
+            let message = format!("JA009: the job-xml `{uri}` cannot be read: {why}");
+            refusal(Class::Transient, "JA009", message)
+        };
+        let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
+        // It is evaluated as it would be written anew. One that cannot be evaluated counts as it is.
+        let written: BTreeMap<String, String> = read.iter().cloned().collect();
+        let evaluated = match written.values().any(|value| value.contains(['$', '#'])) {
+            true => evaluate(&xml(&written)).and_then(|text| configuration::read_xml(&text)).ok(),
+            false => None,
+        };
+        let read = evaluated.unwrap_or(read);
+        allowed(&read, "job-xml")?;
         merged.extend(read);
     }
-    merged.extend(configuration_of(element).unwrap_or_default());
+    let own = configuration_of(element).unwrap_or_default();
+    allowed(&own, "inline configuration")?;
+    merged.extend(own);
     Ok(merged)
+}
+
+/// What an action may not set, for the launcher neither.
+const FORBIDDEN: [&str; 5] = [
+    "user.name",
+    "mapreduce.job.user.name",
+    "fs.default.name",
+    "fs.defaultFS",
+    "yarn.resourcemanager.address",
+];
+
+fn allowed(properties: &[(String, String)], place: &str) -> Result<(), Refusal> {
+    let is_forbidden = |name: &str| {
+        FORBIDDEN.contains(&name.strip_prefix("oozie.launcher.").unwrap_or(name).trim())
+    };
+    match properties.iter().find(|(name, _)| is_forbidden(name)) {
+        Some((name, _)) => {
+            let message = format!("JA010: Property [{name}] not allowed in action [{place}]");
+            Err(refusal(Class::Failed, "JA010", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether the settings of an `fs` action can be read, and are allowed.
+pub fn settings_of_fs(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<(), Refusal> {
+    if child(element, "job-xml").or_else(|| child(element, "configuration")).is_none() {
+        return Ok(());
+    }
+    let read = merged(files, &application_folder(files, run), element, evaluate);
+    read.map(|_| ()).map_err(|mut refusal| {
+        // What is an exception there has no code of its own with this type.
+        let name = match refusal.code.as_str() {
+            "JA008" => "FileNotFoundException",
+            "JA009" => "IOException",
+            _ => return refusal,
+        };
+        let text = refusal.message.split_once(": ").map_or("", |(_, text)| text);
+        refusal.message = format!("{name}: {text}");
+        (refusal.class, refusal.code) = (Class::Error, name.to_owned());
+        refusal
+    })
 }
 
 /// What a program left behind, as an executor tells it.
@@ -577,6 +637,8 @@ pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> 
     for property in children(configuration, "property") {
         if let (Some(name), Some(value)) =
             (child_text(property, "name"), child_text(property, "value"))
+            && !name.is_empty()
+            && !value.is_empty()
         {
             found.push((name, value));
         }

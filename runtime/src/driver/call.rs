@@ -2,6 +2,7 @@
 //!
 //! A call that starts a program, or a child job, answers that it has started and then stays until that has ended.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
@@ -11,14 +12,15 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job};
 use super::keep::{JobRecord, Keep, encode, expectations, spaces};
+use super::world::TYPES;
 use super::{Shared, view};
 use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
-use crate::actions::workplace::{Worked, Workplace};
+use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
 use crate::host::files::FileUri;
 use crate::host::process::{self, State};
 use crate::machine::{
-    self, Answer, Command, Event, External, JobStatus, Phase, Run, Submission, submit,
+    self, Answer, Command, Event, External, JobStatus, Phase, Run, Submission, exception, submit,
 };
 use crate::plan::{NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
@@ -128,8 +130,13 @@ impl Call {
         let document = match roxmltree::Document::parse(&text) {
             Ok(document) => document,
             Err(error) => {
-                let answer =
-                    Answer::Error(Class::Error, "JDOMParseException".into(), error.to_string());
+                let code = match action.kind.as_str() {
+                    kind if is_java_family(kind) => "JA007",
+                    "ssh" => "SH002",
+                    _ => "JDOMParseException",
+                };
+                let (code, message) = exception(code, error);
+                let answer = Answer::Error(Class::Error, code, message);
                 return Ok(self.done(context, Phase::Start, answer));
             }
         };
@@ -137,7 +144,7 @@ impl Call {
         match action.kind.as_str() {
             "fs" => {
                 let recovery = row.starts > 1 || self.is_taken_up;
-                let answer = self.files(element, recovery);
+                let answer = self.files(&looked, element, recovery);
                 Ok(self.done(context, Phase::Start, answer))
             }
             "sub-workflow" => self.start_child(context, &looked, element),
@@ -159,22 +166,13 @@ impl Call {
             kind => {
                 let folder = self.folder(&looked);
                 let shared = self.shared.clone();
-                let world = shared.world();
-                let evaluate = |text: &str| {
-                    let phase = crate::el::Phase::Workflow;
-                    let template = crate::el::Template::compile(text, phase, looked.plan.dialect);
-                    let scope = machine::JobScope {
-                        plan: &looked.plan,
-                        run: &looked.run,
-                        node: Some(node),
-                        world: &world,
-                        phase,
-                    };
-                    template
-                        .text(&scope)
-                        .map(|text| text.into_owned())
-                        .map_err(|failure| failure.to_string())
+                let all = OnceCell::new();
+                let called = Call {
+                    shared: shared.clone(),
+                    saved: self.saved.clone(),
+                    is_taken_up: self.is_taken_up,
                 };
+                let evaluate = |text: &str| called.evaluate(&looked, &all, text);
                 let workplace = Workplace {
                     evaluate: &evaluate,
                     files: &shared.files,
@@ -190,7 +188,28 @@ impl Call {
         }
     }
 
-    fn files(&self, element: roxmltree::Node<'_, '_>, recovery: bool) -> Answer {
+    /// Evaluates texts with all that the job knows by now.
+    fn evaluate(&self, looked: &Looked, all: &OnceCell<Run>, text: &str) -> Result<String, String> {
+        // The rows of other nodes are read where a text asks for anything.
+        let run = match all.get() {
+            Some(run) => run,
+            None if !text.contains(['$', '#']) => return Ok(text.to_owned()),
+            None => {
+                let read = view::run(self.shared.reader(), &looked.record);
+                let read = read.map_err(|error| error.to_string())?;
+                all.get_or_init(|| read)
+            }
+        };
+        let phase = crate::el::Phase::Workflow;
+        let template = crate::el::Template::compile(text, phase, looked.plan.dialect);
+        let world = self.shared.world();
+        let node = Some(self.saved.what.node);
+        let scope = machine::JobScope { plan: &looked.plan, run, node, world: &world, phase };
+        let text = template.text(&scope).map(|text| text.into_owned());
+        text.map_err(|failure| failure.to_string())
+    }
+
+    fn files(&self, looked: &Looked, element: roxmltree::Node<'_, '_>, recovery: bool) -> Answer {
         let name_node = child_text(element, "name-node");
         let operations = Operations {
             files: &self.shared.files,
@@ -198,6 +217,14 @@ impl Call {
             name_node: name_node.as_deref(),
             recovery,
         };
+        if let Err(fault) = operations.name_node() {
+            return error(fault);
+        }
+        let all = OnceCell::new();
+        let evaluate = |text: &str| self.evaluate(looked, &all, text);
+        if let Err(refusal) = settings_of_fs(&self.shared.files, &looked.run, element, &evaluate) {
+            return Answer::Error(refusal.class, refusal.code, refusal.message);
+        }
         match operations.run(element) {
             Ok(()) => finished("OK", None),
             Err(fault) => error(fault),
@@ -309,7 +336,7 @@ impl Call {
         element: roxmltree::Node<'_, '_>,
     ) -> Result<External, (String, String)> {
         let shared = &self.shared;
-        let own = |code: &str, message: String| (code.to_owned(), message);
+        let own = |code: &str, message: String| exception(code, message);
         let most = shared.surroundings.server.get("oozie.action.subworkflow.max.depth");
         let most = most.and_then(|most| most.parse().ok()).unwrap_or(machine::DEEPEST);
         let node = &looked.plan.node(self.saved.what.node).name;
@@ -319,7 +346,8 @@ impl Call {
         let inherited = looked.plan.global.as_ref().filter(|_| propagates);
         let uri = FileUri::parse(&path);
         let plan =
-            shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited)?;
+            shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited);
+        let plan = plan.map_err(|(code, message)| exception(&code, message))?;
         let root = looked.record.root.clone();
         let known = looked.run.rows.get(&self.saved.what.node);
         let known = known.and_then(|row| row.external_id.clone()).filter(|id| {
@@ -469,6 +497,11 @@ fn finished(status: &str, data: Option<String>) -> Answer {
 
 fn error(fault: Fault) -> Answer {
     Answer::Error(Class::Error, fault.code, fault.message)
+}
+
+/// Types that a launcher of the cluster runs.
+fn is_java_family(kind: &str) -> bool {
+    !["fs", "sub-workflow", "email", "ssh"].contains(&kind) && TYPES.contains(&kind)
 }
 
 /// The trimmed text of the first child of this name.

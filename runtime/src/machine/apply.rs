@@ -631,18 +631,15 @@ impl Step<'_> {
         if matches!(self.plan.node(node).work, Work::Action(_)) && self.is_queued(node) {
             return;
         }
-        let now = self.now;
         let row = self.row(node);
         row.error_code = None;
         row.error_message = None;
         row.due = None;
-        if row.started.is_none() {
-            row.started = Some(now);
-        }
         match &self.plan.node(node).work {
             Work::Decision { text, .. } => self.decide(node, text),
             Work::Action(action) => self.begin_action(node, action),
             _ => {
+                self.start_clock(node);
                 self.set_external(node, "OK");
                 self.set(node, Status::Done, true);
                 self.finish_ok(node, "OK");
@@ -650,12 +647,22 @@ impl Step<'_> {
         }
     }
 
-    fn set_external(&mut self, node: NodeIndex, status: &str) {
+    /// It has started once its text is evaluated.
+    fn start_clock(&mut self, node: NodeIndex) {
+        let now = self.now;
+        self.row(node).started.get_or_insert(now);
+    }
+
+    fn set_no_ids(&mut self, node: NodeIndex) {
         let row = self.row(node);
         for field in [&mut row.external_id, &mut row.tracker_uri, &mut row.console_url] {
             *field = Some("-".to_owned());
         }
-        row.external_status = Some(status.to_owned());
+    }
+
+    fn set_external(&mut self, node: NodeIndex, status: &str) {
+        self.set_no_ids(node);
+        self.row(node).external_status = Some(status.to_owned());
     }
 
     fn finish_ok(&mut self, node: NodeIndex, signal: &str) {
@@ -678,6 +685,7 @@ impl Step<'_> {
         };
         let choice = choice(&evaluated);
         self.row(node).conf = Some(evaluated);
+        self.start_clock(node);
         match choice {
             Ok(choice) => {
                 self.set_external(node, &choice);
@@ -693,9 +701,15 @@ impl Step<'_> {
             let message = format!("no executor is known for actions of type `{}`", action.kind);
             return self.fail_job(node, "E0802", &message);
         }
+        // What is evaluated once is taken for XML when it begins again.
+        let again = self.run.rows[&node].conf.as_deref();
+        if let Some(Err(error)) = again.map(roxmltree::Document::parse) {
+            return self.user_retry_or_fail(node, "ParsingError", &error.to_string());
+        }
         match self.action_text(node, action) {
             Ok(text) => {
                 self.row(node).conf = Some(text);
+                self.start_clock(node);
                 self.begins(node);
                 self.call(node, Phase::Start);
             }
@@ -786,7 +800,7 @@ impl Step<'_> {
 
     fn started(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
-            Answer::Started(external) => {
+            Answer::Started(external) if !external.is_blank() => {
                 let row = self.row(node);
                 row.external_id = Some(external.id.clone());
                 row.tracker_uri = Some(external.tracker.clone());
@@ -808,6 +822,10 @@ impl Step<'_> {
                     self.suspend_by_error();
                 }
                 Class::Error => {
+                    if matches!(self.kind(node), "fs" | "email") {
+                        // They have no ids outside, and say so before they do anything.
+                        self.set_no_ids(node);
+                    }
                     if !self.user_retry(node, code, message) {
                         self.fault(node, code, message);
                         let row = self.row(node);
@@ -915,6 +933,7 @@ impl Step<'_> {
                     if !self.user_retry(node, code, message) {
                         self.fault(node, code, message);
                         self.through(node, Status::Error);
+                        self.row(node).ended = None;
                     }
                 }
                 Class::Failed => self.user_retry_or_fail(node, code, message),
@@ -952,12 +971,12 @@ impl Step<'_> {
         if let Answer::Error(_, code, message) = answer {
             self.fault(node, code, message);
             self.set(node, Status::Failed, false);
-            if !self.run.job.status.is_end() || self.run.job.status == JobStatus::Succeeded {
-                self.set_job(JobStatus::Killed);
-            }
+            self.set_job(JobStatus::Killed);
             return;
         }
-        self.row(node).ended = Some(now);
+        let row = self.row(node);
+        row.ended = Some(now);
+        row.signal = Some("ERROR".to_owned());
         self.set(node, Status::Killed, false);
         self.notify_action(node, "T:null");
     }

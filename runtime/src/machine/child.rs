@@ -5,10 +5,16 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use super::Run;
+use super::submit::RESERVED;
 
 /// Sub-workflows are nested at most so deep, unless the server says otherwise
 /// (`oozie.action.subworkflow.max.depth`).
 pub const DEEPEST: u32 = 50;
+
+/// Code and message of an action that a server's exception ends: the message begins with the code.
+pub fn exception(code: &str, message: impl std::fmt::Display) -> (String, String) {
+    (code.to_owned(), format!("{code}: {message}"))
+}
 
 /// A child job, as its parent asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +51,9 @@ pub fn child(
     };
     let path = named("app-path").map(text).unwrap_or_default();
     properties.insert("oozie.wf.application.path".to_owned(), path.clone());
+    if let Some(group) = &parent.job.group {
+        properties.insert("group.name".to_owned(), group.clone());
+    }
     let configuration = named("configuration");
     for property in configuration.iter().flat_map(|configuration| configuration.children()) {
         let field = |name: &str| {
@@ -54,9 +63,14 @@ pub fn child(
             Some(text(field))
         };
         let (Some(name), Some(value)) = (field("name"), field("value")) else { continue };
-        if name == "user.name" || name == "mapreduce.job.user.name" {
+        // A property without a value is none.
+        if value.is_empty() {
+            continue;
+        }
+        let is_identity = name == "user.name" || name == "mapreduce.job.user.name";
+        if is_identity || RESERVED.contains(&name.as_str()) {
             let message = format!("E0808: the property `{name}` may not be set for a sub-workflow");
-            return Err(("CommandException".to_owned(), message));
+            return Err(exception("CommandException", message));
         }
         properties.insert(name, value);
     }
@@ -64,7 +78,7 @@ pub fn child(
     let depth = depth.and_then(|depth| depth.parse().ok()).unwrap_or(0_u32);
     if depth >= deepest {
         let message = format!("sub-workflows are nested more than {deepest} deep");
-        return Err(("SUBWF001".to_owned(), message));
+        return Err(exception("SUBWF001", message));
     }
     // The engine puts a callback of its own here; a child tells its parent without one.
     properties.remove("oozie.wf.workflow.notification.url");

@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
-pub use child::{Child, DEEPEST, child};
+pub use child::{Child, DEEPEST, child, exception};
 pub use rerun::{RerunBy, rerun};
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
@@ -353,6 +353,11 @@ pub struct External {
 }
 
 impl External {
+    /// Whether something is missing that every action has that runs.
+    fn is_blank(&self) -> bool {
+        [&self.id, &self.tracker, &self.console].into_iter().any(String::is_empty)
+    }
+
     /// Of an action that has nothing outside.
     pub fn none() -> External {
         External { id: "-".into(), tracker: "-".into(), console: "-".into() }

@@ -9,7 +9,7 @@ use crate::el::Phase;
 use crate::plan::Plan;
 
 /// Names that nobody may submit.
-const RESERVED: [&str; 15] = [
+pub(super) const RESERVED: [&str; 15] = [
     "DAYS",
     "HOURS",
     "MINUTES",
