@@ -218,9 +218,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 properties.entry(format!("oozie.wf.rerun.{name}")).or_insert(value);
             };
             ask("failnodes", failed.to_string());
-            if let (false, skip) = (failed, skip) {
-                ask("skip.nodes", skip.unwrap_or_default());
-            }
+            ask("skip.nodes", skip.unwrap_or_default());
             rerun(store, &id, &properties, shell)
         }
         JobCommand::Retries { id, node } => retries(store, &id, &node, shell),
@@ -573,6 +571,10 @@ fn rerun(
         Ok(()) => {}
         Err(driver::Error::Refused(refused)) => {
             shell.say(format!("the rerun is refused: {refused}"));
+            return Ok(Exit::Fault);
+        }
+        Err(driver::Error::State(why)) => {
+            shell.say(format!("the rerun is refused: {why}"));
             return Ok(Exit::Fault);
         }
         Err(error) => return Err(store::failure(error)),

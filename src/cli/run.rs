@@ -119,6 +119,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Fault);
     };
     submit.plan = part(submit.plan, &arguments)?;
+    // A rerun reads the definition again, and runs the same part of it.
+    for (name, node) in [(driver::FROM, &arguments.begin), (driver::ONLY, &arguments.only)] {
+        if let Some(node) = node {
+            submit.properties.insert(name.to_owned(), node.clone());
+        }
+    }
     if arguments.dry_run {
         for (name, value) in &submit.properties {
             shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;

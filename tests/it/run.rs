@@ -478,3 +478,33 @@ fn a_job_that_is_broken_in_itself_says_why() {
         assert!(told.contains("E0700") && told.contains("`twice` is no number"), "{told}");
     }
 }
+
+#[test]
+fn a_rerun_reads_the_definition_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let place = folder.path().join("app/workflow.xml");
+    let mended = fs::read_to_string(&place).expect("a definition");
+    let broken = mended.replace(
+        "<action name='make'><fs><mkdir path='hdfs://nn/made'/>",
+        "<action name='make'><fs><chmod path='hdfs://nn/made' permissions='700'/>",
+    );
+    assert_ne!(broken, mended);
+    fs::write(&place, &broken).expect("a file");
+    let run = |arguments: &[&str]| text_of(folder.path(), arguments);
+    let told = run(&["run", "app", "--id", "w"]);
+    assert!(told.contains("KILLED steps w") && told.contains("FS009"), "{told}");
+    // As it is it fails again, skipping what went well, and one that a server would refuse is not taken.
+    let told = run(&["job", "rerun", "w", "--skip", "one"]);
+    assert!(told.contains("KILLED steps w"), "{told}");
+    fs::write(&place, "<workflow-app/>").expect("a file");
+    let told = run(&["job", "rerun", "w", "--failed"]);
+    assert!(told.contains("the rerun is refused: E0701"), "{told}");
+    fs::write(&place, &mended).expect("a file");
+    let told = run(&["job", "rerun", "w", "--failed"]);
+    assert!(told.contains("SUCCEEDED steps w"), "{told}");
+    assert_eq!(
+        lines(&folder.path().join(".ankus/root")).iter().filter(|line| *line == "one").count(),
+        1
+    );
+}

@@ -10,6 +10,7 @@ use super::keep::{JobRecord, Keep, Moment, encode, expectations, moment_key, row
 use super::notify::{self, Notification};
 use super::{Shared, coordinator, notice, view};
 use crate::coordinator::SlaEvent;
+use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::WorkflowStatus;
 use crate::machine::{
     self, Answer, Change, Class, Command, Effect, Event, JobStatus, RerunBy, Run, apply,
@@ -237,6 +238,43 @@ impl Procedure for Job {
     }
 }
 
+/// The property of a job that runs from a node on, or one action alone.
+pub const FROM: &str = "ankus.run.from";
+/// The property of a job that runs one action alone.
+pub const ONLY: &str = "ankus.run.only";
+
+/// The plan of the definition that lies at the application path now; none where nothing lies there that could be read, and the job
+/// goes on with the plan it has.
+pub(super) fn reread(
+    shared: &Shared,
+    run: &Run,
+    old: &Plan,
+    properties: &BTreeMap<String, String>,
+) -> Result<Option<Plan>, super::Error> {
+    if !run.job.status.is_end() {
+        return Ok(None);
+    }
+    let mut conf = (*run.conf).clone();
+    conf.extend(properties.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let Some(path) = conf.get("oozie.wf.application.path") else { return Ok(None) };
+    let uri = FileUri::parse(path);
+    let is_same = run.property("oozie.wf.application.path") == Some(path);
+    if is_same && !matches!(shared.files.status(&uri), Ok(Some(_))) {
+        return Ok(None);
+    }
+    let inherited = old.global.as_ref().filter(|_| run.job.parent_id.is_some());
+    let compiler = &shared.surroundings.compiler;
+    let plan = compiler.compile(&uri, &shared.files, &conf, inherited);
+    let plan = plan.map_err(|(_, message)| super::Error::State(message))?;
+    let part = match (conf.get(FROM), conf.get(ONLY)) {
+        (_, Some(only)) => plan.only(only),
+        (Some(from), None) => plan.beginning_at(from),
+        (None, None) => Ok(plan),
+    };
+    let gone = |_| super::Error::State("the part of the workflow that was run is gone".to_owned());
+    part.map(Some).map_err(gone)
+}
+
 /// Has an ended job run again as its parent wants it, under this plan or its own. The answer is its new procedure.
 pub(super) fn rerun(
     context: &mut Context<'_>,
@@ -250,6 +288,11 @@ pub(super) fn rerun(
     let mut record = shared.record(id)?;
     let old = shared.plan(&record.plan)?;
     let mut run = view::run(shared.reader(), &record)?;
+    let read = match plan {
+        Some(_) => None,
+        None => reread(shared, &run, &old, properties)?,
+    };
+    let plan = plan.or(read.as_ref());
     let new = plan.unwrap_or(&old);
     machine::rerun(&old, new, &mut run, properties, RerunBy::Parent, &shared.world())
         .map_err(super::Error::Refused)?;

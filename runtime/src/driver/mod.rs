@@ -34,6 +34,7 @@ use crate::procedure::{
 };
 use crate::store::{self, Memory, Reader, Sqlite, Store};
 
+pub use job::{FROM, ONLY};
 pub use keep::{JobRecord, Moment};
 use keep::{Keep, spaces};
 pub use notify::Notified;
@@ -594,7 +595,10 @@ impl Shared {
         let mut run = view::run(self.reader(), &record)?;
         let (key, bytes) = match plan {
             Some(bytes) => Keep::plan_key(self.reader(), &bytes)?,
-            None => (record.plan.clone(), None),
+            None => match job::reread(self, &run, &old, properties)? {
+                Some(plan) => Keep::plan_key(self.reader(), &plan.to_bytes())?,
+                None => (record.plan.clone(), None),
+            },
         };
         let new = match &bytes {
             Some(bytes) => Arc::new(
@@ -603,6 +607,12 @@ impl Shared {
             ),
             None => self.plan(&key)?,
         };
+        if run.job.status.is_end() {
+            self.plans
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(key.clone(), new.clone());
+        }
         let by = RerunBy::Client;
         crate::machine::rerun(&old, &new, &mut run, properties, by, &self.world())
             .map_err(Error::Refused)?;

@@ -35,7 +35,7 @@ pub fn rerun(
     if !conf.contains_key("oozie.wf.application.path") {
         return Err(Refused::new("E0401", "`oozie.wf.application.path` is not set"));
     }
-    if failed_only && named.is_some() {
+    if failed_only && named.as_ref().is_some_and(|named| !named.is_empty()) {
         return Err(Refused::new(
             "E0404",
             "`oozie.wf.rerun.failnodes` and `oozie.wf.rerun.skip.nodes` exclude each other",
