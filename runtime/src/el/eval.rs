@@ -141,12 +141,87 @@ impl Template {
                 None => Err(self.coded(unknown_variable(name).at(node.start, node.end))),
             };
         }
+        if let [Piece::Expression { first, last, .. }] = self.pieces()
+            && let Some(truth) = self.condition(scope, effects, *first as usize, *last as usize)
+        {
+            return Ok(Value::Boolean(truth));
+        }
         let mut machine = Machine::new(self, scope, effects);
         if let [Piece::Expression { first, last, .. }] = self.pieces() {
             self.refuse()?;
             return machine.expression(*first as usize, *last as usize).map_err(|f| self.coded(f));
         }
         Ok(Value::String(machine.text().map_err(|f| self.coded(f))?))
+    }
+
+    /// The truth of an expression that compares variables with literals and does nothing else, as most conditions do. Nothing
+    /// where it does something else, or something that may fail: then the long way is taken from the beginning.
+    fn condition(
+        &self,
+        scope: &dyn Scope,
+        effects: &Effects,
+        first: usize,
+        last: usize,
+    ) -> Option<bool> {
+        if effects.unit.is_some() || self.may_be_refused() {
+            return None;
+        }
+        let nodes = self.nodes().get(first..last)?;
+        let mut at = 0;
+        loop {
+            let [
+                variable @ Node { op: Op::Variable, .. },
+                literal @ Node { op: Op::Text(_) | Op::Integer(_), .. },
+                Node { op: Op::Binary(operator), .. },
+            ] = nodes.get(at..at + 3)?
+            else {
+                return None;
+            };
+            let name = self.span(variable.start, variable.end);
+            let value = scope.variable(name).or_else(|| self.phase().constant(name))?;
+            let truth = self.compared(&value, literal.op, *operator)?;
+            at += 3;
+            loop {
+                match nodes.get(at).map(|node| node.op) {
+                    None => return Some(truth),
+                    Some(Op::And | Op::Or) => at += 1,
+                    Some(Op::AndTest(distance)) if !truth => at += distance as usize + 1,
+                    Some(Op::OrTest(distance)) if truth => at += distance as usize + 1,
+                    Some(Op::AndTest(_) | Op::OrTest(_)) => break,
+                    Some(_) => return None,
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// What comes out of the comparison of a value with a literal.
+    #[inline]
+    fn compared(&self, value: &Value<'_>, literal: Op, operator: Binary) -> Option<bool> {
+        match (value, literal) {
+            (Value::String(value), Op::Text(slice)) => match operator {
+                Binary::Equal => Some(value.as_ref() == self.slice(slice)),
+                Binary::NotEqual => Some(value.as_ref() != self.slice(slice)),
+                _ => None,
+            },
+            (value, Op::Integer(right)) => {
+                let left = match value {
+                    Value::Integer(left) => *left,
+                    Value::String(text) => value::short_long(text)?,
+                    _ => return None,
+                };
+                Some(match operator {
+                    Binary::Equal => left == right,
+                    Binary::NotEqual => left != right,
+                    Binary::Less => left < right,
+                    Binary::Greater => left > right,
+                    Binary::LessEqual => left <= right,
+                    Binary::GreaterEqual => left >= right,
+                    _ => return None,
+                })
+            }
+            _ => None,
+        }
     }
 
     /// The value as a text.
@@ -293,7 +368,7 @@ impl<'a> Stack<'a> {
 
     /// The two on top, where both need no allocation.
     #[inline]
-    fn two(&mut self) -> Option<(&mut Value<'a>, &Value<'a>)> {
+    fn two(&mut self) -> Option<(&mut Value<'a>, &mut Value<'a>)> {
         let places = self.first.get_mut(..self.length)?;
         let [.., left, right] = places else { return None };
         Some((left, right))
@@ -370,6 +445,12 @@ impl<'a, 'e> Machine<'a, 'e> {
     }
 
     fn expression(&mut self, first: usize, last: usize) -> Result<Value<'a>, Box<Failure>> {
+        if self.template.pieces().len() > 1
+            && let Some(truth) = self.template.condition(self.scope, self.effects, first, last)
+        {
+            self.resolved = true;
+            return Ok(Value::Boolean(truth));
+        }
         if let Err((at, failure)) = self.run(first, last) {
             let node = self.template.nodes()[at];
             return Err(if failure.start == failure.end {
@@ -422,12 +503,19 @@ impl<'a, 'e> Machine<'a, 'e> {
                 if !truth {
                     return Ok(at + distance as usize);
                 }
-                self.stack.pop();
+                self.stack.length -= 1;
             }
             Op::And | Op::Or if matches!(self.stack.top(), Value::Boolean(_)) => {}
-            Op::CallStart(_) => return self.call_start(at, node.op),
+            Op::CallStart(_) if !self.template.may_be_refused() => {}
             Op::Call { arguments, target: Target::Table(index), .. } => {
-                self.call_table(arguments, index)?;
+                if functions::joins(index)
+                    && let Some((left, right)) = self.stack.two()
+                {
+                    functions::join(left, right)?;
+                    self.stack.length -= 1;
+                } else {
+                    self.call_table(arguments, index)?;
+                }
             }
             op => return self.step(at, op),
         }

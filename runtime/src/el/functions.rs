@@ -235,6 +235,34 @@ pub fn named(name: &str) -> impl Iterator<Item = &'static Function> {
     BY_NAME.get(name).into_iter().flatten().map(|at| &TABLE[usize::from(*at)])
 }
 
+/// Whether an entry is `concat`, which puts its arguments one behind the other wherever it may stand.
+#[inline]
+pub(crate) fn joins(index: u16) -> bool {
+    const AT: usize = {
+        let mut at = 0;
+        while !matches!(TABLE[at].name.as_bytes(), b"concat") {
+            at += 1;
+        }
+        at
+    };
+    usize::from(index) == AT
+}
+
+/// `concat`: puts a value behind another one's text.
+#[inline]
+pub(crate) fn join<'a>(first: &mut Value<'a>, second: &mut Value<'a>) -> Result<(), Box<Failure>> {
+    let (Value::String(Cow::Owned(text)), Value::String(more)) = (&mut *first, &*second) else {
+        let (left, right) = (std::mem::take(first), std::mem::take(second));
+        *first = joined(left.into_text(), right.into_text())?;
+        return Ok(());
+    };
+    if text.len() + more.len() > super::eval::LONGEST_TEXT {
+        return Err(too_long());
+    }
+    text.push_str(more);
+    Ok(())
+}
+
 /// Evaluates a call whose arguments are as they came.
 pub(crate) fn call<'a>(index: u16, call: &mut Call<'a, '_>) -> Result<Value<'a>, Box<Failure>> {
     let function = &TABLE[usize::from(index)];
@@ -552,7 +580,10 @@ fn first_not_null<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 }
 
 fn concat<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
-    let (first, second) = (call.text(0), call.text(1));
+    joined(call.text(0), call.text(1))
+}
+
+fn joined<'a>(first: Cow<'a, str>, second: Cow<'a, str>) -> Answer<'a> {
     if first.len() + second.len() > super::eval::LONGEST_TEXT {
         return Err(too_long());
     }

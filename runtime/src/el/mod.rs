@@ -27,6 +27,7 @@ pub mod glob;
 #[rustfmt::skip]
 #[allow(clippy::all, clippy::allow_attributes_without_reason, missing_docs, unreachable_pub, reason = "generated")]
 mod grammar;
+mod parse;
 mod phase;
 pub mod print;
 #[rustfmt::skip]

@@ -9,7 +9,7 @@ use super::build::{Broken, Builder};
 use super::functions::{self, SiteFunction};
 use super::token::{Lexer, Token, is_java_keyword, is_reserved};
 use super::tree::{Node, Op, Slice, Target};
-use super::{Dialect, Phase, grammar, recovery};
+use super::{Dialect, Phase, grammar, parse, recovery};
 
 /// More tokens than that in one expression are refused.
 const MOST_TOKENS: u32 = 1_000_000;
@@ -123,8 +123,12 @@ impl Template {
         dialect: Dialect,
         site: &[SiteFunction],
     ) -> Template {
-        let mut parser =
-            Parser { builder: Builder::new(text, dialect), pieces: Vec::new(), opener: None };
+        let mut parser = Parser {
+            builder: Builder::new(text, dialect),
+            pieces: Vec::new(),
+            stacks: parse::Stacks::default(),
+            opener: None,
+        };
         if text.len() > u32::MAX as usize / 2 {
             parser.builder.errors.push(SyntaxError {
                 start: 0,
@@ -201,7 +205,7 @@ impl Template {
     pub fn call_name(&self, node: &Node) -> Cow<'_, str> {
         let Op::Call { name_end, .. } = node.op else { return Cow::Borrowed("") };
         let name = self.span(node.start, node.start + name_end);
-        if name.contains([' ', '\t', '\r', '\n']) {
+        if name.bytes().any(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')) {
             return Cow::Owned(name.split_ascii_whitespace().collect());
         }
         Cow::Borrowed(name)
@@ -296,6 +300,7 @@ impl Template {
 struct Parser<'s> {
     builder: Builder<'s>,
     pieces: Vec<Piece>,
+    stacks: parse::Stacks,
     /// `$` or `#`, whichever came first.
     opener: Option<u8>,
 }
@@ -386,6 +391,14 @@ impl Parser<'_> {
         let nodes = self.builder.nodes.len();
         let decoded = self.builder.decoded.len();
         let errors = self.builder.errors.len();
+        let mut lexer = Lexer::new(text, inner, dialect, MOST_TOKENS);
+        let read = parse::expression(&mut self.builder, &mut lexer, &mut self.stacks);
+        if let (Ok(()), Some(close)) = (read, lexer.close) {
+            return close + 1;
+        }
+        self.builder.nodes.truncate(nodes);
+        self.builder.decoded.truncate(decoded);
+        self.builder.errors.truncate(errors);
         let mut lexer = Lexer::new(text, inner, dialect, MOST_TOKENS);
         let result = grammar::ExpressionParser::new().parse(&mut self.builder, &mut lexer);
         if result.is_ok() && lexer.close.is_some() {

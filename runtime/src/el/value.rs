@@ -623,8 +623,21 @@ fn digit(character: char) -> Option<i64> {
     (value < 10).then_some(i64::from(value))
 }
 
+/// `Long.parseLong` of a few plain digits, which most numbers are.
+pub(crate) fn short_long(text: &str) -> Option<i64> {
+    if text.is_empty() || text.len() > 18 {
+        return None;
+    }
+    text.bytes().try_fold(0_i64, |value, byte| {
+        byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0'))
+    })
+}
+
 /// `Long.parseLong`
 pub(crate) fn parse_long(text: &str) -> Option<i64> {
+    if let Some(number) = short_long(text) {
+        return Some(number);
+    }
     let (negative, digits) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
