@@ -166,27 +166,18 @@ fn namespace<'a>(element: Element<'_, 'a>) -> Cow<'a, str> {
 fn properties<'a>(element: Element<'_, 'a>) -> Vec<Property<'a>> {
     let mut out = Vec::new();
     for property in element.elements().filter(|e| e.name() == "property") {
-        let mut own = Property {
-            span: property.span(),
-            name: Scalar::of_text(property.text().trimmed()),
-            value: None,
-            description: None,
-        };
-        let mut named = false;
+        let (mut name, mut value, mut description) = (None, None, None);
         for child in property.elements() {
-            match child.name() {
-                "name" if !named => {
-                    own.name = Scalar::of_element(child);
-                    named = true;
-                }
-                "value" if own.value.is_none() => own.value = Some(Scalar::of_element(child)),
-                "description" if own.description.is_none() => {
-                    own.description = Some(Scalar::of_element(child))
-                }
-                _ => {}
-            }
+            let part = match child.name() {
+                "name" => &mut name,
+                "value" => &mut value,
+                "description" => &mut description,
+                _ => continue,
+            };
+            part.get_or_insert_with(|| Scalar::of_element(child));
         }
-        out.push(own);
+        let name = name.unwrap_or_else(|| Scalar::of_element(property));
+        out.push(Property { span: property.span(), name, value, description });
     }
     out
 }

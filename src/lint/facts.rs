@@ -225,22 +225,26 @@ impl<'a> Facts<'a> {
         })
     }
 
-    /// The properties of a `configuration`, read once.
-    pub(super) fn block(&self, configuration: Element<'a, 'a>) -> Vec<Property<'a>> {
+    /// The properties of a `configuration` of this definition, read once.
+    pub(super) fn block(&self, configuration: Element<'a, 'a>) -> &[Property<'a>] {
         let blocks = self.known.blocks.get_or_init(|| {
             let read = |element: &Element<'a, 'a>| (element.id(), block(*element));
             self.configurations().iter().map(read).collect()
         });
         let known = blocks.binary_search_by_key(&configuration.id(), |(id, _)| *id);
-        known.map_or_else(|_| block(configuration), |at| blocks[at].1.clone())
+        known.map_or(&[], |at| &blocks[at].1)
     }
 
     /// The properties of an action's own configuration.
-    pub(super) fn configuration(&self, action: &Action<'a>) -> Vec<Property<'a>> {
-        if self.configurations().is_empty() {
-            return Vec::new();
-        }
-        action.each("configuration").flat_map(|element| self.block(element)).collect()
+    pub(super) fn configuration(
+        &self,
+        action: &Action<'a>,
+    ) -> impl Iterator<Item = &Property<'a>> + Clone {
+        let body = (!self.configurations().is_empty()).then_some(action.body);
+        let elements = body.into_iter().flat_map(Element::elements);
+        elements
+            .filter(|element| element.name() == "configuration")
+            .flat_map(|element| self.block(element))
     }
 
     /// Every text of the tree (attribute values, runs of character data) with the element it is in, names and numbers
@@ -326,11 +330,17 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
-    let more = |byte: u8| {
-        !byte.is_ascii_alphanumeric()
-            && !matches!(byte, b'_' | b'-' | b'.' | b',' | b'/' | b' ' | b'\n' | b'\t')
+    const SAYS_MORE: [bool; 256] = {
+        let mut table = [true; 256];
+        let mut byte = 0u8;
+        while byte < 128 {
+            table[byte as usize] = !byte.is_ascii_alphanumeric()
+                && !matches!(byte, b'_' | b'-' | b'.' | b',' | b'/' | b' ' | b'\n' | b'\t');
+            byte += 1;
+        }
+        table
     };
-    let says_more = |raw: &str| raw.bytes().any(more);
+    let says_more = |raw: &str| raw.bytes().any(|byte| SAYS_MORE[usize::from(byte)]);
     let mut texts = Vec::new();
     for element in tree.root().into_iter().flat_map(Element::descendants) {
         for attribute in element.attributes().filter(|attribute| says_more(attribute.raw())) {
@@ -341,7 +351,7 @@ fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
         let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
         if element.children().any(|child| data(child.kind()) && says_more(child.raw())) {
             let text = element.text();
-            if !text.text.trim().is_empty() {
+            if !text.text.trim_start().is_empty() {
                 texts.push((element, text));
             }
         }
@@ -429,12 +439,12 @@ fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
             continue;
         }
         for property in facts.block(configuration) {
-            let Some(value) = property.value else { continue };
+            let Some(value) = &property.value else { continue };
             found.push(JobProperty {
                 name_span: property.name.span(),
                 value_span: value.span(),
-                name: property.name.text.into_owned(),
-                value: value.text.into_owned(),
+                name: property.name.text.to_string(),
+                value: value.text.to_string(),
                 file: None,
             });
         }
@@ -482,8 +492,8 @@ pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[
         let global = global.map(block).unwrap_or_default();
         global.into_iter().map(|property| property.name.text.into_owned()).collect()
     });
-    let own = facts.configuration(action);
-    own.iter().any(|property| keys.contains(&property.name.text.as_ref()))
+    let mut own = facts.configuration(action);
+    own.any(|property| keys.contains(&property.name.text.as_ref()))
         || keys.iter().any(|key| for_all.contains(*key) || facts.submission.get(key).is_some())
 }
 

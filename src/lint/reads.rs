@@ -90,15 +90,21 @@ pub fn of_plain(text: &str, offset: usize) -> Vec<Read> {
 
 /// The expressions of a text: ranges of `${…}`, closing brace included.
 pub fn expressions(text: &str) -> Vec<std::ops::Range<usize>> {
-    let mut found = Vec::new();
+    each_expression(text).collect()
+}
+
+fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut from = 0;
-    while let Some(at) = text[from..].find("${") {
-        let start = from + at;
-        let end = expression_end(text, start + 2);
-        found.push(start..end);
-        from = end;
-    }
-    found
+    std::iter::from_fn(move || {
+        loop {
+            let start = from + memchr(b'$', &text.as_bytes()[from..])?;
+            from = start + 1;
+            if text.as_bytes().get(from) == Some(&b'{') {
+                from = expression_end(text, from + 1);
+                return Some(start..from);
+            }
+        }
+    })
 }
 
 /// The end of the expression that begins before `at`: behind its brace, or of the text.
@@ -116,9 +122,11 @@ fn expression_end(text: &str, at: usize) -> usize {
 }
 
 fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
-    for range in expressions(text) {
+    let mut tokens = Vec::new();
+    for range in each_expression(text) {
         let expression = place(range.start, range.end);
-        let tokens = tokens(text, range.start + 2, range.end);
+        tokens.clear();
+        tokenize(text, range.start + 2, range.end, &mut tokens);
         for (index, token) in tokens.iter().enumerate() {
             let Token::Name(start, end) = *token else { continue };
             let word = &text[start..end];
@@ -173,9 +181,9 @@ enum Token {
     Sign(u8),
 }
 
-fn tokens(text: &str, from: usize, end: usize) -> Vec<Token> {
+fn tokenize(text: &str, from: usize, end: usize, tokens: &mut Vec<Token>) {
     let bytes = text.as_bytes();
-    let (mut at, mut tokens) = (from, Vec::new());
+    let mut at = from;
     while at < end {
         let byte = bytes[at];
         let start = at;
@@ -208,7 +216,6 @@ fn tokens(text: &str, from: usize, end: usize) -> Vec<Token> {
             at += 1;
         }
     }
-    tokens
 }
 
 #[cfg(test)]

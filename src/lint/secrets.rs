@@ -88,7 +88,7 @@ impl<'a> Finder<'_, 'a> {
         let facts = self.facts;
         for configuration in facts.configurations().iter().copied() {
             for property in facts.block(configuration) {
-                let Some(value) = property.value.map(Decoded::trimmed) else { continue };
+                let Some(value) = property.value.as_ref().map(Decoded::trim) else { continue };
                 self.named(&property.name.text, &value);
             }
         }

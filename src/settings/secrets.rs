@@ -34,7 +34,12 @@ impl Secrets {
         let name = name.to_ascii_lowercase();
         // The name of a store, an alias or a class tells nobody anything.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
-        let built_in = SECRET_PARTS.iter().any(|part| name.contains(part))
+        let bytes = name.as_bytes();
+        let begins = |at: usize| {
+            let mut parts = SECRET_PARTS.iter().map(|part| part.as_bytes());
+            parts.any(|part| part[0] == bytes[at] && bytes[at..].starts_with(part))
+        };
+        let built_in = (0..bytes.len()).any(begins)
             || SECRET_ENDS.iter().any(|end| name.ends_with(end))
             || matches!(name.as_str(), "pwd" | "pass");
         let named = self.names.iter().any(|wanted| {

@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         facts.language == Language::Configuration && name_of(facts.path) != "config-default.xml";
     for configuration in facts.configurations().iter().copied() {
         for property in facts.block(configuration) {
-            let (name, Some(value)) = (property.name.text.as_ref(), property.value) else {
+            let (name, Some(value)) = (property.name.text.as_ref(), &property.value) else {
                 continue;
             };
             if kept && value.text.trim() != value.text && !value.text.trim().is_empty() {
@@ -41,10 +41,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
                 continue;
             }
-            let value = value.trimmed();
             if !SINGLE.iter().any(|end| name.ends_with(end)) {
                 continue;
             }
+            let value = value.trim();
             if let Some(at) = masked(&value.text).find('\n') {
                 let message = format!("the line break belongs to the value of `{name}`");
                 out.push(

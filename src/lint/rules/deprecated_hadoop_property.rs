@@ -22,7 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: Vec<String> = Vec::new();
     for configuration in facts.configurations().iter().copied() {
         let properties = facts.block(configuration);
-        for property in &properties {
+        for property in properties {
             let name = property.name.text.as_ref();
             let Some(new) = renamed(name).filter(|_| !name.ends_with("queue.name")) else {
                 continue;

@@ -49,7 +49,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     for configuration in blocks {
         let properties = facts.block(configuration);
-        for property in &properties {
+        for property in properties {
             let name = property.name.text.as_ref();
             let plain = name.strip_prefix("oozie.launcher.").unwrap_or(name);
             let dropped = property.value.as_ref().is_none_or(|value| value.text.trim().is_empty());

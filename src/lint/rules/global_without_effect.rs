@@ -42,10 +42,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     let Some(configuration) = global.child("configuration") else { return };
-    let mut setting: HashMap<String, usize> = HashMap::new();
+    let mut setting: HashMap<&str, usize> = HashMap::new();
     for action in &actions {
-        let own = facts.configuration(action).into_iter().map(|own| own.name.text.into_owned());
-        for name in own.collect::<HashSet<String>>() {
+        let own = facts.configuration(action).map(|own| own.name.text.as_ref());
+        for name in own.collect::<HashSet<&str>>() {
             *setting.entry(name).or_default() += 1;
         }
     }

@@ -49,8 +49,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             "configuration" => {
                 for property in facts.block(element) {
                     let named = PROPERTIES.contains(&property.name.text.as_ref());
-                    if let Some(value) = property.value.filter(|_| named) {
-                        note(&value.trimmed());
+                    if let Some(value) = property.value.as_ref().filter(|_| named) {
+                        note(&value.trim());
                     }
                 }
             }

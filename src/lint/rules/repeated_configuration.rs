@@ -27,13 +27,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if actions.len() < 3 || old {
         return;
     }
-    let mut counts: BTreeMap<(String, String), (usize, crate::source::Span)> = BTreeMap::new();
+    let mut counts: BTreeMap<(&str, &str), (usize, crate::source::Span)> = BTreeMap::new();
     for action in &actions {
-        let mut own: HashSet<(String, String)> = HashSet::new();
+        let mut own: HashSet<(&str, &str)> = HashSet::new();
         for property in facts.configuration(action) {
-            let Some(value) = property.value else { continue };
-            let key = (property.name.text.to_string(), value.text.trim().to_owned());
-            if key.1.is_empty() || !own.insert(key.clone()) {
+            let Some(value) = &property.value else { continue };
+            let key = (property.name.text.as_ref(), value.text.trim());
+            if key.1.is_empty() || !own.insert(key) {
                 continue;
             }
             counts.entry(key).or_insert((0, property.name.span())).0 += 1;

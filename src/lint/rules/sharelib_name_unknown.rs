@@ -60,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if !property.name.text.starts_with(KEY) {
                 continue;
             }
-            let Some(value) = property.value.map(|value| value.trimmed()) else { continue };
+            let Some(value) = property.value.as_ref().map(|value| value.trim()) else { continue };
             let (name, span) = (property.name.text.to_string(), property.name.span());
             found.push((name, span, value.text.to_string(), value.span(), None));
         }

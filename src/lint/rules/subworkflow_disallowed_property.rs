@@ -31,7 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
                 .help("remove it: a sub-workflow runs as the user of its parent");
             // A configuration needs one property at least.
-            let alone = facts.configuration(action).len() == 1;
+            let alone = facts.configuration(action).count() == 1;
             let element = match property.element.parent().filter(|_| alone) {
                 Some(configuration) => configuration,
                 None => property.element,

@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .and_then(|path| facts.files.text(&path))
             .and_then(|source| properties::parse_configuration(&source.text).ok())
             .unwrap_or_default();
-        let given = facts.configuration(action);
+        let given: Vec<_> = facts.configuration(action).collect();
         for parameter in block(section) {
             let name = parameter.name.text.as_ref();
             let known = parameter.value.is_some()

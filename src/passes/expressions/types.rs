@@ -197,15 +197,17 @@ pub fn infer(
             _ => 0,
         };
         let from = stack.len().saturating_sub(takes);
-        let operands: Vec<Typed> = stack.drain(from..).collect();
-        if operands.len() < takes {
+        let operands = &stack[from..];
+        let result = if operands.len() < takes {
             // A broken expression: what is missing is unknown, and so is everything above it.
-            stack.push(unknown(&node, at));
-            continue;
-        }
-        let mut result = step(template, &node, at, &operands, known, site, &parameters);
-        result.first = operands.first().map_or(at, |operand| operand.first);
-        visit(Visit { at, node, operands: &operands, result: &result });
+            unknown(&node, at)
+        } else {
+            let mut result = step(template, &node, at, operands, known, site, &parameters);
+            result.first = operands.first().map_or(at, |operand| operand.first);
+            visit(Visit { at, node, operands, result: &result });
+            result
+        };
+        stack.truncate(from);
         stack.push(result);
     }
     stack.pop()

@@ -88,17 +88,32 @@ impl<'a> Decoded<'a> {
 
     /// The same text without blanks at both ends (XML's four), the map kept.
     pub fn trimmed(self) -> Decoded<'a> {
-        let blank = [' ', '\t', '\r', '\n'];
-        let start = self.text.len() - self.text.trim_start_matches(blank).len();
-        let end = start + self.text.trim_matches(blank).len();
-        if start == 0 && end == self.text.len() {
+        let range = unblanked(&self.text);
+        if range.len() == self.text.len() {
             return self;
         }
-        let source = self.source(start..end);
         let text = match &self.text {
-            Cow::Borrowed(text) => Cow::Borrowed(&text[start..end]),
-            Cow::Owned(text) => Cow::Owned(text[start..end].to_owned()),
+            Cow::Borrowed(text) => Cow::Borrowed(&text[range.clone()]),
+            Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
         };
+        self.part(range, text)
+    }
+
+    /// As [`Decoded::trimmed`], of a text that is needed again.
+    pub fn trim(&self) -> Decoded<'_> {
+        let range = unblanked(&self.text);
+        self.part(range.clone(), Cow::Borrowed(&self.text[range]))
+    }
+
+    /// `text`, which is what stands at `range`, with its part of the map.
+    fn part<'t>(&self, range: std::ops::Range<usize>, text: Cow<'t, str>) -> Decoded<'t> {
+        if self.map.is_none() {
+            let at = |offset: usize| (self.source.start + offset as u32).min(self.source.end);
+            let source = Span { start: at(range.start), end: at(range.end) };
+            return Decoded { text, map: None, source };
+        }
+        let (start, end) = (range.start, range.end);
+        let source = self.source(range);
         let shift = start as u32;
         let mut runs = Vec::new();
         for (index, run) in self.runs().iter().enumerate() {
@@ -202,6 +217,15 @@ pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
     }
     let source = Span { start, end: start + raw.len() as u32 };
     Decoded { text: Cow::Owned(text), map: mapped(runs), source }
+}
+
+/// What of a text lies between the blanks at its ends.
+fn unblanked(text: &str) -> std::ops::Range<usize> {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
+    let bytes = text.as_bytes();
+    let start = bytes.iter().position(|byte| !blank(byte)).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(|byte| !blank(byte)).map_or(start, |last| last + 1);
+    start..end
 }
 
 fn mapped(runs: Vec<Run>) -> Option<Box<Map>> {
