@@ -166,6 +166,13 @@ impl<'a> Reader<'a> {
         found
     }
 
+    /// Passes the characters that need no closer look.
+    fn pass(&mut self, plain: &[bool; 256]) {
+        let rest = &self.bytes[self.at..];
+        let stop = rest.iter().position(|byte| !plain[usize::from(*byte)]);
+        self.at += stop.unwrap_or(rest.len());
+    }
+
     fn skip_text(&mut self, text: &str) -> bool {
         let found = self.bytes[self.at..].starts_with(text.as_bytes());
         self.at += if found { text.len() } else { 0 };
@@ -186,6 +193,7 @@ impl<'a> Reader<'a> {
         if !self.char().is_some_and(|c| starts_name(c) && c != ':') {
             return None;
         }
+        self.pass(&IN_NAME);
         while let Some(c) = self.char().filter(|c| in_name(*c) && *c != ':') {
             self.at += c.len_utf8();
         }
@@ -350,7 +358,9 @@ impl<'a> Reader<'a> {
     fn characters(&mut self) -> Result<Event<'a>> {
         let from = self.at;
         let mut rewrite = false;
-        while let Some(byte) = self.peek() {
+        loop {
+            self.pass(&IN_TEXT);
+            let Some(byte) = self.peek() else { break };
             match byte {
                 b'<' | b'&' => break,
                 b']' if self.bytes[self.at..].starts_with(b"]]>") => {
@@ -361,7 +371,7 @@ impl<'a> Reader<'a> {
                     rewrite = true;
                     self.at += 1;
                 }
-                b' '..=b'~' | b'\t' | b'\n' => self.at += 1,
+                b']' => self.at += 1,
                 _ => self.allowed_char()?,
             }
         }
@@ -414,6 +424,7 @@ impl<'a> Reader<'a> {
             return self.malformed();
         }
         loop {
+            self.pass(&IN_COMMENT);
             match self.peek() {
                 None => return self.over(),
                 Some(b'-') if self.bytes[self.at..].starts_with(b"--") => {
@@ -617,6 +628,7 @@ impl<'a> Reader<'a> {
         let mut from = self.at;
         let mut whole: Option<String> = None;
         loop {
+            self.pass(&IN_VALUE);
             let Some(byte) = self.peek() else { return self.over() };
             match byte {
                 _ if byte == quote => {
@@ -647,7 +659,7 @@ impl<'a> Reader<'a> {
                     }
                     from = self.at;
                 }
-                b' '..=b'~' => self.at += 1,
+                b'"' | b'\'' => self.at += 1,
                 _ => self.allowed_char()?,
             }
         }
@@ -785,6 +797,46 @@ fn lines(text: &str, rewrite: bool) -> Cow<'_, str> {
     } else {
         Cow::Borrowed(text)
     }
+}
+
+/// Bytes of a name, colon left out, that are a character each.
+const IN_NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_');
+        byte += 1;
+    }
+    table
+};
+/// Bytes of text that are plain characters.
+const IN_TEXT: [bool; 256] = printed(b"<&]");
+/// Bytes of a comment that are plain characters and do not end it.
+const IN_COMMENT: [bool; 256] = printed(b"-");
+/// Bytes of an attribute's value that are plain characters and do not end it.
+const IN_VALUE: [bool; 256] = {
+    let mut table = printed(b"<&\"'");
+    table[b'\t' as usize] = false;
+    table[b'\n' as usize] = false;
+    table
+};
+
+/// Printed ASCII, tab and line feed, but for the bytes `special`.
+const fn printed(special: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        table[byte as usize] = true;
+        byte += 1;
+    }
+    table[b'\t' as usize] = true;
+    table[b'\n' as usize] = true;
+    let mut at = 0;
+    while at < special.len() {
+        table[special[at] as usize] = false;
+        at += 1;
+    }
+    table
 }
 
 fn starts_name(c: char) -> bool {

@@ -10,9 +10,16 @@ pub struct Secrets {
 /// What stands in the place of a masked value.
 pub const MASK: &str = "***";
 
-/// Parts of a name that make its value a secret, wherever they stand.
-const SECRET_PARTS: &[&str] =
-    &["password", "passwd", "passphrase", "secret", "credential", "apikey", "api.key", "api_key"];
+/// Parts of a name that make its value a secret, wherever they stand, by their first letter.
+fn secret_parts(first: u8) -> &'static [&'static str] {
+    match first {
+        b'a' => &["apikey", "api.key", "api_key"],
+        b'c' => &["credential"],
+        b'p' => &["password", "passwd", "passphrase"],
+        b's' => &["secret"],
+        _ => &[],
+    }
+}
 
 /// Endings of a name that make its value a secret.
 const SECRET_ENDS: &[&str] = &[
@@ -34,12 +41,9 @@ impl Secrets {
         let name = name.to_ascii_lowercase();
         // The name of a store, an alias or a class tells nobody anything.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
-        let bytes = name.as_bytes();
-        let begins = |at: usize| {
-            let mut parts = SECRET_PARTS.iter().map(|part| part.as_bytes());
-            parts.any(|part| part[0] == bytes[at] && bytes[at..].starts_with(part))
-        };
-        let built_in = (0..bytes.len()).any(begins)
+        let mut letters = name.bytes().enumerate();
+        let built_in = letters
+            .any(|(at, first)| secret_parts(first).iter().any(|part| name[at..].starts_with(part)))
             || SECRET_ENDS.iter().any(|end| name.ends_with(end))
             || matches!(name.as_str(), "pwd" | "pass");
         let named = self.names.iter().any(|wanted| {
