@@ -9,9 +9,11 @@ use crate::settings::Settings;
 use ankus_runtime::coordinator::Definition;
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
-use ankus_runtime::driver::{self, object};
+use ankus_runtime::driver::{self, object, view};
 use ankus_runtime::host::files::FileUri;
-use ankus_runtime::machine::coordinator::{Event, Status, bundle::Event as BundleEvent};
+use ankus_runtime::machine::coordinator::{
+    ActionStatus, Event, Status, bundle::Event as BundleEvent,
+};
 use ankus_runtime::store::Reader;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -277,8 +279,12 @@ pub(super) fn follow(
             let job = Job::read(&*reader, id)?;
             // What is suspended waits for a command, and that wakes it wherever it runs.
             let rests = matches!(job.status(), Status::Suspended | Status::PrepSuspended);
+            // Programs that run go on meanwhile, and their end is waited for.
             if rests && !job.is_pending() {
-                break;
+                if !is_busy(&*reader, &job)? {
+                    break;
+                }
+                std::thread::sleep(10 * LOOK);
             }
         }
         if signals.load(Ordering::SeqCst) > 0 {
@@ -302,6 +308,28 @@ pub(super) fn follow(
         driver.settle(store::SETTLE);
     }
     operate::conclude(&*reader, id, following.format, shell)
+}
+
+/// Whether programs of suspended workflows of a job still run.
+fn is_busy(reader: &dyn Reader, job: &Job) -> miette::Result<bool> {
+    let coordinators: Vec<&str> = match job {
+        Job::Coordinator(record) => vec![&record.id],
+        Job::Bundle(record) => record.coordinators.iter().flatten().map(String::as_str).collect(),
+    };
+    for id in coordinators {
+        for (_, action) in kept::actions(reader, id).map_err(store::failure)? {
+            let suspended = action.run.status == ActionStatus::Suspended;
+            let Some(workflow) = action.beside.workflow.filter(|_| suspended) else { continue };
+            let record = view::record(reader, &workflow).map_err(store::failure)?;
+            let Some(record) = record.filter(|record| !record.job.status.is_end()) else {
+                continue;
+            };
+            if store::is_busy(&view::run(reader, &record).map_err(store::failure)?) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miette::Result<()> {

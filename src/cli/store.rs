@@ -305,9 +305,7 @@ pub(crate) fn follow(
         }
         if status == JobStatus::Suspended && moments.is_empty() {
             let run = view::run(&*reader, &record).map_err(failure)?;
-            let busy =
-                run.rows.values().any(|row| row.calling.is_some() || row.status == Status::Running);
-            if !busy {
+            if !is_busy(&run) {
                 break;
             }
         }
@@ -334,9 +332,32 @@ pub(crate) fn follow(
     let took = began.elapsed();
     drop(progress);
     if let Runner::Mine(driver) = &runner {
+        let record = job_record(&*reader, id)?;
+        wait_for_coordinator(&*reader, &record)?;
         driver.settle(SETTLE);
     }
     conclude(&*reader, id, took, following, shell)
+}
+
+/// Whether something of a job is under way that a suspension does not stop.
+pub(super) fn is_busy(run: &Run) -> bool {
+    run.rows.values().any(|row| row.calling.is_some() || row.status == Status::Running)
+}
+
+/// Waits until the coordinator of a workflow has heard of its end, which it does at once, if at all.
+fn wait_for_coordinator(reader: &dyn Reader, record: &JobRecord) -> miette::Result<()> {
+    let above = record.job.parent_id.as_deref().and_then(|parent| parent.rsplit_once('@'));
+    let Some((id, number)) = above.filter(|_| record.job.status.is_end()) else { return Ok(()) };
+    let Ok(number) = number.parse::<i64>() else { return Ok(()) };
+    let began = Instant::now();
+    while began.elapsed() < Duration::from_secs(5) {
+        let actions = driver::coordinator::actions(reader, id).map_err(failure)?;
+        if actions.get(&number).is_none_or(|action| !action.run.status.is_active()) {
+            return Ok(());
+        }
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
 }
 
 fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {

@@ -481,7 +481,7 @@ fn a_workflow_that_is_suspended_suspends_its_action() {
     let text = WORKFLOW.replace(
         r#"<fs><mkdir path="${out}"/></fs>"#,
         r#"<shell xmlns="uri:oozie:shell-action:0.2"><job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>
-           <exec>sleep</exec><argument>15</argument></shell>"#,
+           <exec>sleep</exec><argument>4</argument></shell>"#,
     );
     place.write("load/workflow.xml", &text);
     let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
@@ -502,10 +502,13 @@ fn a_workflow_that_is_suspended_suspends_its_action() {
     let (code, said) = place.says(&["job", "suspend", &workflow]);
     assert_eq!(code, 0, "{said}");
     comes_to("SUSPENDED");
-    // Nothing runs and nothing is to come: the coordinator rests, too.
+    // When the program has ended nothing runs and nothing is to come: the coordinator rests, too.
     assert_eq!(ended(&mut child), Some(3));
+    let (_, out, _) = place.run(&["job", "show", &workflow]);
+    assert!(out.contains("DONE"), "{out}");
     let mut resumed = place.command(&["job", "resume", &workflow]).spawn().expect("it is built");
     assert_eq!(ended(&mut resumed), Some(0));
+    assert_eq!(action("status"), "SUCCEEDED");
     let (code, out, said) = place.run(&["--resume", "c"]);
     assert_eq!(code, 0, "{out}{said}");
     assert_eq!(action("status"), "SUCCEEDED");
