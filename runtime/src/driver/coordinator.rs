@@ -4,6 +4,7 @@
 //! It sleeps until the next thing can happen: an action's time, a further action to create, the next look at data that are
 //! missing. Looks become rarer while nothing changes.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::PathBuf;
@@ -211,8 +212,10 @@ pub(super) struct Coordinator {
     next_look: u64,
     /// What was due before was looked at.
     seen: Instant,
-    /// What it waits for, and whether the file system tells when that comes.
+    /// What it waits for, and whether that is all.
     waits: (Vec<String>, bool),
+    /// Whether the file system tells when that comes.
+    is_watched: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -255,6 +258,7 @@ impl Coordinator {
             next_look: 0,
             seen: Instant(i64::MIN),
             waits: (Vec::new(), true),
+            is_watched: true,
         }
     }
 
@@ -485,16 +489,16 @@ impl Procedure for Coordinator {
         }
         if is_look || changes.is_any {
             let waits = loaded.waits_for(&plan, &world);
-            if has_news || waits.as_ref() != Some(&self.waits.0) {
+            if has_news || waits != self.waits {
                 let paths: Vec<PathBuf> =
-                    waits.iter().flatten().flat_map(|uri| places(&shared, uri)).collect();
+                    waits.0.iter().flat_map(|uri| places(&shared, uri)).collect();
                 let watched = shared.watch.wait_for(own, &paths);
-                self.waits =
-                    (waits.clone().unwrap_or_default(), watched == Watched::All && waits.is_some());
+                self.is_watched = watched == Watched::All && waits.1;
+                self.waits = waits;
                 has_more |= watched == Watched::News;
             }
         }
-        let longest = if self.waits.1 { WATCHED_MS } else { LOOK_MS.1 };
+        let longest = if self.is_watched { WATCHED_MS } else { LOOK_MS.1 };
         if changes.is_any {
             self.look_ms = LOOK_MS.0;
         } else if is_look {
@@ -534,6 +538,39 @@ impl Beside {
     }
 }
 
+/// Keeps what was asked for in vain, the first of it.
+struct Asked<'e> {
+    existing: &'e dyn Existing,
+    absent: RefCell<Vec<String>>,
+}
+
+impl Asked<'_> {
+    fn note(&self, uri: &str, is_there: &Result<bool, Fault>) {
+        let mut absent = self.absent.borrow_mut();
+        if matches!(is_there, Ok(false)) && absent.len() < MOST_WATCHED / 4 {
+            absent.push(uri.to_owned());
+        }
+    }
+}
+
+impl Existing for Asked<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Fault> {
+        let is_there = self.existing.exists(uri);
+        self.note(uri, &is_there);
+        is_there
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {
+        let is_there = self.existing.partition_exists(uri)?;
+        self.note(uri, &is_there);
+        Some(is_there)
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Fault> {
+        self.existing.admit(uri)
+    }
+}
+
 /// Where on this machine something will be when it comes.
 fn places(shared: &Shared, uri: &str) -> Vec<PathBuf> {
     let place = |uri: &str| shared.files.place(&FileUri::parse(uri));
@@ -544,41 +581,49 @@ fn places(shared: &Shared, uri: &str) -> Vec<PathBuf> {
 }
 
 impl Loaded {
-    /// What it waits for now, where that has a place; an instance that is looked for has none.
-    fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> Option<Vec<String>> {
+    /// What it waits for now, and whether nothing else could end the waiting. Of an instance that is looked for, those are told
+    /// that were asked for in vain; as time goes on there are others.
+    fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> (Vec<String>, bool) {
         let job = &self.record.job;
         let runs = matches!(
             job.status,
             Status::Running | Status::RunningWithError | Status::Paused | Status::PausedWithError
         );
-        let mut waits = Vec::new();
+        let (mut waits, mut is_all) = (Vec::new(), true);
         if !runs {
-            return Some(waits);
+            return (waits, is_all);
         }
         for (_, number) in self.waiting.range(..=(world.now, i64::MAX)) {
-            let run = job.actions.get(number)?;
-            if plan.definition.logic.is_some() {
-                if run.data.inputs.iter().any(|data| !data.unresolved.is_empty()) {
-                    return None;
+            let Some(run) = job.actions.get(number) else { continue };
+            let is_open = run.data.inputs.iter().any(|data| !data.unresolved.is_empty());
+            match &run.missing {
+                Some(missing) if plan.definition.logic.is_none() && !missing.contains("${") => {
+                    waits.push(missing.clone());
                 }
-                let all = plan.actions.dependencies(&run.data).into_iter();
-                let absent = |uri: &String| {
-                    let is_there = match uri.trim_start().starts_with("hcat:") {
-                        true => world.existing.partition_exists(uri).unwrap_or(Ok(false)),
-                        false => world.existing.exists(uri),
+                _ if plan.definition.logic.is_some() && !is_open => {
+                    let all = plan.actions.dependencies(&run.data).into_iter();
+                    let absent = |uri: &String| {
+                        let is_there = match uri.trim_start().starts_with("hcat:") {
+                            true => world.existing.partition_exists(uri).unwrap_or(Ok(false)),
+                            false => world.existing.exists(uri),
+                        };
+                        !is_there.unwrap_or(false)
                     };
-                    !is_there.unwrap_or(false)
-                };
-                waits.extend(all.filter(absent));
-            } else {
-                let missing = run.missing.as_ref().filter(|missing| !missing.contains("${"))?;
-                waits.push(missing.clone());
+                    waits.extend(all.filter(absent));
+                }
+                _ => {
+                    is_all = false;
+                    let asked = Asked { existing: world.existing, absent: RefCell::default() };
+                    // What is wrong with it is told by the look itself.
+                    let _ = plan.actions.check_all(&run.data, &asked, 0);
+                    waits.extend(asked.absent.into_inner());
+                }
             }
             if waits.len() > MOST_WATCHED {
-                return None;
+                return (Vec::new(), false);
             }
         }
-        Some(waits)
+        (waits, is_all)
     }
 
     /// Keeps what goes with the state of an action.
