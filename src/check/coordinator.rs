@@ -49,6 +49,7 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordin
         &rules,
         &Site::default(),
     );
+    let outcome = broken(input, "E0803").and(outcome);
     Submitted { outcome, unknown }
 }
 
@@ -60,7 +61,16 @@ pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator:
     let (text, properties) = (server_text(input), properties(input));
     let (outcome, names) = bundle::submit_leniently(&text, &properties, &rules, &Site::default());
     let unknown = Unknown { names: names.into_iter().collect(), ..Unknown::default() };
+    let outcome = broken(input, "E1310").and(outcome);
     Submitted { outcome, unknown }
+}
+
+/// Refuses a submission whose defaults cannot be read.
+fn broken(input: &Input<'_>, code: &'static str) -> Result<(), Refused> {
+    match &input.submission.broken {
+        Some(file) => Err(Refused::of_defaults(code, file)),
+        None => Ok(()),
+    }
 }
 
 /// What came of it beside its findings.
@@ -200,7 +210,9 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
             }
             let refused = outcome.err();
             found.extend(rules::bundle(&written, refused.as_ref(), found));
-            let submit = bundle::submit(&text, &properties, &rules_of_server, &site).err();
+            let submit = broken(input, "E1310")
+                .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
+                .err();
             (refused, unknown, submit)
         }
         _ => {
@@ -217,8 +229,11 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
                 around,
             };
             found.extend(rules::coordinator(&facts, found));
-            let submit =
-                coordinator::submit(&text, &properties, &files, &rules_of_server, &site).err();
+            let submit = broken(input, "E0803")
+                .and_then(|()| {
+                    coordinator::submit(&text, &properties, &files, &rules_of_server, &site)
+                })
+                .err();
             (outcome.err(), needed, submit)
         }
     };

@@ -129,7 +129,8 @@ fn submission(input: &Input<'_>, mut properties: BTreeMap<String, String>) -> Su
             defaults.insert(name.clone(), value);
         }
     }
-    Submission { properties, defaults, needs_path: false }
+    let broken = input.submission.broken.clone();
+    Submission { properties, defaults, needs_path: false, broken }
 }
 
 /// The text as a server reads the bytes of the file: as UTF-8, whatever the file says of itself.

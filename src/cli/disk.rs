@@ -393,9 +393,10 @@ fn found_submission(
     };
     let default = default.map(|name| folder.join(name)).filter(|path| is_file(path));
     if let Some(default) = default {
-        // Broken defaults are a finding of their own; here they just have no values.
-        if let Ok(entries) = read_properties(&default) {
-            submission.merge(&Origin::Default(shown(&default)), &entries);
+        match read_properties(&default) {
+            Ok(entries) => submission.merge(&Origin::Default(shown(&default)), &entries),
+            // What is wrong with them is a finding of their own.
+            Err(_) => submission.broken = Some(shown(&default)),
         }
     }
     if arguments.files.is_empty() && !arguments.no_properties {

@@ -115,6 +115,11 @@ impl Refused {
         Refused { code: Some(code), inner: Vec::new(), subject: Vec::new(), about: about.into() }
     }
 
+    /// Defaults beside a definition that cannot be read.
+    pub(crate) fn of_defaults(code: &'static str, file: &str) -> Refused {
+        Refused::new(code, file.rsplit('/').next().unwrap_or(file)).within("E0702")
+    }
+
     pub(super) fn within(mut self, inner: &'static str) -> Refused {
         self.inner.push(inner);
         self
@@ -283,7 +288,7 @@ pub(super) fn locate(
     properties = reserved(properties, wrapped)?;
     if let Entry::File(text) = files.look(&join(&folder, default)) {
         let read = ankus_runtime::configuration::read_xml(&text);
-        let defaults = read.map_err(|_| Refused::new(wrapped, default).within("E0702"))?;
+        let defaults = read.map_err(|_| Refused::of_defaults(wrapped, default))?;
         let defaults = reserved(arrived(&defaults.into_iter().collect()), wrapped)?;
         for (name, value) in defaults {
             properties.entry(name).or_insert(value);

@@ -389,7 +389,8 @@ mod tests {
         };
         let mut properties: Properties = owned(properties);
         properties.insert("user.name".to_owned(), "tester".to_owned());
-        let submission = Submission { properties, defaults: owned(defaults), needs_path: false };
+        let submission =
+            Submission { properties, defaults: owned(defaults), ..Submission::default() };
         let rules = Rules::new(Target::V5_2_1, &language);
         match workflow(text, rules, &submission).submit.rejected {
             Some(rejected) => format!("{} {}", rejected.code, rejected.subject.join(" ")),

@@ -20,6 +20,8 @@ pub struct Submission {
     /// Refuses a job whose properties name no application. Leave it off where nobody gave any properties: the path is
     /// that of the definition then.
     pub needs_path: bool,
+    /// The name of defaults beside the definition that cannot be read.
+    pub broken: Option<String>,
 }
 
 /// Properties named like a constant of the language.
@@ -67,6 +69,9 @@ impl Submission {
         if self.needs_path && !has("oozie.wf.application.path") {
             let code = if has("oozie.libpath") { "E0401" } else { "E0405" };
             return Err(Rejected::new(code, ["oozie.wf.application.path"], None));
+        }
+        if let Some(file) = &self.broken {
+            return Err(Rejected::new("E0803", [file], None));
         }
         let forbidden =
             |name: &&String| RESERVED.contains(&name.as_str()) || IDENTITY.contains(&name.as_str());

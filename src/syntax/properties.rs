@@ -328,6 +328,8 @@ pub struct Submission {
     pub values: BTreeMap<String, Bound>,
     /// Files that were merged, the lowest first.
     pub files: Vec<String>,
+    /// Defaults beside the definition that cannot be read: a server refuses the submission.
+    pub broken: Option<String>,
 }
 
 impl Submission {

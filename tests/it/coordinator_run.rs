@@ -476,6 +476,19 @@ fn data_that_come_late_are_heard_of() {
 }
 
 #[test]
+fn a_latest_instance_that_comes_late_is_heard_of() {
+    let latest = INPUT.replace("coord:current(0)", "coord:latest(0)");
+    let place = Place::new(&coordinator(&latest).replace("T03:00Z", "T01:00Z"));
+    let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
+    // Looks have become as rare as every eight seconds by then.
+    std::thread::sleep(Duration::from_secs(9));
+    let began = Instant::now();
+    place.write("root/in/2026010105/_SUCCESS", "");
+    assert_eq!(ended(&mut child), Some(0));
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
 fn a_workflow_that_is_suspended_suspends_its_action() {
     let place = Place::new(&coordinator("").replace("T03:00Z", "T01:00Z"));
     let text = WORKFLOW.replace(
@@ -531,4 +544,24 @@ fn an_update_can_be_looked_at_first() {
     place.write("other.xml", &other.replace("coord:hours(1)", "coord:hours(2)"));
     let (code, said) = place.says(&["job", "update", "c", "other.xml", "--dry-run"]);
     assert!(code == 1 && said.contains("E1023"), "{said}");
+}
+
+#[test]
+fn defaults_that_cannot_be_read_are_refused() {
+    let place = Place::new(&coordinator(""));
+    place.write("coord-config-default.xml", "<configuration><property>");
+    let (code, _, said) = place.run(&["coordinator.xml"]);
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("with E0803 because of coord-config-default.xml"), "{said}");
+    let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(["check", "coordinator.xml", "--format", "json"])
+        .current_dir(place.folder.path())
+        .output()
+        .expect("it is built");
+    let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+    assert_eq!(report["files"][0]["reference"]["submit"]["code"], "E0803", "{report:#}");
+    place.write("load/config-default.xml", "no configuration");
+    let (code, said) = place.says(&["load"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("E0803 (load/config-default.xml)"), "{said}");
 }
