@@ -3,7 +3,8 @@
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
-//! that run one. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
+//! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
+//! none begins twice. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
 //! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
 //! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
@@ -21,6 +22,7 @@ mod fuzz;
 mod graphs;
 mod mutate;
 mod peers;
+mod runs;
 mod scale;
 
 use std::path::{Path, PathBuf};
@@ -48,6 +50,15 @@ fn main() -> ExitCode {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
         }
         Some("kill") => kills(option("--times").unwrap_or(200)),
+        Some("kill-runs") => {
+            let program = std::env::current_exe().expect("this program has a file");
+            let program = program.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
+            told(runs::kill(
+                &program,
+                option("--times").unwrap_or(100),
+                option("--seed").unwrap_or(1),
+            ))
+        }
         Some("mutate") => mutate::run(number(2).unwrap_or(10_000), number(3).unwrap_or(1)),
         Some("killed") => {
             // What `kill` starts and kills.
@@ -87,7 +98,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo xtask gen [--check] | bench-peers | simulate [--seeds N] [--first N] \
-                 | kill [--times N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | kill [--times N] | kill-runs [--times N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | damage FOLDER | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
