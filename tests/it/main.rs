@@ -6,6 +6,7 @@
 )]
 
 mod cli;
+mod clocks;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

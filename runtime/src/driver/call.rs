@@ -516,6 +516,8 @@ fn child_text(element: roxmltree::Node<'_, '_>, name: &str) -> Option<String> {
 pub(super) struct Timer {
     shared: Arc<Shared>,
     saved: Due,
+    /// Until then on the clock that nobody sets.
+    until: Option<u64>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -524,6 +526,8 @@ struct Due {
     node: NodeIndex,
     serial: u32,
     at: i64,
+    /// How long it was to last.
+    span: i64,
 }
 
 impl Timer {
@@ -534,12 +538,14 @@ impl Timer {
         serial: u32,
         at: i64,
     ) -> Timer {
-        Timer { shared, saved: Due { root: root.to_owned(), node, serial, at } }
+        let span = at.saturating_sub(shared.host.wall_ms()).max(0);
+        let saved = Due { root: root.to_owned(), node, serial, at, span };
+        Timer { shared, saved, until: None }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Timer, String> {
         let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
-        Ok(Timer { shared: shared.clone(), saved })
+        Ok(Timer { shared: shared.clone(), saved, until: None })
     }
 }
 
@@ -549,8 +555,13 @@ impl Procedure for Timer {
             return Ok(Step::Suspend(Wait::new()));
         }
         let left = self.saved.at.saturating_sub(context.host().wall_ms());
+        let elapsed = context.host().elapsed_ms();
+        let span = u64::try_from(self.saved.span).unwrap_or(0);
+        let until = *self.until.get_or_insert(elapsed.saturating_add(span));
+        // A clock that is set back makes it last no longer than it was to last.
+        let left = left.min(i64::try_from(until.saturating_sub(elapsed)).unwrap_or(i64::MAX));
         if left > 0 {
-            // In pieces, so that a clock that is set does not make it late by more than one.
+            // In pieces, so that a clock that is set forward does not make it late by more than one.
             let piece = u64::try_from(left).unwrap_or(0).min(60_000);
             return Ok(Step::Suspend(Wait::pause(piece)));
         }

@@ -257,7 +257,9 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
             (Box::new(Sqlite::open(&path, store::Options::default())?), Some(guard), folder)
         }
     };
-    Driver::new(store, guard, folder, surroundings).map(|driver| Opened::Mine(Box::new(driver)))
+    let host = Arc::new(RealHost::new());
+    Driver::new(store, guard, folder, surroundings, host)
+        .map(|driver| Opened::Mine(Box::new(driver)))
 }
 
 /// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
@@ -266,7 +268,17 @@ pub fn open_store(
     folder: PathBuf,
     surroundings: Surroundings,
 ) -> Result<Driver, Error> {
-    Driver::new(store, None, folder, surroundings)
+    open_store_on(store, folder, surroundings, Arc::new(RealHost::new()))
+}
+
+/// The same, on another clock than the machine's.
+pub fn open_store_on(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host)
 }
 
 impl Driver {
@@ -275,8 +287,8 @@ impl Driver {
         guard: Option<control::Guard>,
         folder: PathBuf,
         surroundings: Surroundings,
+        host: Arc<dyn Host>,
     ) -> Result<Driver, Error> {
-        let host: Arc<dyn Host> = Arc::new(RealHost::new());
         let reader = store.reader();
         let number = reader.get(spaces::META, b"counter")?;
         let number = number.and_then(|bytes| Some(u64::from_le_bytes((*bytes).try_into().ok()?)));
