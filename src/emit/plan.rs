@@ -15,6 +15,7 @@ use ankus_runtime::plan::{
 
 use crate::check::CheckedWorkflow;
 use crate::ir::workflow::{Launcher, Property, Shape, Sla, Way, Workflow};
+use crate::reference::has_parameters;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
 /// What a plan depends on beside its definition.
@@ -61,7 +62,8 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         work: compiler.work(id),
     });
     let property = |property: &Property<'_>| {
-        (property.name.as_str().to_owned(), property.value.as_ref().map(|v| v.as_str().to_owned()))
+        let value = property.value.as_ref().map(|value| value.as_str().trim().to_owned());
+        (property.name.as_str().trim().to_owned(), value)
     };
     let lines = std::iter::once(0)
         .chain(tree.text().match_indices('\n').map(|(at, _)| at as u32 + 1))
@@ -74,7 +76,10 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         dialect: options.dialect,
         nodes: nodes.collect(),
         start: workflow.start().map_or(0, |id| id.0),
-        parameters: workflow.parameters.iter().map(property).collect(),
+        parameters: match has_parameters(&workflow.namespace) {
+            true => workflow.parameters.iter().map(property).collect(),
+            false => Vec::new(),
+        },
         defaults: options.defaults.clone(),
         credentials: workflow
             .credentials

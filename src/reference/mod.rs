@@ -31,6 +31,7 @@ use xml::Stop;
 
 pub use submit::Submission;
 pub use workflow::Properties;
+pub(crate) use workflow::has_parameters;
 
 /// How a server treats the body of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ struct Given<'p>(&'p Properties);
 impl Scope for Given<'_> {
     fn variable(&self, name: &str) -> Option<Value<'_>> {
         let value = self.0.get(name)?;
-        Phase::JobSubmit.admit(name, value).map(Value::text)
+        Phase::JobSubmit.admit_kept(name, value).map(Value::text)
     }
 }
 

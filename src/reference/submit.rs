@@ -48,9 +48,10 @@ const IDENTITY: [&str; 2] = ["user.name", "mapreduce.job.user.name"];
 impl Submission {
     /// The properties with the defaults below them.
     pub(super) fn merged(&self) -> Properties {
-        let mut merged = self.defaults.clone();
-        merged.extend(self.properties.iter().map(|(name, value)| (name.clone(), value.clone())));
-        merged
+        // A property with an empty value never arrives.
+        let all = self.defaults.iter().chain(&self.properties);
+        let given = all.filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Whether the check of forks and joins is switched off.
@@ -144,7 +145,7 @@ struct Resolved<'p>(&'p Properties, Phase);
 
 impl Scope for Resolved<'_> {
     fn variable(&self, name: &str) -> Option<Value<'_>> {
-        self.1.admit(name, self.0.get(name)?).map(Value::text)
+        self.1.admit_kept(name, self.0.get(name)?).map(Value::text)
     }
 }
 

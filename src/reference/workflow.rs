@@ -51,7 +51,7 @@ pub(super) fn parameters(
 }
 
 /// Whether the version, which has to be two numbers, is one whose parameters count: 0.4.5 is none.
-fn has_parameters(namespace: &str) -> bool {
+pub(crate) fn has_parameters(namespace: &str) -> bool {
     let mut parts = namespace.rsplitn(2, ':');
     let (Some(version), Some(uri)) = (parts.next(), parts.next()) else { return false };
     let least = match uri {

@@ -508,3 +508,20 @@ fn a_rerun_reads_the_definition_again() {
         1
     );
 }
+
+#[test]
+fn a_parameter_may_be_empty_by_default() {
+    let text = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w${p}x'><parameters><property><name>p</name><value/></property>\
+        <property><name> q </name><value> a${p}b </value></property><property><name>r</name></property></parameters><start to='a'/>\
+        <action name='a'><fs><mkdir path='hdfs://nn/x${p}y${q}'/></fs><ok to='end'/><error to='end'/></action><end name='end'/>\
+        </workflow-app>";
+    let folder = tempfile::tempdir().expect("a folder");
+    application(folder.path(), &[("app/workflow.xml", text)]);
+    let told = text_of(folder.path(), &["run", "app", "--id", "w"]);
+    assert!(told.contains("E0738 (r)"), "{told}");
+    let told = text_of(folder.path(), &["run", "app", "--id", "w", "-D", "r="]);
+    assert!(told.contains("E0738"), "{told}");
+    let told = text_of(folder.path(), &["run", "app", "--id", "w", "-D", "r=1"]);
+    assert!(told.contains("SUCCEEDED wx w"), "{told}");
+    assert!(folder.path().join(".ankus/root/xyab").is_dir());
+}

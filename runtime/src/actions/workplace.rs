@@ -453,7 +453,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         }
     };
     if let Some(error) = exit.error {
-        return failed("JA018", format!("Cannot run program: {error}"));
+        return failed("JA018", format!("Cannot run program {error}"));
     }
     match (exit.code, exit.signal) {
         (Some(0), _) => {}

@@ -156,9 +156,11 @@ impl Phase {
     /// The value that a property of the job has as a variable in this phase; nothing where it is none.
     pub fn admit<'v>(self, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
         // A property without a value does not survive the way to the server.
-        if value.is_empty() {
-            return None;
-        }
+        if value.is_empty() { None } else { self.admit_kept(name, value) }
+    }
+
+    /// The same of a property that a server keeps: an empty one is the default of a parameter.
+    pub fn admit_kept<'v>(self, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
         match self {
             Phase::Workflow => is_identifier(name)
                 .then(|| crate::el::xml::well_formed(value.trim_matches(|c| c <= ' '))),

@@ -232,7 +232,10 @@ pub fn launch(folder: &Path) -> io::Result<()> {
         .process_group(0)
         .spawn();
     let exit = match started {
-        Err(error) => Exit { error: Some(error.to_string()), ..Exit::default() },
+        Err(error) => {
+            let why = format!("`{}`: {error}", program.program);
+            Exit { error: Some(why), ..Exit::default() }
+        }
         Ok(mut child) => {
             write_reserved(&folder.join("child"), child.id().to_string().as_bytes())?;
             let streams = [

@@ -23,7 +23,7 @@ pub struct JobScope<'a> {
 impl Scope for JobScope<'_> {
     fn variable(&self, name: &str) -> Option<Value<'_>> {
         let value = self.run.conf.get(name)?;
-        self.phase.admit(name, value).map(Value::String)
+        self.phase.admit_kept(name, value).map(Value::String)
     }
 
     fn workflow(&self) -> Option<&dyn WorkflowScope> {

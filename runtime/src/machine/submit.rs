@@ -114,10 +114,10 @@ pub(crate) fn parameters(plan: &Plan, conf: &mut BTreeMap<String, String>) -> Re
             continue;
         }
         match default {
-            Some(default) if !default.is_empty() => {
+            Some(default) => {
                 conf.insert(name.clone(), default.clone());
             }
-            _ => missing.push(name.as_str()),
+            None => missing.push(name.as_str()),
         }
     }
     if missing.is_empty() {
