@@ -364,6 +364,12 @@ fn shared(variable: &str, name: &str) -> PathBuf {
 /// Why `xmllint` refuses what the server's own judge takes: of each, the collected verdicts have examples.
 fn explained(why: &str) -> Option<&'static str> {
     let signed = ["'-0'", "'+0'", "'+5'", "'+1'", "' 1'"];
+    if why.contains("Character content is not allowed, because the content type is empty") {
+        return Some("it takes no empty CDATA section where nothing may stand");
+    }
+    if why.contains("' 3 ' is not a valid value of the atomic type 'xs:short'") {
+        return Some("it takes no blanks around a number in an attribute");
+    }
     if why.contains("Character content other than whitespace is not allowed") {
         return Some("it takes no blanks that are written as CDATA or as a reference");
     }
