@@ -279,14 +279,15 @@ fn meaning(tree: &Tree<'_>) -> Vec<(String, Span)> {
     for (event, span) in Events::new(tree) {
         if dropping > 0 {
             match event {
-                Event::Start { .. } => dropping += 1,
+                Event::Start(_) => dropping += 1,
                 Event::End => dropping -= 1,
                 _ => {}
             }
             continue;
         }
         let text = match event {
-            Event::Start { name, namespace, attributes } => {
+            Event::Start(element) => {
+                let (name, namespace) = (element.qualified_name(), element.namespace());
                 let local = name.rsplit(':').next().unwrap_or(name);
                 let family = namespace.rsplit_once(':').map_or(namespace, |(family, _)| family);
                 let sla = family == "uri:oozie:sla";
@@ -303,14 +304,14 @@ fn meaning(tree: &Tree<'_>) -> Vec<(String, Span)> {
                 let family =
                     if local == "ssh" || family.starts_with("uri:oozie:ssh") { "" } else { family };
                 let family = if family == "uri:oozie:workflow" { "" } else { family };
-                let kept: Vec<String> = attributes
-                    .iter()
-                    .filter(|(name, _)| *name != "xmlns" && !name.starts_with("xmlns:"))
-                    .map(|(name, value)| format!("{name}={value:?}"))
+                let kept: Vec<String> = element
+                    .attributes()
+                    .filter(|attribute| attribute.declares().is_none())
+                    .map(|each| format!("{}={:?}", each.qualified_name(), each.value().text))
                     .collect();
                 format!("<{family} {name} {}", kept.join(" "))
             }
-            Event::Text(text) => format!("text {text}"),
+            Event::Text(text) => format!("text {}", text.decoded().text),
             Event::CData(text) => format!("cdata {text}"),
             Event::Comment(text) => format!("comment {text}"),
             Event::Instruction(text) => format!("instruction {text}"),

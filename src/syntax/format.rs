@@ -11,7 +11,6 @@
 
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
-use std::borrow::Cow;
 
 /// Columns after which the attributes of a tag get a line each.
 const WIDTH: usize = 120;
@@ -65,6 +64,9 @@ pub fn layout(tree: &Tree<'_>, limit: usize) -> Result<String, Refusal> {
     if out.len() > limit && text.len() <= limit {
         return Err(Refusal::TooLong(out.len()));
     }
+    if out == text {
+        return Ok(out);
+    }
     // What is read the same is as well-formed as it was.
     let (after, _) = Tree::parse_tolerantly(&out);
     match same_reading(tree, &after) {
@@ -81,7 +83,7 @@ pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
     loop {
         match (left.next(), right.next()) {
             (None, None) => return Ok(()),
-            (Some((left, _)), Some((right, _))) if left == right => {}
+            (Some((left, _)), Some((right, _))) if left.reads_as(&right) => {}
             (Some((_, span)), _) => return Err(span),
             (None, Some(_)) => return Err(Span::at(before.text().len())),
         }
@@ -89,14 +91,39 @@ pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
 }
 
 /// What a reader meets.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Event<'t, 'a> {
-    Start { name: &'a str, namespace: &'t str, attributes: Vec<(&'a str, Cow<'a, str>)> },
-    Text(Cow<'a, str>),
+    Start(Element<'t, 'a>),
+    Text(Child<'t, 'a>),
     CData(&'a str),
     Comment(&'a str),
     Instruction(&'a str),
     End,
+}
+
+impl Event<'_, '_> {
+    /// Whether a reader meets the same. What is written the same is not decoded for that.
+    fn reads_as(&self, other: &Event<'_, '_>) -> bool {
+        match (self, other) {
+            (Event::Start(one), Event::Start(other)) => {
+                one.qualified_name() == other.qualified_name()
+                    && one.namespace() == other.namespace()
+                    && one.attributes().count() == other.attributes().count()
+                    && one.attributes().zip(other.attributes()).all(|(one, other)| {
+                        one.qualified_name() == other.qualified_name()
+                            && (one.raw() == other.raw() || one.value().text == other.value().text)
+                    })
+            }
+            (Event::Text(one), Event::Text(other)) => {
+                one.raw() == other.raw() || one.decoded().text == other.decoded().text
+            }
+            (Event::CData(one), Event::CData(other))
+            | (Event::Comment(one), Event::Comment(other))
+            | (Event::Instruction(one), Event::Instruction(other)) => one == other,
+            (Event::End, Event::End) => true,
+            _ => false,
+        }
+    }
 }
 
 /// Walks a tree without recursion.
@@ -125,17 +152,10 @@ impl<'t, 'a> Iterator for Events<'t, 'a> {
                 NodeKind::Element => {
                     let element = child.element().expect("its kind says so");
                     self.stack.push((element.children(), is_structural(element)));
-                    Event::Start {
-                        name: element.qualified_name(),
-                        namespace: element.namespace(),
-                        attributes: element
-                            .attributes()
-                            .map(|a| (a.qualified_name(), a.value().text))
-                            .collect(),
-                    }
+                    Event::Start(element)
                 }
                 NodeKind::Text if *blank_is_layout && child.is_blank() => continue,
-                NodeKind::Text => Event::Text(child.decoded().text),
+                NodeKind::Text => Event::Text(child),
                 NodeKind::CData => Event::CData(child.raw()),
                 NodeKind::Comment => Event::Comment(child.raw()),
                 NodeKind::Instruction => Event::Instruction(child.raw()),
@@ -147,9 +167,6 @@ impl<'t, 'a> Iterator for Events<'t, 'a> {
 
 /// Whether the blanks in an element are layout: it holds elements (or comments on lines of their own) and no text.
 fn is_structural(element: Element<'_, '_>) -> bool {
-    if TEXT_ELEMENTS.contains(&element.name()) || element.attribute("xml:space").is_some() {
-        return false;
-    }
     let (mut holds, mut lines, mut comments) = (false, false, false);
     for child in element.children() {
         match child.kind() {
@@ -160,7 +177,9 @@ fn is_structural(element: Element<'_, '_>) -> bool {
             NodeKind::Text => return false,
         }
     }
-    holds || (comments && lines)
+    (holds || (comments && lines))
+        && !TEXT_ELEMENTS.contains(&element.name())
+        && element.attribute("xml:space").is_none()
 }
 
 /// Blanks as they stand; a blank that is written as a reference was meant.
@@ -202,24 +221,32 @@ impl<'a> Printer<'a> {
             let gap = &self.text[*behind as usize..child.span().start as usize];
             *behind = child.span().end;
             let depth = stack.len() - 1;
-            self.child(child, depth, gap, first);
-            if let Some(element) = child.element().filter(|element| is_structural(*element)) {
+            let element = child.element();
+            let structural = element.filter(|element| is_structural(*element));
+            self.child(child, structural.is_some(), depth, gap, first);
+            if let Some(element) = structural {
                 let behind = element.start_tag().end;
                 stack.push((Some(element), element.children(), behind));
             }
         }
     }
 
-    fn child(&mut self, child: Child<'_, 'a>, depth: usize, gap: &str, first: bool) {
+    fn child(
+        &mut self,
+        child: Child<'_, 'a>,
+        structural: bool,
+        depth: usize,
+        gap: &str,
+        first: bool,
+    ) {
         let lines = gap.bytes().filter(|byte| *byte == b'\n').count();
         let remark = child.kind() == NodeKind::Comment
             && lines == 0
             && !self.text[child.span().range()].contains('\n')
             && self.out.ends_with(self.line_end);
-        let before = self.out.trim_end_matches(['\r', '\n']).len();
-        if remark && before > 0 && !(first && depth == 0) {
+        if remark && !self.out.is_empty() && !(first && depth == 0) {
             // A remark behind something stays behind it.
-            self.out.truncate(before);
+            self.out.truncate(self.out.trim_end_matches(['\r', '\n']).len());
             self.out.push(' ');
         } else {
             if lines > 1 && !first {
@@ -229,49 +256,50 @@ impl<'a> Printer<'a> {
         }
         match child.element() {
             None => self.out.push_str(&self.text[child.span().range()]),
-            Some(element) => self.element(element, depth),
+            Some(element) => self.element(element, structural, depth),
         }
         self.out.push_str(self.line_end);
     }
 
     /// The start tag, and the rest where its content is text.
-    fn element(&mut self, element: Element<'_, 'a>, depth: usize) {
+    fn element(&mut self, element: Element<'_, 'a>, structural: bool, depth: usize) {
         let name = element.qualified_name();
         self.out.push('<');
         self.out.push_str(name);
-        let tail = if is_structural(element) {
-            String::from(">")
-        } else if element.content().range().is_empty() {
-            String::from("/>")
-        } else {
-            let content = &self.text[element.content().range()];
-            format!(">{content}</{name}>")
+        let content = element.content();
+        let empty = !structural && content.range().is_empty();
+        let count = element.attributes().count();
+        let broken = count > 1 && {
+            let width = |text: &str| text.chars().count();
+            // Each with a blank before it, `=` and two quotes.
+            let attributes = element
+                .attributes()
+                .map(|each| 4 + width(each.qualified_name()) + width(each.raw()));
+            let end = if empty { 2 } else { 1 };
+            depth * INDENT.len() + 1 + name.len() + attributes.sum::<usize>() + end > WIDTH
         };
-        let attributes: Vec<String> = element
-            .attributes()
-            .map(|attribute| {
-                let raw = attribute.raw();
-                let quote = if raw.contains('"') { '\'' } else { '"' };
-                format!("{}={quote}{raw}{quote}", attribute.qualified_name())
-            })
-            .collect();
-        let start = if tail.starts_with('/') { 2 } else { 1 };
-        let width = depth * INDENT.len()
-            + 1
-            + name.len()
-            + attributes.iter().map(|text| text.chars().count() + 1).sum::<usize>()
-            + start;
-        let broken = width > WIDTH && attributes.len() > 1;
-        for (index, attribute) in attributes.iter().enumerate() {
+        for (index, attribute) in element.attributes().enumerate() {
             if broken && index > 0 {
                 self.out.push_str(self.line_end);
                 self.indent(depth + 2);
             } else {
                 self.out.push(' ');
             }
-            self.out.push_str(attribute);
+            let raw = attribute.raw();
+            let quote = if raw.contains('"') { '\'' } else { '"' };
+            self.out.push_str(attribute.qualified_name());
+            self.out.push('=');
+            self.out.push(quote);
+            self.out.push_str(raw);
+            self.out.push(quote);
         }
-        self.out.push_str(&tail);
+        self.out.push_str(if empty { "/>" } else { ">" });
+        if !structural && !empty {
+            self.out.push_str(&self.text[content.range()]);
+            self.out.push_str("</");
+            self.out.push_str(name);
+            self.out.push('>');
+        }
     }
 
     fn indent(&mut self, depth: usize) {

@@ -725,6 +725,11 @@ mod tests {
             "w(a(x())b()c())",
             &["`a` is never closed"],
         );
+        check_broken(
+            "<w>\n\t\t<a>\n\t\t\t<x/>\n    <b/>\n</w>",
+            "w(a(x())b())",
+            &["`a` is never closed"],
+        );
         check_broken("<w><a><x/><a><x/></a></w>", "w(a(x())a(x()))", &["`a` is never closed"]);
         check_broken("<w>\n <x/>\n </a>\n <b/>\n</w>", "w(x()b())", &["`</a>` closes nothing"]);
         check_broken(

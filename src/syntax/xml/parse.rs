@@ -559,14 +559,20 @@ impl<'a> Parser<'a> {
         node.close_start = node.span.end;
     }
 
-    /// How far a line is indented, if only blanks stand before `offset` in it.
+    /// How far a line is indented, if only blanks stand before `offset` in it. A tab goes to the next fourth column: in
+    /// a file that mixes both, that is what its lines were set by.
     fn indent(&self, offset: usize) -> Option<usize> {
         let before = &self.text.as_bytes()[offset.saturating_sub(1_000)..offset];
         let blanks = before.iter().rev().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         let first = before.len().checked_sub(blanks + 1).map(|at| before[at]);
-        matches!(first, Some(b'\n' | b'\r'))
-            .then_some(blanks)
-            .or((offset == blanks).then_some(blanks))
+        if offset != blanks && !matches!(first, Some(b'\n' | b'\r')) {
+            return None;
+        }
+        let column = |column: usize, byte: &u8| match byte {
+            b'\t' => (column / 4 + 1) * 4,
+            _ => column + 1,
+        };
+        Some(before[before.len() - blanks..].iter().fold(0, column))
     }
 
     fn element(&mut self, start: usize, tag: Tag) {
