@@ -363,11 +363,16 @@ pub fn merged(
             refusal(Class::Transient, "JA009", message)
         };
         let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
-        // It is evaluated as it would be written anew. One that cannot be evaluated counts as it is.
-        let written: BTreeMap<String, String> = read.iter().cloned().collect();
+        // It is evaluated as it would be written anew, without blanks around values. One that cannot be evaluated counts as it is.
+        let blank = |c: char| c <= ' ';
+        let written: BTreeMap<String, String> = read
+            .iter()
+            .map(|(name, value)| (name.clone(), value.trim_matches(blank).to_owned()))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
         let evaluated = match written.values().any(|value| value.contains(['$', '#'])) {
             true => evaluate(&xml(&written)).and_then(|text| configuration::read_xml(&text)).ok(),
-            false => None,
+            false => Some(written.into_iter().collect()),
         };
         let read = evaluated.unwrap_or(read);
         allowed(&read, "job-xml")?;

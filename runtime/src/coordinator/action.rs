@@ -28,7 +28,7 @@ pub trait Existing {
 }
 
 /// Why an action could not be made or started.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
     /// The server's codes, the outer first; empty where its exception has none.
     pub codes: Vec<&'static str>,
@@ -117,7 +117,7 @@ pub struct Actions<'a> {
     definition: &'a Definition,
     inputs: Vec<Prepared<'a>>,
     outputs: Vec<Prepared<'a>>,
-    configuration: Vec<(&'a str, Template)>,
+    configuration: Vec<(&'a str, Setting)>,
     sla: Vec<(&'a str, Template)>,
     processing: ProcessingZone,
 }
@@ -127,6 +127,15 @@ struct Prepared<'a> {
     series: Option<Dataset>,
     template: UriTemplate,
     instances: Vec<Source>,
+}
+
+/// The value of a property of the workflow.
+enum Setting {
+    /// It is the same for each action.
+    Fixed(String),
+    /// The URIs of an input, or of an output, by its place; the expression where they are not all known.
+    Data(bool, usize, Template),
+    Text(Template),
 }
 
 /// An instance text.
@@ -165,9 +174,18 @@ impl<'a> Actions<'a> {
             pairs.map(|(name, text)| (name.as_str(), compile(text, phase))).collect()
         };
         let leaves = definition.sla.as_ref().map_or(&[][..], |(_, leaves)| leaves);
+        let setting = |(name, text): &'a (String, String)| {
+            let template = compile(text, Phase::CoordinatorActionStart);
+            let setting = match plain_data(definition, text) {
+                _ if !text.contains(['$', '#', '\\']) => Setting::Fixed(text.clone()),
+                Some((is_input, at)) => Setting::Data(is_input, at, template),
+                None => Setting::Text(template),
+            };
+            (name.as_str(), setting)
+        };
         Actions {
             definition,
-            configuration: texts(&definition.configuration, Phase::CoordinatorActionStart),
+            configuration: definition.configuration.iter().map(setting).collect(),
             sla: texts(leaves, Phase::CoordinatorSlaCreate),
             inputs: definition.inputs.iter().map(prepare).collect(),
             outputs: definition.outputs.iter().map(prepare).collect(),
@@ -191,10 +209,19 @@ impl<'a> Actions<'a> {
             outputs: Vec::with_capacity(self.outputs.len()),
             sla: Vec::new(),
         };
+        self.create_into(&mut action, id)?;
+        Ok(action)
+    }
+
+    /// Makes another action of one that is not needed any more: number and times are those it has by now. After a failure its data
+    /// mean nothing.
+    pub fn create_into(&self, action: &mut Action, id: &str) -> Result<(), Failure> {
+        let Action { number, nominal, actual, .. } = *action;
         for (events, data) in
             [(&self.inputs, &mut action.inputs), (&self.outputs, &mut action.outputs)]
         {
-            for prepared in events {
+            data.resize_with(events.len(), EventData::default);
+            for (prepared, data) in events.iter().zip(data) {
                 let context = Context {
                     definition: self.definition,
                     phase: Phase::CoordinatorActionCreate,
@@ -206,7 +233,7 @@ impl<'a> Actions<'a> {
                     existing: None,
                     failed: RefCell::default(),
                 };
-                data.push(self.instances(prepared, context)?);
+                self.instances(prepared, context, data)?;
             }
         }
 
@@ -229,18 +256,31 @@ impl<'a> Actions<'a> {
             }
             action.sla = sla;
         }
-        Ok(action)
+        Ok(())
     }
 
     fn instances(
         &self,
         prepared: &Prepared<'_>,
         mut context: Context<'_>,
-    ) -> Result<EventData, Failure> {
+        data: &mut EventData,
+    ) -> Result<(), Failure> {
         let broken = || Failure::plain("the dataset cannot be read");
         let series = prepared.series.as_ref().ok_or_else(broken)?;
-        let mut data = EventData { name: prepared.event.name.clone(), ..EventData::default() };
-        let uri = |instance| prepared.template.fill(instance, self.processing);
+        if data.name != prepared.event.name {
+            data.name.clone_from(&prepared.event.name);
+        }
+        data.unresolved.clear();
+        // The texts of an action before are written over.
+        let mut used = 0;
+        let mut push = |uris: &mut Vec<String>, instance| {
+            match uris.get_mut(used) {
+                Some(uri) => uri.clear(),
+                None => uris.push(String::new()),
+            }
+            prepared.template.fill_into(instance, self.processing, &mut uris[used]);
+            used += usize::from(!uris[used].is_empty());
+        };
 
         if let (Instances::Range(..), [Source::Text(start), Source::Text(end)]) =
             (&prepared.event.instances, &prepared.instances[..])
@@ -249,17 +289,21 @@ impl<'a> Actions<'a> {
             let start = start.text(&context).map_err(|f| Failure::of_expression(&f))?;
             let end = end.text(&context).map_err(|f| Failure::of_expression(&f))?;
             match range(series, context.nominal, &start, &end, self.processing)? {
-                Ranged::Instances(list) => data.uris.extend(list.into_iter().map(uri)),
+                Ranged::Instances(list) => {
+                    list.into_iter().for_each(|instance| push(&mut data.uris, instance));
+                }
                 Ranged::Later(text) => data.unresolved.push(text),
             }
-            data.uris.retain(|uri| !uri.is_empty());
-            return Ok(data);
+            data.uris.truncate(used);
+            return Ok(());
         }
 
         for source in &prepared.instances {
             let text = match source {
                 Source::Current(n) => {
-                    data.uris.extend(series.current_n(context.nominal, *n).map(uri));
+                    if let Some(instance) = series.current_n(context.nominal, *n) {
+                        push(&mut data.uris, instance);
+                    }
                     continue;
                 }
                 Source::Text(template) => {
@@ -275,11 +319,11 @@ impl<'a> Actions<'a> {
                 let instance = self.processing.parse(part).map_err(|reason| {
                     Failure::plain(format!("the instance `{part}` is no date: {reason}"))
                 })?;
-                data.uris.push(uri(instance));
+                push(&mut data.uris, instance);
             }
         }
-        data.uris.retain(|uri| !uri.is_empty());
-        Ok(data)
+        data.uris.truncate(used);
+        Ok(())
     }
 
     /// Looks whether the data of an action are there: first all paths in their order, then what was left unresolved.
@@ -437,6 +481,19 @@ impl<'a> Actions<'a> {
         action: &Action,
         inputs: &[EventData],
     ) -> Result<Vec<(String, String)>, Failure> {
+        let mut properties = Vec::with_capacity(self.configuration.len());
+        self.configuration_into(id, action, inputs, &mut properties)?;
+        Ok(properties)
+    }
+
+    /// The same, written over what another action was given.
+    pub fn configuration_into(
+        &self,
+        id: &str,
+        action: &Action,
+        inputs: &[EventData],
+        properties: &mut Vec<(String, String)>,
+    ) -> Result<(), Failure> {
         let context = Context {
             definition: self.definition,
             phase: Phase::CoordinatorActionStart,
@@ -448,14 +505,53 @@ impl<'a> Actions<'a> {
             existing: None,
             failed: RefCell::default(),
         };
-        let properties = self.configuration.iter();
-        properties
-            .map(|(name, template)| {
-                let value = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
-                Ok(((*name).to_owned(), value.into_owned()))
-            })
-            .collect()
+        properties.resize_with(self.configuration.len(), Default::default);
+        for ((name, setting), (to, value)) in self.configuration.iter().zip(properties) {
+            if to != name {
+                (*name).clone_into(to);
+            }
+            let template = match setting {
+                Setting::Fixed(text) => {
+                    value.clone_from(text);
+                    continue;
+                }
+                Setting::Data(is_input, at, template) => {
+                    let events = if *is_input { inputs } else { &action.outputs };
+                    match events.get(*at).filter(|data| data.unresolved.is_empty()) {
+                        Some(data) if !data.uris.is_empty() => {
+                            value.clear();
+                            for (number, uri) in data.uris.iter().enumerate() {
+                                value.push_str(if number > 0 { "," } else { "" });
+                                value.push_str(uri);
+                            }
+                            continue;
+                        }
+                        _ => template,
+                    }
+                }
+                Setting::Text(template) => template,
+            };
+            let text = template.text(&context).map_err(|f| Failure::of_expression(&f))?;
+            *value = text.into_owned();
+        }
+        Ok(())
     }
+}
+
+/// The input or output in a text that is `${coord:dataIn('name')}`, or of `dataOut`, and nothing else: whether it is an input, and
+/// its place. With input logic a name may stand for more than its event.
+fn plain_data(definition: &Definition, text: &str) -> Option<(bool, usize)> {
+    let call = text.strip_prefix("${coord:")?.strip_suffix("')}")?;
+    let (is_input, name) = match call.strip_prefix("dataIn('") {
+        Some(name) => (true, name),
+        None => (false, call.strip_prefix("dataOut('")?),
+    };
+    if definition.logic.is_some() || name.contains(['\\', '\'']) {
+        return None;
+    }
+    let events = if is_input { &definition.inputs } else { &definition.outputs };
+    let at = events.iter().position(|event| event.name == name)?;
+    Some((is_input, at))
 }
 
 fn compile(text: &str, phase: Phase) -> Template {

@@ -60,21 +60,27 @@ impl UriTemplate {
 
     /// The URI of an instance: its date in the zone of the server, whatever the zone of the dataset.
     pub fn fill(&self, instant: Instant, zone: ProcessingZone) -> String {
+        let mut uri = String::with_capacity(self.length);
+        self.fill_into(instant, zone, &mut uri);
+        uri
+    }
+
+    /// The same, behind what is there.
+    pub fn fill_into(&self, instant: Instant, zone: ProcessingZone, uri: &mut String) {
+        uri.reserve(self.length);
         let local = zone.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
-        let mut uri = String::with_capacity(self.length);
         for piece in &self.pieces {
             match piece {
                 Piece::Text(text) => uri.push_str(text),
-                Piece::Name(0) => push_number(&mut uri, civil.year, 1),
-                Piece::Name(1) => push_number(&mut uri, i64::from(civil.month), 2),
-                Piece::Name(2) => push_number(&mut uri, i64::from(civil.day), 2),
-                Piece::Name(3) => push_number(&mut uri, minute / 60, 2),
-                Piece::Name(_) => push_number(&mut uri, minute % 60, 2),
+                Piece::Name(0) => push_number(uri, civil.year, 1),
+                Piece::Name(1) => push_number(uri, i64::from(civil.month), 2),
+                Piece::Name(2) => push_number(uri, i64::from(civil.day), 2),
+                Piece::Name(3) => push_number(uri, minute / 60, 2),
+                Piece::Name(_) => push_number(uri, minute % 60, 2),
             }
         }
-        uri
     }
 
     /// The first moment whose URI this is; nothing where it is none of this template. What the template does not name is

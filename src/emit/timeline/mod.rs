@@ -81,6 +81,22 @@ pub struct Entry {
     pub steps: Vec<Option<i64>>,
 }
 
+impl Default for Entry {
+    fn default() -> Self {
+        Entry {
+            track: 0,
+            number: 0,
+            nominal: Instant(0),
+            offset_seconds: 0,
+            change: None,
+            action: Err(Failure::default()),
+            properties: Ok(Vec::new()),
+            missing: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+}
+
 /// The entries of some coordinators, merged by time.
 pub struct Entries<'a> {
     lanes: Vec<Lane<'a>>,
@@ -191,9 +207,9 @@ fn texts(
             let mut making = Making::new(definition);
             making.go_on_after(before);
             let mut text = String::with_capacity(piece.len() * 256);
-            let request = Request { now, ..Request::default() };
+            let mut entry = Entry::default();
             for (at, (number, nominal)) in piece.iter().enumerate() {
-                let entry = making.entry(0, *number, *nominal, request, true);
+                making.write_over(&mut entry, *number, *nominal, now);
                 write(&entry, before.is_none() && at == 0, &mut text);
             }
             text
@@ -270,6 +286,38 @@ impl<'a> Making<'a> {
         for ((event, series), last) in inputs {
             *last = series.as_ref().and_then(|series| window(event, series, nominal));
         }
+    }
+
+    /// Makes an entry of one that is not needed any more, without looking for data. Windows are not compared.
+    fn write_over(&mut self, entry: &mut Entry, number: i64, nominal: Instant, now: Instant) {
+        let shown = self.clock.offset_seconds;
+        entry.offset_seconds = self.clock.offset_seconds(nominal);
+        let before = self.before.filter(|_| shown != entry.offset_seconds);
+        entry.change = before.and_then(|before| change(self.clock.zone, before, nominal));
+        (entry.number, entry.nominal) = (number, nominal);
+        let none = || Action {
+            number,
+            nominal,
+            actual: nominal,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            sla: Vec::new(),
+        };
+        let blank = Err(Failure::default());
+        let mut action = std::mem::replace(&mut entry.action, blank).unwrap_or_else(|_| none());
+        (action.number, action.nominal, action.actual) = (number, nominal, now.max(nominal));
+        entry.action = self.actions.create_into(&mut action, JOB).map(|()| action);
+        if let Ok(action) = &entry.action {
+            let blank = Ok(Vec::new());
+            let properties = std::mem::replace(&mut entry.properties, blank);
+            let mut properties = properties.unwrap_or_default();
+            let made =
+                self.actions.configuration_into(JOB, action, &action.inputs, &mut properties);
+            entry.properties = made.map(|()| properties);
+        } else {
+            entry.properties = Ok(Vec::new());
+        }
+        self.before = Some(nominal);
     }
 
     fn entry(
