@@ -342,7 +342,10 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
                 (Some(number), _, Some(event)) => {
                     json!({"at": at, "job": id, "action": number, "sla": event.name()})
                 }
-                (None, status, _) => json!({"at": at, "job": id, "status": status}),
+                (None, status, _) => match &moment.why {
+                    Some(why) => json!({"at": at, "job": id, "status": status, "why": why}),
+                    None => json!({"at": at, "job": id, "status": status}),
+                },
                 (Some(number), Some(status), _) => {
                     json!({"at": at, "job": id, "action": number, "status": status})
                 }

@@ -287,7 +287,10 @@ pub(super) fn words(id: &str, moment: &Moment) -> String {
     let who = moment.action.map(|number| format!("@{number}")).unwrap_or_default();
     match (moment.sla, &moment.status) {
         (Some(event), _) => format!("{id}{who} SLA {}", event.name()),
-        (None, Some(status)) => format!("{id}{who} {status}"),
+        (None, Some(status)) => match &moment.why {
+            Some(why) => format!("{id}{who} {status}: {why}"),
+            None => format!("{id}{who} {status}"),
+        },
         (None, None) => format!("{id}{who} deleted"),
     }
 }
@@ -321,7 +324,7 @@ fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
         "status": run.status.name(),
         "externalId": kept.beside.workflow,
         "missingDependencies": run.missing,
-        "errorCode": run.error.as_ref().map(|(code, _)| code),
+        "errorCode": run.error.as_ref().map(|(code, _)| code).filter(|code| !code.is_empty()),
         "errorMessage": run.error.as_ref().map(|(_, message)| message),
         "startTime": seconds(kept.beside.started),
         "endTime": seconds(kept.beside.ended),
@@ -428,6 +431,20 @@ pub(super) fn conclude(
     })
 }
 
+/// A code in front of a message; the server has none for some.
+fn prefix(code: &str) -> String {
+    if code.is_empty() { String::new() } else { format!("{code}: ") }
+}
+
+/// Why a coordinator has failed, where no action tells.
+fn fault(reader: &dyn Reader, record: &kept::Record) -> miette::Result<Option<String>> {
+    if record.job.status != Status::Failed {
+        return Ok(None);
+    }
+    let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;
+    Ok(moments.into_iter().rev().find_map(|moment| moment.why))
+}
+
 fn summary(reader: &dyn Reader, record: &kept::Record, shell: &mut Shell) -> miette::Result<()> {
     let id = &record.id;
     let actions = kept::actions(reader, id).map_err(store::failure)?;
@@ -439,9 +456,12 @@ fn summary(reader: &dyn Reader, record: &kept::Record, shell: &mut Shell) -> mie
         counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     let counts = if counts.is_empty() { "no actions".to_owned() } else { counts.join(", ") };
     shell.out(format!("{} {} {id}: {counts}\n", record.job.status.name(), record.name))?;
+    if let Some(why) = fault(reader, record)? {
+        shell.say(format!("  {why}"));
+    }
     for (number, kept) in &actions {
         if let Some((code, message)) = &kept.run.error {
-            shell.say(format!("{id}@{number} {code}: {message}"));
+            shell.say(format!("{id}@{number} {}{message}", prefix(code)));
         }
     }
     Ok(())
@@ -491,6 +511,9 @@ pub(super) fn show(
                 or_none(job.pause),
             ))?;
             shell.out(format!("  concurrency  {}\n\n", job.controls.concurrency))?;
+            if let Some(why) = fault(reader, record)? {
+                shell.out(format!("  {why}\n\n"))?;
+            }
             for (number, kept) in kept::actions(reader, id).map_err(store::failure)? {
                 let run = &kept.run;
                 let workflow = kept.beside.workflow.as_deref().unwrap_or("-");
@@ -504,7 +527,7 @@ pub(super) fn show(
                     shell.out(format!("    waits for {missing}\n"))?;
                 }
                 if let Some((code, message)) = &run.error {
-                    shell.out(format!("    {code}: {message}\n"))?;
+                    shell.out(format!("    {}{message}\n", prefix(code)))?;
                 }
                 if let Some(sla) = &run.sla {
                     shell.out(format!("    {}\n", sla_line(sla)))?;

@@ -565,3 +565,17 @@ fn defaults_that_cannot_be_read_are_refused() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("E0803 (load/config-default.xml)"), "{said}");
 }
+
+#[test]
+fn a_coordinator_that_cannot_go_on_says_why() {
+    let range = r#"<start-instance>${coord:current(0)}</start-instance><end-instance>${coord:latest(0)}</end-instance>"#;
+    let mixed = INPUT.replace("<instance>${coord:current(0)}</instance>", range);
+    let place = Place::new(&coordinator(&mixed));
+    let (code, said) = place.says(&["coordinator.xml", "--id", "c"]);
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("E1012: action 1 cannot be made: E1010: "), "{said}");
+    let (_, shown) = place.says(&["job", "show", "c"]);
+    assert!(shown.contains("E1012: action 1 cannot be made"), "{shown}");
+    let (_, log) = place.says(&["job", "log", "c", "--errors"]);
+    assert!(log.contains("E1012: action 1 cannot be made"), "{log}");
+}

@@ -217,11 +217,14 @@ impl Play {
                     }
                     if status == ActionStatus::Failed
                         && let Some((code, _)) = run.and_then(|run| run.error.as_ref())
+                        && !code.is_empty()
                     {
                         change.insert("errorCode".to_owned(), json!(code));
                     }
                     self.tell(&of, change);
                 }
+                // Words for people are not compared.
+                Effect::Fault(_) => {}
                 Effect::Deleted(number) => {
                     let mut change = Map::new();
                     change.insert("action".to_owned(), json!(number));

@@ -100,7 +100,7 @@ pub fn definitions(reader: &dyn Reader, id: &str) -> Result<(Definition, Vec<Coo
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
     let (mut next, mut moments) = (from, Vec::new());
     for row in reader.scan(EVENT, &prefix(id), Some(&key(id, from)), usize::MAX)? {
-        let several: Vec<Moment> = decode(&format!("a moment of {id}"), &row.value)?;
+        let several = coordinator::read_moments(id, &row.value)?;
         next += several.len() as u64;
         moments.extend(several);
     }
@@ -215,7 +215,7 @@ impl Procedure for Bundle {
             };
             if before != record.job.status {
                 let status = Some(record.job.status.name().to_owned());
-                moments.push(Moment { at: now_ms, action: None, status, sla: None });
+                moments.push(Moment { at: now_ms, action: None, status, sla: None, why: None });
             }
             is_changed |= !effects.is_empty();
             for effect in effects {

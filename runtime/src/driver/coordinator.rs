@@ -104,6 +104,29 @@ pub struct Moment {
     pub status: Option<String>,
     /// What came of an expectation.
     pub sla: Option<SlaEvent>,
+    /// Why it came so, where nothing else tells.
+    pub why: Option<String>,
+}
+
+/// A moment as it was kept before it told why.
+#[derive(Deserialize)]
+struct ShorterMoment {
+    at: i64,
+    action: Option<i64>,
+    status: Option<String>,
+    sla: Option<SlaEvent>,
+}
+
+/// Moments as they are kept.
+pub(super) fn read_moments(id: &str, bytes: &[u8]) -> Result<Vec<Moment>, Error> {
+    let what = format!("a moment of {id}");
+    if let Ok(moments) = decode(&what, bytes) {
+        return Ok(moments);
+    }
+    let shorter: Vec<ShorterMoment> = decode(&what, bytes)?;
+    let longer =
+        |ShorterMoment { at, action, status, sla }| Moment { at, action, status, sla, why: None };
+    Ok(shorter.into_iter().map(longer).collect())
 }
 
 /// What a client, or the bundle, wants of a coordinator.
@@ -166,7 +189,7 @@ pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>,
     let start = key(id, from as i64);
     let (mut next, mut moments) = (from, Vec::new());
     for row in reader.scan(EVENT, &prefix(id), Some(&start), usize::MAX)? {
-        let several: Vec<Moment> = decode(&format!("a moment of {id}"), &row.value)?;
+        let several = read_moments(id, &row.value)?;
         next += several.len() as u64;
         moments.extend(several);
     }
@@ -384,13 +407,16 @@ impl Procedure for Coordinator {
             // What the machine refuses, a client was told when it asked; a look that failed comes again.
             let Ok(effects) = apply(&plan, job, &next, &world) else { continue };
             changes.has_status |= before != job.status;
+            let mut fault = None;
             for effect in effects {
                 changes.is_any = true;
                 let mut tell = |action: Option<i64>, status: Option<&str>| {
                     let status = status.map(str::to_owned);
-                    changes.moments.push(Moment { at: now_ms, action, status, sla: None });
+                    let why = fault.take().filter(|_| action.is_none());
+                    changes.moments.push(Moment { at: now_ms, action, status, sla: None, why });
                 };
                 match effect {
+                    Effect::Fault(why) => fault = Some(why),
                     Effect::Job { from, status, .. } => {
                         if from.is_some() {
                             tell(None, Some(status.name()));
@@ -664,7 +690,9 @@ impl Loaded {
             }
             for event in events {
                 let action = Some(*number);
-                changes.moments.push(Moment { at: now_ms, action, status: None, sla: Some(event) });
+                let (at, what) = (now_ms, Some(event));
+                let moment = Moment { at, action, status: None, sla: what, why: None };
+                changes.moments.push(moment);
                 let of = format!("{id}@{number}");
                 let about = notice::About {
                     name: &self.definition.name,

@@ -605,7 +605,8 @@ impl Player<'_> {
                     self.pass((of, number), machine::Command::Kill);
                     job.map(|job| self.of_job.remove(&job));
                 }
-                Effect::Job { .. } | Effect::Check(..) | Effect::CleanUp(..) => {}
+                Effect::Job { .. } | Effect::Check(..) | Effect::CleanUp(..) | Effect::Fault(_) => {
+                }
             },
         }
     }

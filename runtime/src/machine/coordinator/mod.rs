@@ -398,6 +398,8 @@ pub enum Effect {
     ResumeWorkflow(i64),
     /// Its workflow is to be killed.
     KillWorkflow(i64),
+    /// Why the job fails now, for people.
+    Fault(String),
     /// Outputs of an action are to be deleted before it runs again.
     CleanUp(i64, Vec<String>),
 }
@@ -516,7 +518,9 @@ impl Turn<'_, '_> {
         for (number, nominal) in times.by_ref().take(most) {
             match self.create(number, nominal) {
                 Ok(run) => made.push((number, run)),
-                Err(_) => {
+                Err(failure) => {
+                    let why = format!("E1012: action {number} cannot be made: {failure}");
+                    self.effects.push(Effect::Fault(why));
                     self.job.pending = false;
                     self.set_status(Status::Failed);
                     self.tell_job();
@@ -640,7 +644,11 @@ impl Turn<'_, '_> {
                 self.set_action(number, ActionStatus::Ready);
                 self.start_ready();
             }
-            Err(_) => self.set_action(number, ActionStatus::Failed),
+            Err(failure) => {
+                // The server gives it no code.
+                run.error = Some((String::new(), failure.to_string()));
+                self.set_action(number, ActionStatus::Failed);
+            }
         }
     }
 

@@ -492,7 +492,8 @@ impl<'p> Simulation<'p> {
                 Effect::CleanUp(_, uris) => {
                     uris.iter().for_each(|uri| self.play.data.remove(uri));
                 }
-                Effect::Job { .. } | Effect::Action(..) | Effect::Deleted(_) => {}
+                Effect::Job { .. } | Effect::Action(..) | Effect::Deleted(_) | Effect::Fault(_) => {
+                }
             }
         }
         if matches!(event, Event::Change(_) | Event::Resume | Event::Rerun(..)) {
