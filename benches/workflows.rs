@@ -215,20 +215,16 @@ fn open(folder: &Path) -> Box<Driver> {
     }
 }
 
-fn durably(plan: &[u8], jobs: usize) {
+fn durably(plan: &[u8], jobs: usize, together: bool) {
     let folder = tempfile::tempdir().expect("a folder");
     let driver = open(folder.path());
-    let ids: Vec<String> = (0..jobs)
-        .map(|_| {
-            let submit = Submit {
-                plan: plan.to_vec(),
-                properties: properties(),
-                id: None,
-                mounts: Vec::new(),
-            };
-            driver.submit(submit).expect("it is taken")
-        })
-        .collect();
+    let submit =
+        || Submit { plan: plan.to_vec(), properties: properties(), id: None, mounts: Vec::new() };
+    let ids: Vec<String> = if together {
+        driver.submit_all((0..jobs).map(|_| submit()).collect()).expect("they are taken")
+    } else {
+        (0..jobs).map(|_| driver.submit(submit()).expect("it is taken")).collect()
+    };
     for id in &ids {
         while !driver.wait(id, Duration::from_secs(1)).expect("a job") {}
     }
@@ -238,12 +234,19 @@ fn durably(plan: &[u8], jobs: usize) {
 #[divan::bench(args = [100, 1_000], sample_count = 3)]
 fn durable_decisions(bencher: Bencher<'_, '_>, nodes: usize) {
     let plan = compiled(&decisions(nodes)).to_bytes();
-    bencher.counter(ItemsCount::new(nodes * 100)).bench(|| durably(&plan, 100));
+    bencher.counter(ItemsCount::new(nodes * 100)).bench(|| durably(&plan, 100, false));
 }
 
-/// Jobs of ten nodes a second.
+/// Nodes a second of jobs of ten nodes, each submitted when the one before it is on the disk.
 #[divan::bench(sample_count = 3)]
 fn durable_jobs(bencher: Bencher<'_, '_>) {
     let plan = compiled(&decisions(10)).to_bytes();
-    bencher.counter(ItemsCount::new(10_000_usize)).bench(|| durably(&plan, 1_000));
+    bencher.counter(ItemsCount::new(10_000_usize)).bench(|| durably(&plan, 1_000, false));
+}
+
+/// Nodes a second of jobs of ten nodes that are submitted together.
+#[divan::bench(args = [1_000, 10_000], sample_count = 3)]
+fn durable_jobs_together(bencher: Bencher<'_, '_>, jobs: usize) {
+    let plan = compiled(&decisions(10)).to_bytes();
+    bencher.counter(ItemsCount::new(jobs * 10)).bench(|| durably(&plan, jobs, true));
 }

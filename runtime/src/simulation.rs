@@ -5,7 +5,7 @@
 //! same simulation; nothing waits, and the same input gives the same run.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::actions::command::Class;
@@ -130,6 +130,61 @@ enum Todo {
     ChildEnded { job: usize, node: NodeIndex, serial: u32, status: String },
 }
 
+/// When something is due; of what is due at the same time, what was queued first comes first.
+type Due = (i64, u64);
+
+/// What is due. Most of it is due at once, and that needs no order but its own.
+#[derive(Default)]
+struct Queue {
+    /// What was due when it was queued, in order, for time does not go back.
+    soon: VecDeque<(Due, Todo)>,
+    later: BTreeMap<Due, Todo>,
+}
+
+impl Queue {
+    fn push(&mut self, due: Due, now: i64, todo: Todo) {
+        if due.0 <= now {
+            self.soon.push_back((due, todo));
+        } else {
+            self.later.insert(due, todo);
+        }
+    }
+
+    fn first(&self) -> Option<Due> {
+        let soon = self.soon.front().map(|(due, _)| *due);
+        let later = self.later.first_key_value().map(|(due, _)| *due);
+        soon.into_iter().chain(later).min()
+    }
+
+    fn pop(&mut self) -> Option<(Due, Todo)> {
+        let soon = self.soon.front().map(|(due, _)| *due);
+        let later = self.later.first_key_value().map(|(due, _)| *due);
+        match (soon, later) {
+            (Some(soon), Some(later)) if later < soon => self.later.pop_first(),
+            (None, _) => self.later.pop_first(),
+            (Some(_), _) => self.soon.pop_front(),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Due, &Todo)> {
+        let soon = self.soon.iter().map(|(due, todo)| (*due, todo));
+        let mut all: Vec<_> =
+            soon.chain(self.later.iter().map(|(due, todo)| (*due, todo))).collect();
+        all.sort_by_key(|(due, _)| *due);
+        all.into_iter()
+    }
+
+    fn remove(&mut self, due: Due) {
+        self.soon.retain(|(known, _)| *known != due);
+        self.later.remove(&due);
+    }
+
+    fn clear(&mut self) {
+        self.soon.clear();
+        self.later.clear();
+    }
+}
+
 /// Jobs, files and a clock.
 pub struct Simulation<E> {
     /// What answers calls.
@@ -144,10 +199,10 @@ pub struct Simulation<E> {
     pub moments: Vec<Moment>,
     /// When and to which URL something was told.
     pub notifications: Vec<(i64, String)>,
-    /// Mails as they would be sent.
-    pub mails: RefCell<Vec<String>>,
+    /// Mails as they would be sent, where they are kept.
+    pub mails: Option<RefCell<Vec<String>>>,
     now: i64,
-    queue: BTreeMap<(i64, u64), Todo>,
+    queue: Queue,
     number: u64,
     steps: u64,
 }
@@ -168,8 +223,8 @@ impl<E: Executors> World for Around<'_, E> {
         Some(&self.files)
     }
 
-    fn server(&self, name: &str) -> Option<String> {
-        self.server.get(name).cloned()
+    fn server(&self, name: &str) -> Option<&str> {
+        self.server.get(name).map(String::as_str)
     }
 
     fn asks_end(&self, kind: &str) -> bool {
@@ -193,9 +248,9 @@ impl<E: Executors> Simulation<E> {
             jobs: Vec::new(),
             moments: Vec::new(),
             notifications: Vec::new(),
-            mails: RefCell::default(),
+            mails: None,
             now,
-            queue: BTreeMap::new(),
+            queue: Queue::default(),
             number: 0,
             steps: 0,
         }
@@ -208,7 +263,7 @@ impl<E: Executors> Simulation<E> {
 
     /// When something happens next, if anything ever does.
     pub fn next(&self) -> Option<i64> {
-        self.queue.first_key_value().map(|((at, _), _)| *at)
+        self.queue.first().map(|(at, _)| at)
     }
 
     /// Lets time pass in which nothing happens.
@@ -238,12 +293,12 @@ impl<E: Executors> Simulation<E> {
 
     /// Has a job take a command now.
     pub fn command(&mut self, job: usize, command: Command) {
-        self.apply(job, &Event::Command(command));
+        self.apply(job, Event::Command(command));
     }
 
     /// News of a running action: its executor is asked.
     pub fn check(&mut self, job: usize, node: NodeIndex) {
-        self.apply(job, &Event::Check { node });
+        self.apply(job, Event::Check { node });
     }
 
     /// Runs an ended job again, as a client asks for it, under a plan that may have changed.
@@ -272,7 +327,7 @@ impl<E: Executors> Simulation<E> {
         let of = &mut self.jobs[job];
         machine::rerun(&of.plan, &plan, &mut of.run, properties, by, &around)?;
         of.plan = plan;
-        of.run.take_changes();
+        of.run.forget_changes();
         self.moments.push(Moment { at: self.now, job, change: Change::Job(JobStatus::Prep) });
         Ok(())
     }
@@ -285,7 +340,7 @@ impl<E: Executors> Simulation<E> {
             .filter_map(|(key, todo)| match todo {
                 Todo::Event { job, event, .. } => match **event {
                     Event::Answered { node, serial, phase: Phase::Start, .. } => {
-                        Some((*key, *job, node, serial))
+                        Some((key, *job, node, serial))
                     }
                     _ => None,
                 },
@@ -293,14 +348,14 @@ impl<E: Executors> Simulation<E> {
             })
             .collect();
         for (key, job, node, serial) in cut {
-            self.queue.remove(&key);
+            self.queue.remove(key);
             self.call(job, node, serial, Phase::Start);
         }
     }
 
     /// Does what is due next, and moves time there. `false` when nothing will ever happen.
     pub fn step(&mut self) -> bool {
-        let Some(((at, _), todo)) = self.queue.pop_first() else { return false };
+        let Some(((at, _), todo)) = self.queue.pop() else { return false };
         self.steps += 1;
         if self.steps > MOST_STEPS {
             self.queue.clear();
@@ -313,7 +368,7 @@ impl<E: Executors> Simulation<E> {
                     // In memory a file can only fail to be written where a folder stands.
                     let _ = self.files.write(&FileUri::parse(&uri), text.as_bytes());
                 }
-                self.apply(job, &event);
+                self.apply(job, *event);
             }
             Todo::ChildEnded { job, node, serial, status } => {
                 let answer = Answer::Finished {
@@ -324,7 +379,7 @@ impl<E: Executors> Simulation<E> {
                     stats: None,
                     error: None,
                 };
-                self.apply(job, &Event::Answered { node, serial, phase: Phase::Check, answer });
+                self.apply(job, Event::Answered { node, serial, phase: Phase::Check, answer });
             }
         }
         true
@@ -343,12 +398,13 @@ impl<E: Executors> Simulation<E> {
 
     fn push(&mut self, at: i64, todo: Todo) {
         self.number += 1;
-        self.queue.insert((at.max(self.now), self.number), todo);
+        self.queue.push((at.max(self.now), self.number), self.now, todo);
     }
 
-    fn apply(&mut self, job: usize, event: &Event) {
-        let mut todo = vec![(job, event.clone())];
-        while let Some((job, event)) = todo.pop() {
+    fn apply(&mut self, job: usize, event: Event) {
+        let mut next = Some((job, event));
+        // Suspending a job suspends those above it.
+        while let Some((job, event)) = next.take() {
             let around = Around {
                 executors: &self.executors,
                 files: FilesOf(&*self.files),
@@ -357,7 +413,7 @@ impl<E: Executors> Simulation<E> {
             };
             let of = &mut self.jobs[job];
             let effects = apply(&of.plan, &mut of.run, &event, &around);
-            of.run.take_changes();
+            of.run.forget_changes();
             for effect in effects {
                 match effect {
                     Effect::Call { node, serial, phase } => self.call(job, node, serial, phase),
@@ -371,7 +427,7 @@ impl<E: Executors> Simulation<E> {
                     Effect::Notify(url) => self.notifications.push((self.now, url)),
                     Effect::SuspendParent => {
                         if let Some((parent, ..)) = self.jobs[job].parent {
-                            todo.push((parent, Event::Command(Command::Suspend)));
+                            next = Some((parent, Event::Command(Command::Suspend)));
                         }
                     }
                     Effect::Ended => {
@@ -454,6 +510,9 @@ impl<E: Executors> Simulation<E> {
     }
 
     fn email(&self, call: &Call<'_>) -> Answer {
+        if self.mails.is_none() && email::is_plain(call.text(), &self.server) {
+            return finished("OK");
+        }
         let document = match roxmltree::Document::parse(call.text()) {
             Ok(document) => document,
             Err(error) => {
@@ -461,17 +520,19 @@ impl<E: Executors> Simulation<E> {
                 return Answer::Error(Class::Error, code, message);
             }
         };
-        let composed = email::compose(&email::Request {
+        let request = email::Request {
             element: document.root_element(),
             files: &*self.files,
             server: &self.server,
             maildir: std::path::Path::new(""),
             unique: &format!("{}.{}", call.run.job.id, call.node),
             now_ms: self.now,
-        });
-        match composed {
+        };
+        match email::compose(&request) {
             Ok(mail) => {
-                self.mails.borrow_mut().push(String::from_utf8_lossy(&mail).into_owned());
+                if let Some(mails) = &self.mails {
+                    mails.borrow_mut().push(String::from_utf8_lossy(&mail).into_owned());
+                }
                 finished("OK")
             }
             Err(fault) => Answer::Error(Class::Error, fault.code, fault.message),
@@ -480,7 +541,8 @@ impl<E: Executors> Simulation<E> {
 
     fn child(&mut self, job: usize, node: NodeIndex, serial: u32, phase: Phase) -> Answer {
         let known = self.jobs[job].run.rows.get(&node).and_then(|row| row.external_id.clone());
-        let known = known.and_then(|id| self.jobs.iter().position(|job| job.run.job.id == id));
+        let known =
+            known.and_then(|id| self.jobs.iter().position(|job| id == job.run.job.id.as_str()));
         match phase {
             Phase::Start => match self.start_child(job, node, serial, known) {
                 Ok(id) => Answer::Started(External {
@@ -504,7 +566,7 @@ impl<E: Executors> Simulation<E> {
             Phase::End => Answer::Ended(None),
             Phase::Kill => {
                 if let Some(child) = known {
-                    self.apply(child, &Event::Command(Command::Kill));
+                    self.apply(child, Event::Command(Command::Kill));
                 }
                 Answer::Stopped
             }

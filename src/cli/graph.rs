@@ -151,8 +151,10 @@ fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, S
         let plan = view::plan(&*reader, &record)?;
         let run = view::run(&*reader, &record)?;
         let states = run.in_order().into_iter().map(|(node, row)| {
-            let state =
-                State { status: row.status.name().to_owned(), transition: row.transition.clone() };
+            let state = State {
+                status: row.status.name().to_owned(),
+                transition: row.transition.as_deref().map(str::to_owned),
+            };
             (plan.node(node).name.to_string(), state)
         });
         Ok(states.collect())

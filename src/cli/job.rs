@@ -7,7 +7,7 @@ use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, graph, log};
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, view};
-use ankus_runtime::machine::{Command, JobStatus, Run};
+use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
 use ankus_runtime::plan::NOWHERE;
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -286,7 +286,7 @@ fn list(
                     Line::Workflow(record) => workflows.push(object::job(&Run::new(
                         record.job,
                         Default::default(),
-                        BTreeMap::new(),
+                        Rows::default(),
                     ))),
                     Line::Timed(line) => match &line.job {
                         Job::Coordinator(_) => {

@@ -95,6 +95,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         path: options.path.clone(),
         lines,
         expectations,
+        names: ankus_runtime::plan::Names::default(),
     }
 }
 

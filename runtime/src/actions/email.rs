@@ -15,6 +15,7 @@ use lettre::{Message, SmtpTransport, Transport};
 use roxmltree::Node;
 
 use super::fs::Fault;
+use crate::el::xml::{is_blank, plain_until};
 use crate::host::files::{FileUri, Files};
 
 /// An attachment is at most so large.
@@ -136,6 +137,53 @@ impl Request<'_, '_> {
 /// A mail as it would be sent, and sent to nobody.
 pub fn compose(request: &Request<'_, '_>) -> Result<Vec<u8>, Fault> {
     request.message().map(|message| message.formatted())
+}
+
+/// Whether the evaluated text of an action is a mail with nothing to be wrong with: plain addresses, a subject and a body.
+/// Most are, and so nothing of them has to be built to know that they could be sent.
+pub fn is_plain(text: &str, server: &BTreeMap<String, String>) -> bool {
+    server.get("oozie.email.from.address").is_none_or(|from| is_plain_address(from.trim()))
+        && recipients(text)
+            .is_some_and(|to| to.split(',').all(|address| is_plain_address(address.trim())))
+}
+
+/// What stands in `to`, where there is one and nothing else but a subject and a body, all of it text.
+fn recipients(text: &str) -> Option<&str> {
+    let mut rest = text.strip_prefix("<email")?;
+    if let Some(namespace) = rest.strip_prefix(" xmlns=\"") {
+        (_, rest) = plain_until(namespace, b'"')?;
+    }
+    rest = rest.strip_prefix('>')?;
+    let mut to = None;
+    loop {
+        let blanks = rest.bytes().take_while(|byte| is_blank(*byte)).count();
+        rest = rest[blanks..].strip_prefix('<')?;
+        if rest == "/email>" {
+            return to;
+        }
+        let name = ["to>", "subject>", "body>"].into_iter().find(|name| rest.starts_with(name))?;
+        let (inside, after) = plain_until(&rest[name.len()..], b'<')?;
+        rest = after.strip_prefix('/')?.strip_prefix(name)?;
+        if name == "to>" && to.replace(inside).is_some() {
+            return None;
+        }
+    }
+}
+
+/// Whether a text is a mail address such as most are: dots between words on both sides of one `@`.
+fn is_plain_address(address: &str) -> bool {
+    let words = |text: &str, more: &[u8]| {
+        let word = |word: &str| {
+            word.len() <= 60
+                && word.starts_with(|first: char| first.is_ascii_alphanumeric())
+                && word.ends_with(|last: char| last.is_ascii_alphanumeric())
+                && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || more.contains(&byte))
+        };
+        text.len() <= 60 && text.split('.').all(word)
+    };
+    address
+        .split_once('@')
+        .is_some_and(|(local, domain)| words(local, b"-_") && words(domain, b"-"))
 }
 
 /// Sends a mail, or keeps it.

@@ -47,6 +47,26 @@ impl Shared {
         self.audit(about, "start", &path, done)
     }
 
+    pub(super) fn ask_submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+        let about = |new: &Submit| {
+            let path = path_of(&new.properties, "oozie.wf.application.path");
+            (about_new(new.id.as_deref(), &new.properties), path)
+        };
+        let told: Vec<_> = all.iter().map(about).collect();
+        let mut told = told.into_iter();
+        match self.submit_all(all) {
+            Ok(ids) => ids
+                .into_iter()
+                .zip(told)
+                .map(|(id, (about, path))| self.audit(about, "start", &path, Ok(id)))
+                .collect(),
+            Err(error) => {
+                let Some((about, path)) = told.next() else { return Err(error) };
+                self.audit(about, "start", &path, Err::<String, _>(error)).map(|id| vec![id])
+            }
+        }
+    }
+
     pub(super) fn ask_command(&self, id: &str, command: Command) -> Result<(), Error> {
         let operation = match command {
             Command::Start => "start",

@@ -364,7 +364,11 @@ impl Call {
                     error => own("IOException", error.to_string()),
                 },
             )?;
-            return Ok(External { id: id.clone(), tracker: "local".to_owned(), console: id });
+            return Ok(External {
+                id: id.to_string(),
+                tracker: "local".to_owned(),
+                console: id.into(),
+            });
         }
         let bytes = plan.to_bytes();
         let id = shared.next_id();

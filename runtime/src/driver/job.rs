@@ -45,6 +45,13 @@ impl Job {
         Job { shared, saved: Saved { id: id.to_owned(), root: root.to_owned() }, loaded: None }
     }
 
+    /// A job that was just submitted, with what it would otherwise read from the store.
+    pub(super) fn fresh(shared: Arc<Shared>, record: &JobRecord, run: Run, plan: Arc<Plan>) -> Job {
+        let mut job = Job::new(shared, &record.job.id, &record.root);
+        job.loaded = Some(Loaded { record: record.clone(), run, plan });
+        job
+    }
+
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Job, String> {
         let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
         Ok(Job { shared: shared.clone(), saved, loaded: None })

@@ -218,6 +218,21 @@ pub struct Submit {
     pub mounts: Vec<(String, PathBuf)>,
 }
 
+/// A job on its way into the store.
+struct Submitted {
+    record: JobRecord,
+    run: crate::machine::Run,
+    plan: Arc<Plan>,
+    bytes: Vec<u8>,
+    /// The plan's bytes where the store does not have them.
+    new_plan: Option<Vec<u8>>,
+    /// Whether its id was chosen by whoever submits it.
+    given: bool,
+    mounts: Vec<(String, PathBuf)>,
+    conf: Arc<BTreeMap<String, String>>,
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
 /// Runs the jobs of one store.
 pub struct Driver {
     shared: Arc<Shared>,
@@ -373,6 +388,12 @@ impl Driver {
         self.shared.ask_submit(new)
     }
 
+    /// Submits many jobs, all of them or none, and lets them run. They are durable when this returns, together, which takes
+    /// no longer than for one of them.
+    pub fn submit_all(&self, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+        self.shared.ask_submit_all(all)
+    }
+
     /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
     /// on top of it is among `ids`.
     pub fn purge(&self, ids: &[String]) -> Result<Vec<String>, Error> {
@@ -504,8 +525,78 @@ fn workers() -> usize {
 
 impl Shared {
     fn submit(self: &Arc<Self>, new: Submit) -> Result<String, Error> {
-        let plan = Plan::from_bytes(&new.plan)
-            .map_err(|error| Error::State(format!("the plan cannot be used: {error}")))?;
+        let ids = self.submit_all(vec![new])?;
+        Ok(ids.into_iter().next().unwrap_or_default())
+    }
+
+    /// Submits jobs, all of them or none, in one transaction.
+    fn submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+        let mut jobs: Vec<Submitted> = Vec::with_capacity(all.len());
+        for new in all {
+            let job = self.prepare(new, jobs.last())?;
+            if job.given && jobs.iter().any(|other| other.record.job.id == job.record.job.id) {
+                let id = &job.record.job.id;
+                return Err(Error::State(format!("the job `{id}` is submitted twice")));
+            }
+            jobs.push(job);
+        }
+        let mut bodies = Vec::with_capacity(jobs.len());
+        for job in &mut jobs {
+            let id = &job.record.job.id;
+            self.plans
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(job.record.plan.clone(), job.plan.clone());
+            self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+            job.rows = keep::expectations(&job.run).collect();
+            let run = std::mem::take(&mut job.run);
+            job.conf = run.conf.clone();
+            let body = job::Job::fresh(self.clone(), &job.record, run, job.plan.clone());
+            bodies.push(New::of(job::KIND, body).owner(id.as_str()).unattended());
+        }
+        let counter = self.counter.load(Ordering::Relaxed);
+        self.executor().submit_all_with(bodies, |procedures, rows| {
+            rows.put(spaces::META, b"counter", counter.to_le_bytes());
+            rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+            let root = self.files.root().to_string_lossy().into_owned();
+            rows.put(spaces::META, b"root", root.into_bytes());
+            for (job, procedure) in jobs.iter_mut().zip(procedures) {
+                let id = job.record.job.id.clone();
+                job.record.procedure = *procedure;
+                if let Some(bytes) = job.new_plan.take() {
+                    rows.put(spaces::PLAN, job.record.plan.as_bytes(), bytes);
+                }
+                for (uri, folder) in &job.mounts {
+                    let folder = folder.to_string_lossy().into_owned();
+                    rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
+                }
+                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*job.conf));
+                for (key, sla) in job.rows.drain(..) {
+                    rows.put(spaces::EXPECTATION, key, sla);
+                }
+                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&job.record));
+            }
+        })?;
+        Ok(jobs.into_iter().map(|job| job.record.job.id).collect())
+    }
+
+    /// A job as it will be, or why it will not. The one before it has perhaps the same plan.
+    fn prepare(&self, new: Submit, before: Option<&Submitted>) -> Result<Submitted, Error> {
+        let same = before.filter(|before| before.bytes == new.plan);
+        let (key, new_plan, plan) = match same {
+            Some(same) => (same.record.plan.clone(), None, same.plan.clone()),
+            None => {
+                let (key, bytes) = Keep::plan_key(self.reader(), &new.plan)?;
+                let plan = match &bytes {
+                    None => self.plan(&key)?,
+                    Some(bytes) => Arc::new(Plan::from_bytes(bytes).map_err(|error| {
+                        Error::State(format!("the plan cannot be used: {error}"))
+                    })?),
+                };
+                (key, bytes, plan)
+            }
+        };
+        let given = new.id.is_some();
         let id = new.id.unwrap_or_else(|| self.next_id());
         if view::record(self.reader(), &id)?.is_some() {
             return Err(Error::State(format!("there is a job `{id}` already")));
@@ -517,37 +608,19 @@ impl Shared {
             .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
         let submission = Submission { id: id.clone(), properties: new.properties, defaults };
         let run = submit(&plan, submission, &self.world()).map_err(Error::Refused)?;
-        let keep = Keep::plan_key(self.reader(), &new.plan)?;
-        self.plans
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(keep.0.clone(), Arc::new(plan));
-        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
-        let body = job::Job::new(self.clone(), &id, &id);
-        let counter = self.counter.load(Ordering::Relaxed);
-        self.executor().submit_with(
-            New::of(job::KIND, body).owner(id.as_str()).unattended(),
-            |procedure, rows| {
-                let record = JobRecord::new(&run, procedure, keep.0.clone(), id.clone());
-                if let Some(bytes) = &keep.1 {
-                    rows.put(spaces::PLAN, keep.0.as_bytes(), bytes.clone());
-                }
-                rows.put(spaces::META, b"counter", counter.to_le_bytes());
-                rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
-                let root = self.files.root().to_string_lossy().into_owned();
-                rows.put(spaces::META, b"root", root.into_bytes());
-                for (uri, folder) in &new.mounts {
-                    let folder = folder.to_string_lossy().into_owned();
-                    rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
-                }
-                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
-                for (key, sla) in keep::expectations(&run) {
-                    rows.put(spaces::EXPECTATION, key, sla);
-                }
-                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
-            },
-        )?;
-        Ok(id)
+        // The procedure gets its id last.
+        let record = JobRecord::new(&run, ProcedureId(0), key, id);
+        Ok(Submitted {
+            record,
+            run,
+            plan,
+            bytes: new.plan,
+            new_plan,
+            given,
+            mounts: new.mounts,
+            conf: Arc::default(),
+            rows: Vec::new(),
+        })
     }
 
     fn record(&self, id: &str) -> Result<JobRecord, Error> {

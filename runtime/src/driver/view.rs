@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::keep::{JobRecord, Moment, decode, moment_key, prefix, spaces};
 use super::{Error, Notified};
-use crate::machine::{Change, JobStatus, Row, Run};
+use crate::machine::{Change, JobStatus, Row, Rows, Run};
 use crate::plan::{NodeIndex, Plan};
 use crate::store::{self, Reader};
 
@@ -35,7 +35,7 @@ pub fn properties(reader: &dyn Reader, id: &str) -> Result<BTreeMap<String, Stri
 pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
     let id = record.job.id.as_str();
     let start = prefix(id);
-    let mut rows: BTreeMap<NodeIndex, Row> = BTreeMap::new();
+    let mut rows = Rows::default();
     for row in reader.scan(spaces::ROW, &start, None, usize::MAX)? {
         let node = row.key.key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
         let Some(node) = node.map(NodeIndex::from_be_bytes) else {

@@ -46,8 +46,8 @@ impl World for Surrounded<'_> {
         Some(&self.files)
     }
 
-    fn server(&self, name: &str) -> Option<String> {
-        self.shared.surroundings.server.get(name).cloned()
+    fn server(&self, name: &str) -> Option<&str> {
+        self.shared.surroundings.server.get(name).map(String::as_str)
     }
 
     fn knows(&self, kind: &str) -> bool {

@@ -31,3 +31,28 @@ pub fn well_formed(text: &str) -> Cow<'_, str> {
     }
     escape(text)
 }
+
+/// Whether a byte is a blank of XML.
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// A text up to a byte, and what follows that; nothing where XML may read it as anything but what stands there.
+pub(crate) fn plain_until(text: &str, end: u8) -> Option<(&str, &str)> {
+    for (at, byte) in text.bytes().enumerate() {
+        if byte == end {
+            return Some((&text[..at], &text[at + 1..]));
+        }
+        let plain = match byte {
+            // What XML does not allow begins with the last of these.
+            b'&' | b'<' | b'>' | 0xef => false,
+            // In an attribute a line's end is a blank.
+            b'\t' | b'\n' | b'\r' => end == b'<',
+            _ => byte >= b' ',
+        };
+        if !plain {
+            return None;
+        }
+    }
+    None
+}

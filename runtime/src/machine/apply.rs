@@ -5,13 +5,16 @@ use std::collections::VecDeque;
 
 use super::{
     Answer, Change, Class, Command, Effect, Event, JobScope, JobStatus, Phase, Row, Run, Status,
-    World,
+    Word, World,
 };
 use crate::el;
+use crate::el::xml::{is_blank, plain_until};
 use crate::plan::{Action, NOWHERE, NodeIndex, Plan, Work};
 
 /// Messages of errors are cut to so many characters.
 const LONGEST_MESSAGE: usize = 500;
+/// Where the life of actions is told.
+const ACTION_URL: &str = "oozie.wf.action.notification.url";
 /// Codes that user retries apply to, unless the server says otherwise.
 const RETRIED_CODES: &str = "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014";
 
@@ -317,7 +320,7 @@ impl Step<'_> {
     }
 
     fn notify_action(&mut self, node: NodeIndex, status: &str) {
-        let Some(url) = self.run.property("oozie.wf.action.notification.url") else { return };
+        let Some(url) = self.run.property(ACTION_URL) else { return };
         let url = url
             .replace("$jobId", &self.run.job.id)
             .replace("$nodeName", &self.plan.node(node).name)
@@ -326,8 +329,12 @@ impl Step<'_> {
     }
 
     fn notify_transition(&mut self, node: NodeIndex) {
-        let transition = self.run.rows[&node].transition.clone();
-        self.notify_action(node, &format!("T:{}", transition.as_deref().unwrap_or("null")));
+        if self.run.property(ACTION_URL).is_none() {
+            return;
+        }
+        let transition = self.run.rows[&node].transition.as_deref().unwrap_or("null");
+        let status = format!("T:{transition}");
+        self.notify_action(node, &status);
     }
 
     fn scope(&self, node: Option<NodeIndex>, phase: el::Phase) -> JobScope<'_> {
@@ -343,7 +350,7 @@ impl Step<'_> {
         self.run.job.started = Some(self.now);
         self.set_job(JobStatus::Running);
         self.notify_job();
-        self.enter_all(&[(self.plan.start, "/".to_owned())]);
+        self.enter_all(&[(self.plan.start, "/".into())]);
     }
 
     fn suspend(&mut self) {
@@ -380,7 +387,7 @@ impl Step<'_> {
         self.set_job(JobStatus::Running);
         self.notify_job();
         let mut rows: Vec<(u32, NodeIndex)> =
-            self.run.rows.iter().map(|(node, row)| (row.sequence, *node)).collect();
+            self.run.rows.iter().map(|(node, row)| (row.sequence, node)).collect();
         rows.sort_unstable();
         for (_, node) in rows {
             let row = &self.run.rows[&node];
@@ -459,7 +466,7 @@ impl Step<'_> {
             .rows
             .iter()
             .filter(|(_, row)| keep(row))
-            .map(|(node, row)| (row.sequence, *node))
+            .map(|(node, row)| (row.sequence, node))
             .collect();
         rows.sort_unstable();
         rows.into_iter().map(|(_, node)| node).collect()
@@ -486,7 +493,7 @@ impl Step<'_> {
     // --- nodes --------------------------------------------------------------------------------------------------
 
     /// Enters nodes, in one go, and begins them.
-    fn enter_all(&mut self, targets: &[(NodeIndex, String)]) {
+    fn enter_all(&mut self, targets: &[(NodeIndex, Word)]) {
         let mut entered = Vec::new();
         for (target, path) in targets {
             match self.enter(*target, path) {
@@ -533,7 +540,7 @@ impl Step<'_> {
         if self.run.job.tokens.get(path) == Some(&target) {
             return Ok(None);
         }
-        let name = self.plan.node(target).name.clone();
+        let name = &self.plan.node(target).name;
         let twice = || Broken("E0709", format!("the node `{name}` is entered a second time"));
         let entered = self.run.rows.get(&target).is_some_and(|row| row.entered);
         match &self.plan.node(target).work {
@@ -557,7 +564,12 @@ impl Step<'_> {
             }
             _ => {}
         }
-        self.run.job.tokens.insert(path.to_owned(), target);
+        match self.run.job.tokens.get_mut(path) {
+            Some(token) => *token = target,
+            None => {
+                self.run.job.tokens.insert(path.to_owned(), target);
+            }
+        }
         if let Some(row) = self.run.rows.get_mut(&target) {
             // A rerun left it; or a second token comes to a control node, which has nothing more to do.
             let kept = row.status == Status::Prep && !row.pending;
@@ -566,7 +578,7 @@ impl Step<'_> {
             }
             row.pending = true;
             row.entered = true;
-            row.path = path.to_owned();
+            row.path = path.into();
             self.run.changed.insert(target);
             return Ok(Some(target));
         }
@@ -574,7 +586,7 @@ impl Step<'_> {
             sequence: self.run.job.sequence,
             pending: true,
             entered: true,
-            path: path.to_owned(),
+            path: path.into(),
             created: self.now,
             ..Row::default()
         };
@@ -588,7 +600,10 @@ impl Step<'_> {
     }
 
     fn user_retry_settings(&self, action: &Action, row: &mut Row) -> Result<(), Broken> {
-        const PREFIX: &str = "oozie.service.LiteWorkflowStoreService.user.retry";
+        const MAX: &str = "oozie.service.LiteWorkflowStoreService.user.retry.max";
+        const DEFAULT: &str = "oozie.service.LiteWorkflowStoreService.user.retry.default";
+        const INTERVAL: &str = "oozie.service.LiteWorkflowStoreService.user.retry.inteval";
+        const POLICY: &str = "oozie.service.LiteWorkflowStoreService.user.retry.policy";
         let scope = self.scope(None, el::Phase::JobSubmit);
         let number = |template: &Option<el::Template>| -> Result<Option<i64>, Broken> {
             let Some(template) = template else { return Ok(None) };
@@ -599,18 +614,16 @@ impl Step<'_> {
                 .map(|number| Some(i64::from(number)))
                 .map_err(|_| Broken("E0700", format!("`{text}` is no number of retries")))
         };
-        let most = self.server_number(&format!("{PREFIX}.max"), 3);
+        let most = self.server_number(MAX, 3);
         let max = number(&action.retry_max)?;
         let interval = number(&action.retry_interval)?;
-        let max =
-            max.unwrap_or_else(|| self.server_number(&format!("{PREFIX}.default"), 0)).min(most);
+        let max = max.unwrap_or_else(|| self.server_number(DEFAULT, 0)).min(most);
         row.user_retry_max = u32::try_from(max).unwrap_or(0);
-        let interval =
-            interval.unwrap_or_else(|| self.server_number(&format!("{PREFIX}.inteval"), 10));
+        let interval = interval.unwrap_or_else(|| self.server_number(INTERVAL, 10));
         row.user_retry_interval = u32::try_from(interval).unwrap_or(0);
         let policy = match &action.retry_policy {
-            Some(template) => template.text(&scope).map(Cow::into_owned).unwrap_or_default(),
-            None => self.world.server(&format!("{PREFIX}.policy")).unwrap_or_default(),
+            Some(template) => template.text(&scope).unwrap_or_default(),
+            None => self.world.server(POLICY).unwrap_or_default().into(),
         };
         row.user_retry_exponential = policy.trim().eq_ignore_ascii_case("exponential");
         Ok(())
@@ -656,19 +669,19 @@ impl Step<'_> {
     fn set_no_ids(&mut self, node: NodeIndex) {
         let row = self.row(node);
         for field in [&mut row.external_id, &mut row.tracker_uri, &mut row.console_url] {
-            *field = Some("-".to_owned());
+            *field = Some(Word::DASH);
         }
     }
 
     fn set_external(&mut self, node: NodeIndex, status: &str) {
         self.set_no_ids(node);
-        self.row(node).external_status = Some(status.to_owned());
+        self.row(node).external_status = Some(status.into());
     }
 
     fn finish_ok(&mut self, node: NodeIndex, signal: &str) {
         let now = self.now;
         let row = self.row(node);
-        row.signal = Some(signal.to_owned());
+        row.signal = Some(signal.into());
         row.ended = Some(now);
         self.set(node, Status::Ok, true);
         self.todo.push_back(Todo::Signal(node));
@@ -784,11 +797,11 @@ impl Step<'_> {
         };
         let row = self.row(node);
         if let Some(external) = external {
-            row.external_id = Some(external.id.clone());
-            row.tracker_uri = Some(external.tracker.clone());
-            row.console_url = Some(external.console.clone());
+            row.external_id = Some(external.id.as_str().into());
+            row.tracker_uri = Some(external.tracker.as_str().into());
+            row.console_url = Some(external.console.as_str().into());
         }
-        row.external_status = Some(status.clone());
+        row.external_status = Some(status.as_str().into());
         row.data.clone_from(data);
         row.child_ids.clone_from(child_ids);
         row.stats.clone_from(stats);
@@ -802,9 +815,9 @@ impl Step<'_> {
         match answer {
             Answer::Started(external) if !external.is_blank() => {
                 let row = self.row(node);
-                row.external_id = Some(external.id.clone());
-                row.tracker_uri = Some(external.tracker.clone());
-                row.console_url = Some(external.console.clone());
+                row.external_id = Some(external.id.as_str().into());
+                row.tracker_uri = Some(external.tracker.as_str().into());
+                row.console_url = Some(external.console.as_str().into());
                 row.retries = 0;
                 self.set(node, Status::Running, true);
                 self.notify_action(node, "S:RUNNING");
@@ -829,7 +842,7 @@ impl Step<'_> {
                     if !self.user_retry(node, code, message) {
                         self.fault(node, code, message);
                         let row = self.row(node);
-                        row.external_status = Some("ERROR".to_owned());
+                        row.external_status = Some("ERROR".into());
                         row.retries = 0;
                         self.set(node, Status::Done, true);
                         self.todo.push_back(Todo::Finish(node));
@@ -848,7 +861,7 @@ impl Step<'_> {
     fn checked(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
             Answer::Running(Some(status)) => {
-                self.row(node).external_status = Some(status.clone());
+                self.row(node).external_status = Some(status.as_str().into());
                 self.changed(node);
             }
             Answer::Finished { .. } => {
@@ -955,7 +968,7 @@ impl Step<'_> {
         }
         row.retries = 0;
         row.ended = Some(now);
-        row.signal = Some(if status == Status::Ok { "OK" } else { "ERROR" }.to_owned());
+        row.signal = Some(if status == Status::Ok { "OK" } else { "ERROR" }.into());
         if status == Status::Error {
             self.run.job.last_error = Some(node);
         }
@@ -976,7 +989,7 @@ impl Step<'_> {
         }
         let row = self.row(node);
         row.ended = Some(now);
-        row.signal = Some("ERROR".to_owned());
+        row.signal = Some("ERROR".into());
         self.set(node, Status::Killed, false);
         self.notify_action(node, "T:null");
     }
@@ -1039,7 +1052,7 @@ impl Step<'_> {
         if row.user_retry_count >= row.user_retry_max {
             return false;
         }
-        let base = self.world.server(PREFIX).unwrap_or_else(|| RETRIED_CODES.to_owned());
+        let base = self.world.server(PREFIX).unwrap_or(RETRIED_CODES);
         let more = self.world.server(&format!("{PREFIX}.ext")).unwrap_or_default();
         let mut codes = base.split(',').chain(more.split(',')).map(str::trim);
         if !codes.any(|listed| listed == "ALL" || (listed == code && !code.is_empty())) {
@@ -1070,24 +1083,24 @@ impl Step<'_> {
         let path = row.path.clone();
         let signal = row.signal.clone().unwrap_or_default();
         let plan = self.plan;
-        let mut targets: Vec<(NodeIndex, String)> = Vec::new();
-        let mut transition = None;
+        let mut one: Option<(NodeIndex, Word)> = None;
+        let mut branches: Vec<(NodeIndex, Word)> = Vec::new();
         match &plan.node(node).work {
-            Work::Start { to } => targets.push((*to, path.clone())),
+            Work::Start { to } => one = Some((*to, path)),
             Work::Join { to } => {
-                self.run.job.tokens.remove(&path);
-                targets.push((*to, parent_path(&path).to_owned()));
+                self.run.job.tokens.remove(path.as_str());
+                one = Some((*to, parent_path(&path).into()));
             }
             Work::Action(action) => {
                 let to = if signal == "OK" { action.ok } else { action.error };
-                targets.push((to, path.clone()));
+                one = Some((to, path));
             }
             Work::Decision { to, .. } => {
-                let chosen = to
-                    .iter()
-                    .find(|to| plan.nodes.get(**to as usize).is_some_and(|to| to.name == signal));
+                let chosen = to.iter().find(|to| {
+                    plan.nodes.get(**to as usize).is_some_and(|to| signal == to.name.as_str())
+                });
                 match chosen {
-                    Some(to) => targets.push((*to, path.clone())),
+                    Some(to) => one = Some((*to, path)),
                     None => {
                         self.row(node).pending = false;
                         self.changed(node);
@@ -1098,21 +1111,19 @@ impl Step<'_> {
                 }
             }
             Work::Fork { to } => {
-                self.run.job.tokens.remove(&path);
-                self.run.job.forks.insert(path.clone(), to.len() as i32);
-                transition = Some("*".to_owned());
+                self.run.job.tokens.remove(path.as_str());
+                self.run.job.forks.insert(path.to_string(), to.len() as i32);
                 for to in to {
                     let name = plan.nodes.get(*to as usize).map_or("", |to| to.name.as_str());
-                    targets.push((*to, format!("{path}{name}/")));
+                    branches.push((*to, format!("{path}{name}/").into()));
                 }
             }
             Work::End | Work::Kill { .. } => {}
         }
-        if transition.is_none()
-            && let Some((to, _)) = targets.first()
-        {
-            transition = plan.nodes.get(*to as usize).map(|to| to.name.clone());
-        }
+        let transition = match &one {
+            Some((to, _)) => plan.nodes.get(*to as usize).map(|to| to.name.as_str().into()),
+            None => matches!(plan.node(node).work, Work::Fork { .. }).then(|| "*".into()),
+        };
         let row = self.row(node);
         row.pending = false;
         row.skip = false;
@@ -1141,7 +1152,7 @@ impl Step<'_> {
                 }
                 self.reached(node, JobStatus::Killed);
             }
-            _ => self.enter_all(&targets),
+            _ => self.enter_all(one.as_ref().map_or(branches.as_slice(), std::slice::from_ref)),
         }
     }
 
@@ -1189,7 +1200,10 @@ fn escape_text(text: &str) -> Cow<'_, str> {
 }
 
 /// Where an evaluated `<switch>` leads.
-fn choice(text: &str) -> Result<String, String> {
+fn choice(text: &str) -> Result<Word, String> {
+    if let Some(to) = plain_choice(text) {
+        return Ok(to.into());
+    }
     let document = roxmltree::Document::parse(text).map_err(|error| error.to_string())?;
     let switch = document.root_element();
     let ways = || switch.children().filter(roxmltree::Node::is_element);
@@ -1200,6 +1214,67 @@ fn choice(text: &str) -> Result<String, String> {
     });
     let way = case.or_else(|| ways().find(|way| way.tag_name().name() == "default"));
     way.and_then(|way| way.attribute("to"))
-        .map(str::to_owned)
+        .map(Word::from)
         .ok_or_else(|| "no case is true, and there is no default".to_owned())
+}
+
+/// The same where the text is as plain as most are: `switch` with `case`s that hold text and at most a `default`, without
+/// references, comments, prefixes or anything else that would have to be read as XML.
+fn plain_choice(text: &str) -> Option<&str> {
+    let mut rest = text.strip_prefix("<switch")?;
+    if let Some(namespace) = rest.strip_prefix(" xmlns=\"") {
+        (_, rest) = plain_until(namespace, b'"')?;
+    }
+    rest = rest.strip_prefix('>')?;
+    let mut chosen = None;
+    let mut default = None;
+    loop {
+        let blanks = rest.bytes().take_while(|byte| is_blank(*byte)).count();
+        rest = &rest[blanks..];
+        if let Some(case) = rest.strip_prefix("<case to=\"") {
+            let (to, case) = plain_until(case, b'"')?;
+            let (words, case) = plain_until(case.strip_prefix('>')?, b'<')?;
+            rest = case.strip_prefix("/case>")?;
+            if chosen.is_none() && words.trim() == "true" {
+                chosen = Some(to);
+            }
+        } else if let Some(way) = rest.strip_prefix("<default to=\"") {
+            let (to, way) = plain_until(way, b'"')?;
+            rest = way.strip_prefix("/>").or_else(|| way.strip_prefix("></default>"))?;
+            default.get_or_insert(to);
+        } else {
+            return if rest == "</switch>" { chosen.or(default) } else { None };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_switches_are_read_as_xml_reads_them() {
+        let switch =
+            |inside: &str| format!("<switch xmlns=\"uri:oozie:workflow:1.0\">{inside}</switch>");
+        for (text, plain, expected) in [
+            (switch("<case to=\"a\">true</case><default to=\"b\"/>"), true, Some("a")),
+            (
+                switch(" <case to=\"a\">false</case>\n<default to=\"b\"></default> "),
+                true,
+                Some("b"),
+            ),
+            (switch("<case to=\"a\">\n true\t</case><case to=\"c\">true</case>"), true, Some("a")),
+            (switch("<case to=\"a\"></case>"), true, None),
+            (switch("<case to=\"a\">tr&#117;e</case><default to=\"b\"/>"), false, Some("a")),
+            (switch("<case to='a'>true</case>"), false, Some("a")),
+            (switch("<case to=\"a\"><!-- --> true</case>"), false, Some("a")),
+            ("<switch><default to=\"é\"/></switch>".to_owned(), true, Some("é")),
+            ("<switch><default to=\"a\"/></switch> ".to_owned(), false, Some("a")),
+            ("<switch><default to=\"a\"/></swatch>".to_owned(), false, None),
+            ("<switch><case to=\"a\">a < b</case></switch>".to_owned(), false, None),
+        ] {
+            assert_eq!(plain_choice(&text).is_some(), plain && expected.is_some(), "{text}");
+            assert_eq!(choice(&text).ok().as_deref(), expected, "{text}");
+        }
+    }
 }

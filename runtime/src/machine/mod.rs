@@ -12,8 +12,10 @@ mod child;
 pub mod coordinator;
 mod expect;
 mod rerun;
+mod rows;
 mod scope;
 mod submit;
+mod word;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +24,10 @@ use serde::{Deserialize, Serialize};
 pub use apply::apply;
 pub use child::{Child, DEEPEST, child, exception};
 pub use rerun::{RerunBy, rerun};
+pub use rows::Rows;
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
+pub use word::Word;
 
 use crate::coordinator::{Sla, SlaEvent};
 use crate::el::FileScope;
@@ -123,7 +127,7 @@ pub struct Row {
     pub pending: bool,
     /// When a retry is due, in milliseconds since 1970.
     pub due: Option<i64>,
-    pub path: String,
+    pub path: Word,
     pub retries: u32,
     /// Retries by the engine over the whole run.
     pub all_retries: u32,
@@ -135,15 +139,15 @@ pub struct Row {
     pub created: i64,
     pub started: Option<i64>,
     pub ended: Option<i64>,
-    pub external_id: Option<String>,
-    pub external_status: Option<String>,
-    pub tracker_uri: Option<String>,
-    pub console_url: Option<String>,
+    pub external_id: Option<Word>,
+    pub external_status: Option<Word>,
+    pub tracker_uri: Option<Word>,
+    pub console_url: Option<Word>,
     pub child_ids: Option<String>,
     pub data: Option<String>,
     pub stats: Option<String>,
-    pub signal: Option<String>,
-    pub transition: Option<String>,
+    pub signal: Option<Word>,
+    pub transition: Option<Word>,
     pub error_code: Option<String>,
     pub error_message: Option<String>,
     /// The evaluated text of the action.
@@ -214,33 +218,51 @@ pub struct Run {
     /// Its properties, resolved, as of its submission.
     pub conf: std::sync::Arc<BTreeMap<String, String>>,
     /// Rows by node.
-    pub rows: BTreeMap<NodeIndex, Row>,
+    pub rows: Rows,
     /// What SLA blocks expect of actions by node, and of the job at [`NOWHERE`](crate::plan::NOWHERE).
     pub expectations: BTreeMap<NodeIndex, Sla>,
-    changed: BTreeSet<NodeIndex>,
+    changed: Changed,
     removed: BTreeSet<NodeIndex>,
+}
+
+/// Nodes whose rows were written, some of them several times.
+#[derive(Clone, Debug, Default)]
+struct Changed(Vec<NodeIndex>);
+
+impl Changed {
+    #[inline]
+    fn insert(&mut self, node: NodeIndex) {
+        if self.0.last() != Some(&node) {
+            self.0.push(node);
+        }
+    }
 }
 
 impl Run {
     /// A run of a job whose rows are known.
-    pub fn new(
-        job: Job,
-        conf: std::sync::Arc<BTreeMap<String, String>>,
-        rows: BTreeMap<NodeIndex, Row>,
-    ) -> Run {
+    pub fn new(job: Job, conf: std::sync::Arc<BTreeMap<String, String>>, rows: Rows) -> Run {
         Run { job, conf, rows, ..Run::default() }
     }
 
     /// Rows in the order of their creation.
     pub fn in_order(&self) -> Vec<(NodeIndex, &Row)> {
-        let mut rows: Vec<_> = self.rows.iter().map(|(node, row)| (*node, row)).collect();
+        let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by_key(|(_, row)| row.sequence);
         rows
     }
 
     /// The rows that were written, and those that were removed, since this was asked last.
-    pub fn take_changes(&mut self) -> (BTreeSet<NodeIndex>, BTreeSet<NodeIndex>) {
-        (std::mem::take(&mut self.changed), std::mem::take(&mut self.removed))
+    pub fn take_changes(&mut self) -> (Vec<NodeIndex>, BTreeSet<NodeIndex>) {
+        let mut changed = std::mem::take(&mut self.changed.0);
+        changed.sort_unstable();
+        changed.dedup();
+        (changed, std::mem::take(&mut self.removed))
+    }
+
+    /// Forgets them, where nothing is written.
+    pub(crate) fn forget_changes(&mut self) {
+        self.changed.0.clear();
+        self.removed.clear();
     }
 
     /// A property of the job.
@@ -436,7 +458,7 @@ pub trait World {
     }
 
     /// A property of the server; its default where none is said.
-    fn server(&self, _name: &str) -> Option<String> {
+    fn server(&self, _name: &str) -> Option<&str> {
         None
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::submit::{Refused, configuration, name, parameters};
-use super::{JobStatus, Run, Status, World, expect};
+use super::{JobStatus, Rows, Run, Status, World, expect};
 use crate::plan::{NodeIndex, Plan, Work};
 
 /// Who has a job run again.
@@ -55,11 +55,11 @@ pub fn rerun(
         ));
     }
     let names: BTreeMap<&str, NodeIndex> =
-        run.rows.keys().map(|node| (old.node(*node).name.as_str(), *node)).collect();
+        run.rows.keys().map(|node| (old.node(node).name.as_str(), node)).collect();
     let mut skipped: Vec<NodeIndex> = Vec::new();
     if failed_only {
         skipped.extend(
-            run.rows.iter().filter(|(_, row)| row.status == Status::Ok).map(|(node, _)| *node),
+            run.rows.iter().filter(|(_, row)| row.status == Status::Ok).map(|(node, _)| node),
         );
     } else if let Some(named) = &named {
         let wanted = named.split(',').map(str::trim).filter(|name| !name.is_empty());
@@ -79,9 +79,9 @@ pub fn rerun(
     parameters(plan, &mut conf)?;
 
     let new_names = plan.by_name();
-    let mut rows = BTreeMap::new();
+    let mut rows = Rows::default();
     let keeps_children = failed_only;
-    for (node, mut row) in std::mem::take(&mut run.rows) {
+    for (node, mut row) in run.rows.drain() {
         run.removed.insert(node);
         row.entered = false;
         let old_node = old.node(node);
@@ -109,8 +109,8 @@ pub fn rerun(
         }
     }
     for node in rows.keys() {
-        run.removed.remove(node);
-        run.changed.insert(*node);
+        run.removed.remove(&node);
+        run.changed.insert(node);
     }
     run.rows = rows;
     run.conf = Arc::new(conf);

@@ -91,20 +91,21 @@ impl WorkflowScope for JobScope<'_> {
     }
 
     fn node(&self, name: &str) -> Option<NodeState<'_>> {
-        // Names are few to ask for and rows few to look through, against a table of every name in every run.
-        let (_, row) =
-            self.run.rows.iter().find(|(node, _)| self.plan.node(**node).name == name)?;
-        let of = |text: &'_ Option<String>| text.clone().map(Cow::Owned);
-        let mut state = NodeState { transition: of(&row.transition), ..NodeState::default() };
+        let row = self.run.rows.get(&self.plan.find(name)?)?;
+        fn of(text: Option<&str>) -> Option<Cow<'_, str>> {
+            text.map(Cow::Borrowed)
+        }
+        let mut state =
+            NodeState { transition: of(row.transition.as_deref()), ..NodeState::default() };
         if row.left {
-            state.data = of(&row.data);
-            state.child_ids = of(&row.child_ids);
-            state.stats = of(&row.stats);
-            state.external_id = of(&row.external_id);
-            state.tracker_uri = of(&row.tracker_uri);
-            state.external_status = of(&row.external_status);
-            state.error_code = of(&row.error_code);
-            state.error_message = of(&row.error_message);
+            state.data = of(row.data.as_deref());
+            state.child_ids = of(row.child_ids.as_deref());
+            state.stats = of(row.stats.as_deref());
+            state.external_id = of(row.external_id.as_deref());
+            state.tracker_uri = of(row.tracker_uri.as_deref());
+            state.external_status = of(row.external_status.as_deref());
+            state.error_code = of(row.error_code.as_deref());
+            state.error_message = of(row.error_message.as_deref());
         }
         Some(state)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Job, JobScope, Run, World, expect};
+use super::{Job, JobScope, Rows, Run, World, expect};
 use crate::configuration::substitute;
 use crate::el::Phase;
 use crate::plan::Plan;
@@ -145,7 +145,7 @@ pub fn submit(plan: &Plan, submission: Submission, world: &dyn World) -> Result<
         modified: now,
         ..Job::default()
     };
-    let mut run = Run::new(job, Arc::new(conf), BTreeMap::new());
+    let mut run = Run::new(job, Arc::new(conf), Rows::default());
     run.job.name = name(plan, &run, world)?;
     run.expectations = expect::register(plan, &run, world)?;
     Ok(run)

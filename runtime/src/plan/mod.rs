@@ -11,10 +11,11 @@ pub use part::NoPart;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::el::{Dialect, SiteFunction, Template};
+use crate::el::{Dialect, NameHash, SiteFunction, Template};
 
 /// The version of the form that this program writes. A larger one is refused.
 pub const VERSION: u16 = 2;
@@ -60,7 +61,14 @@ pub struct Plan {
     pub lines: Vec<u32>,
     /// What SLA blocks expect. Plans of version 1 end before this.
     pub expectations: Vec<Expectation>,
+    /// Nodes by name, once somebody has asked.
+    #[serde(skip)]
+    pub names: Names,
 }
+
+/// Nodes by name.
+#[derive(Clone, Debug, Default)]
+pub struct Names(OnceLock<HashMap<Box<str>, NodeIndex, NameHash>>);
 
 /// An SLA block.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -299,7 +307,12 @@ impl Plan {
 
     /// The node of this name.
     pub fn find(&self, name: &str) -> Option<NodeIndex> {
-        self.nodes.iter().position(|node| node.name == name).map(|index| index as u32)
+        let names = self.names.0.get_or_init(|| {
+            // The first of a name counts.
+            let nodes = self.nodes.iter().enumerate().rev();
+            nodes.map(|(index, node)| (node.name.as_str().into(), index as u32)).collect()
+        });
+        names.get(name).copied()
     }
 
     /// Every name with its node.

@@ -338,14 +338,25 @@ impl Executor {
     }
 
     /// Submits many roots, all of them or none.
-    pub fn submit_all(&self, mut new: Vec<New>) -> Result<Vec<ProcedureId>, Error> {
+    pub fn submit_all(&self, new: Vec<New>) -> Result<Vec<ProcedureId>, Error> {
+        self.submit_all_with(new, |_, _| {})
+    }
+
+    /// The same, together with rows.
+    pub fn submit_all_with(
+        &self,
+        mut new: Vec<New>,
+        rows: impl FnOnce(&[ProcedureId], &mut Rows),
+    ) -> Result<Vec<ProcedureId>, Error> {
         for new in &mut new {
             self.fit(new)?;
         }
         let mut core = self.shared.lock();
         let new: Vec<_> = new.into_iter().map(|new| (core.fresh_id(), new, None)).collect();
-        let ids = new.iter().map(|(id, _, _)| *id).collect();
-        let number = core.submit(new, Vec::new());
+        let ids: Vec<ProcedureId> = new.iter().map(|(id, _, _)| *id).collect();
+        let mut with = Rows::default();
+        rows(&ids, &mut with);
+        let number = core.submit(new, with.writes);
         drop(core);
         self.shared.durable(number)?;
         Ok(ids)

@@ -369,14 +369,14 @@ fn only_timed(scenario: &Scenario) -> Option<&'static str> {
 pub(super) fn taken(simulation: &Simulation<Stubs<'_>>) -> BTreeSet<(String, String, String)> {
     let mut taken = BTreeSet::new();
     for job in &simulation.jobs {
-        for (node, row) in &job.run.rows {
-            let work = &job.plan.node(*node).work;
-            let name = job.plan.node(*node).name.clone();
+        for (node, row) in job.run.rows.iter() {
+            let work = &job.plan.node(node).work;
+            let name = job.plan.node(node).name.clone();
             let targets: Vec<String> = match work {
                 Work::Fork { to } if row.transition.is_some() => {
                     to.iter().map(|to| job.plan.node(*to).name.clone()).collect()
                 }
-                _ => row.transition.clone().into_iter().collect(),
+                _ => row.transition.as_deref().map(str::to_owned).into_iter().collect(),
             };
             taken.extend(targets.into_iter().map(|to| (job.plan.path.clone(), name.clone(), to)));
         }
@@ -423,8 +423,8 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
             user_retries: row.user_retry_count,
             code: row.error_code.clone(),
             message: row.error_message.clone(),
-            transition: row.transition.clone(),
-            external_status: row.external_status.clone(),
+            transition: row.transition.as_deref().map(str::to_owned),
+            external_status: row.external_status.as_deref().map(str::to_owned),
             data: data.into_iter().collect(),
             configuration: configuration.cloned().unwrap_or_default(),
             began_ms: began.map_or(0, |moment| since(moment.at)),
