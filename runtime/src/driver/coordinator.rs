@@ -694,6 +694,11 @@ impl Loaded {
                 let moment = Moment { at, action, status: None, sla: what, why: None };
                 changes.moments.push(moment);
                 let of = format!("{id}@{number}");
+                let (whose, nominal) = ((self.definition.name.as_str(), id), run.data.nominal);
+                let properties = &self.definition.properties;
+                if notice::is_silent(properties, whose, *number, nominal, run.created) {
+                    continue;
+                }
                 let about = notice::About {
                     name: &self.definition.name,
                     id: &of,

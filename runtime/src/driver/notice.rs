@@ -75,6 +75,42 @@ pub(super) fn sla_url(
     (!url.trim().is_empty()).then_some(What::Call(url))
 }
 
+/// Whether nobody is to be told of the expectations of an action: by its number, its time, its coordinator, or because it was created
+/// that many hours after its time. What came of them is kept all the same.
+pub(super) fn is_silent(
+    properties: &BTreeMap<String, String>,
+    (coordinator, id): (&str, &str),
+    number: i64,
+    nominal: Instant,
+    created: Instant,
+) -> bool {
+    let items = |key: &str| {
+        let list = properties.get(key).map_or("", String::as_str);
+        list.split(',').map(str::trim).filter(|item| !item.is_empty())
+    };
+    let older = properties.get("oozie.sla.disable.alerts.older.than");
+    let older = older.and_then(|hours| hours.trim().parse::<i64>().ok()).filter(|hours| *hours > 0);
+    if older.is_some_and(|hours| (created.0 - nominal.0) / 3600 > hours) {
+        return true;
+    }
+    if items("oozie.sla.disable.alerts.coord").any(|item| item == coordinator || item == id) {
+        return true;
+    }
+    let date = |text: &str| ProcessingZone::UTC.parse(text.trim()).ok();
+    items("oozie.sla.disable.alerts").any(|item| {
+        if let Some((from, to)) = item.split_once("::") {
+            return date(from)
+                .zip(date(to))
+                .is_some_and(|(from, to)| from <= nominal && nominal <= to);
+        }
+        if let Some((from, to)) = item.split_once('-').filter(|_| !item.contains('T')) {
+            let bounds = from.trim().parse::<i64>().ok().zip(to.trim().parse::<i64>().ok());
+            return bounds.is_some_and(|(from, to)| from <= number && number <= to);
+        }
+        item == "ALL" || item.parse() == Ok(number) || date(item) == Some(nominal)
+    })
+}
+
 /// Whose expectation it is.
 pub(super) struct About<'a> {
     /// Its name.
@@ -222,5 +258,31 @@ impl Procedure for Notice {
 
     fn undoable(&self) -> bool {
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn alerts_can_be_turned_off() {
+        let nominal = ProcessingZone::UTC.parse("2026-01-02T00:00Z").expect("a time");
+        let silent = |key: &str, value: &str| {
+            let key = format!("oozie.sla.disable.alerts{key}");
+            let properties = BTreeMap::from([(key, value.to_owned())]);
+            is_silent(&properties, ("daily", "7-C"), 3, nominal, nominal.plus_minutes(600))
+        };
+        for value in
+            ["ALL", "3", "1, 3", "2-4", "2026-01-02T00:00Z", "2026-01-01T00:00Z::2026-01-03T00:00Z"]
+        {
+            assert!(silent("", value), "{value}");
+        }
+        for value in ["", "4", "4-9", "2026-01-03T00:00Z", "2026-01-03T00:00Z::2026-01-04T00:00Z"] {
+            assert!(!silent("", value), "{value}");
+        }
+        assert!(silent(".coord", "other,daily") && silent(".coord", "7-C"));
+        assert!(silent(".older.than", "9") && !silent(".older.than", "10"));
+        assert!(!silent(".older.than", "0"));
     }
 }
