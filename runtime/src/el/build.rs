@@ -19,6 +19,8 @@ pub(crate) struct Builder<'s> {
     pub(crate) text: &'s str,
     pub(crate) dialect: Dialect,
     pub(crate) nodes: Vec<Node>,
+    /// Where the expression that is read begins, and the first of its nodes: those before belong to others.
+    pub(crate) from: (u32, usize),
     /// Strings that had escapes, one behind the other.
     pub(crate) decoded: String,
     pub(crate) errors: Vec<SyntaxError>,
@@ -30,6 +32,7 @@ impl<'s> Builder<'s> {
             text,
             dialect,
             nodes: Vec::with_capacity(16),
+            from: (0, 0),
             decoded: String::new(),
             errors: Vec::new(),
         }
@@ -358,9 +361,12 @@ impl<'s> Builder<'s> {
         end: u32,
     ) {
         let start = recovery.dropped_tokens.first().map_or(start, |token| token.0.min(start));
-        while self.nodes.last().is_some_and(|node| node.start >= start) {
-            self.nodes.pop();
-        }
+        // At its very beginning an expression has no token that says where it is.
+        let (from, first) = self.from;
+        let start = start.max(from);
+        let own = &self.nodes[first..];
+        let kept = own.iter().rposition(|node| node.start < start).map_or(0, |last| last + 1);
+        self.nodes.truncate(first + kept);
         self.errors.push(syntax(&recovery.error, self.text, end));
         self.push(start, Op::Broken, end.max(start));
     }

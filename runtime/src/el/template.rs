@@ -391,6 +391,7 @@ impl Parser<'_> {
         let nodes = self.builder.nodes.len();
         let decoded = self.builder.decoded.len();
         let errors = self.builder.errors.len();
+        self.builder.from = (inner as u32, nodes);
         let mut lexer = Lexer::new(text, inner, dialect, MOST_TOKENS);
         let read = parse::expression(&mut self.builder, &mut lexer, &mut self.stacks);
         if let (Ok(()), Some(close)) = (read, lexer.close) {
