@@ -7,7 +7,7 @@
 pub mod schema;
 pub mod secrets;
 
-use crate::diag::{Group, Kind, Level};
+use crate::diag::{Group, Kind, Level, nearest};
 use crate::source::Span;
 use ankus_runtime::time::{Instant, ProcessingZone};
 use secrets::Secrets;
@@ -285,20 +285,6 @@ impl Override {
 pub fn instant(text: &str) -> Option<Instant> {
     let utc = ProcessingZone::UTC;
     utc.parse(text).or_else(|_| utc.parse(&format!("{text}T00:00Z"))).ok()
-}
-
-/// The word among `known` that was most likely meant.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
-    // As many letters as one has more have to go.
-    let length = word.chars().count();
-    known
-        .into_iter()
-        .filter(|known| known.chars().count().abs_diff(length) <= limit)
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, _)| (1..=limit).contains(distance))
-        .min()
-        .map(|(_, candidate)| candidate)
 }
 
 type Key<'a> = &'a toml::Spanned<toml::de::DeString<'a>>;

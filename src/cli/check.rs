@@ -8,9 +8,9 @@ use super::disk::{self, Found, Loaded, LoadedSettings, PropertyArguments, Settin
 use super::{Exit, Failure, Shell, look, mend, shellcheck};
 use crate::baseline::{self, Baseline};
 use crate::check::{self, Part, Report};
-use crate::diag::{Group, Level, Safety};
+use crate::diag::{Group, Level, Safety, nearest};
 use crate::render;
-use crate::settings::{Rating, Settings, Target, nearest};
+use crate::settings::{Rating, Settings, Target};
 use ankus_runtime::time::Instant;
 use cache::{Cache, Record};
 use rayon::prelude::*;

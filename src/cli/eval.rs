@@ -149,7 +149,7 @@ fn phase(name: &str) -> miette::Result<Phase> {
     Phase::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Phase::ALL.iter().map(|phase| phase.name()).collect();
         Failure::new(format!("no phase is named `{name}`"))
-            .help(match crate::settings::nearest(name, names.iter().copied()) {
+            .help(match crate::diag::nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("they are {}", names.join(", ")),
             })

@@ -2,8 +2,7 @@
 
 use super::{Exit, Failure, Shell};
 use crate::check;
-use crate::diag::{Kind, Safety};
-use crate::settings::nearest;
+use crate::diag::{Kind, Safety, nearest};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]

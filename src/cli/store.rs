@@ -490,6 +490,16 @@ fn say_faults(
     Ok(())
 }
 
+/// A time as people say it.
+fn spent(took: Duration) -> String {
+    match took.as_secs() {
+        0 => format!("{} ms", took.as_millis()),
+        1..60 => format!("{:.1} s", took.as_secs_f64()),
+        seconds @ 60..3_600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+    }
+}
+
 /// The last word: how it ended, why, where its output is, and what to type next.
 fn conclude(
     reader: &dyn Reader,
@@ -515,12 +525,8 @@ fn conclude(
             shell.out(format!("{last}\n"))?;
         }
         RunFormat::Human => {
-            shell.out(format!(
-                "{} {} {id} in {:.1} s\n",
-                status.name(),
-                run.job.name,
-                took.as_secs_f64()
-            ))?;
+            let took = spent(took);
+            shell.out(format!("{} {} {id} in {took}\n", status.name(), run.job.name))?;
             shell.flush()?;
             let shown = Shown { record, run, plan, fault };
             say_faults(reader, &shown, following.settings, 1, shell)?;

@@ -10,12 +10,11 @@ use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Pro
 
 use super::finding;
 use super::kinds as k;
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Fix, nearest};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
 use crate::lint::reads::{self, How};
-use crate::settings::nearest;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;

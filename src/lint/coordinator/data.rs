@@ -7,10 +7,9 @@ use ankus_runtime::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate,
 
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Fix, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
-use crate::settings::nearest;
 
 pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);

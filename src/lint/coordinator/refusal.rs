@@ -4,11 +4,10 @@ use ankus_runtime::time::{Cron, CronError};
 
 use super::finding;
 use super::kinds as k;
-use crate::diag::{Diagnostic, Edit, Fix, Safety};
+use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
-use crate::settings::nearest;
 
 /// The finding for a refusal; nothing where another finding says the same.
 pub(super) fn explain(

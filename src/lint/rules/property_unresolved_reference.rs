@@ -1,10 +1,9 @@
 //! References of properties that lead nowhere.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::lint::facts::is_given;
 use crate::lint::facts::is_submitted;
 use crate::lint::{Facts, Rule};
-use crate::settings::nearest;
 use crate::source::Span;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,9 +1,8 @@
 //! Libraries that are almost right.
 
-use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::lint::facts::{is_open, job_properties};
 use crate::lint::{Facts, Rule};
-use crate::settings::nearest;
 use crate::source::Span;
 
 pub(super) static RULE: Rule = Rule {

@@ -1,10 +1,9 @@
 //! Variables that nobody defines.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::lint::facts::{given_names, is_given, is_submitted};
 use crate::lint::reads::How;
 use crate::lint::{Facts, Rule};
-use crate::settings::nearest;
 use std::collections::BTreeMap;
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.

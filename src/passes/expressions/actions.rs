@@ -9,8 +9,8 @@ use ankus_runtime::el::tree::{Op, Target};
 
 use super::kinds::*;
 use super::types::{Origin, infer};
-use super::{Expression, Facts, Input, nearest};
-use crate::diag::{Diagnostic, Fix};
+use super::{Expression, Facts, Input};
+use crate::diag::{Diagnostic, Fix, nearest};
 use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
 use crate::passes::pairs::game::Graph;
 use crate::passes::pairs::order::{Chance, Order};

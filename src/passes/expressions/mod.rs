@@ -207,19 +207,6 @@ impl Known for Facts<'_> {
     }
 }
 
-/// The nearest of some names, if it is near enough to be meant.
-fn nearest<'n>(word: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
-    let limit = (word.chars().count() / 3).clamp(1, 3);
-    let length = word.chars().count();
-    known
-        .into_iter()
-        .filter(|known| known.chars().count().abs_diff(length) <= limit)
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, _)| *distance > 0 && *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
-}
-
 /// A function of `ankus.toml`, as the table of functions has it.
 pub fn site_function(function: &crate::settings::SiteFunction) -> SiteFunction {
     let phases: Vec<Phase> =

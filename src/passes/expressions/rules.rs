@@ -4,11 +4,11 @@ use ankus_runtime::el::functions::{self, Takes};
 use ankus_runtime::el::tree::{Binary, Node, Op, Target};
 use ankus_runtime::el::{Fault, Phase, Piece, SyntaxError, Template, Value, takes_integer};
 
+use super::Facts;
 use super::kinds::*;
 use super::place::{Place, Role};
 use super::types::{Origin, Type, Typed, Visit, infer};
-use super::{Facts, nearest};
-use crate::diag::{Diagnostic, Fix};
+use crate::diag::{Diagnostic, Fix, nearest};
 use crate::source::Span;
 
 /// Names that shells and other tools put into `${…}` and that are hardly ever properties of a job.
