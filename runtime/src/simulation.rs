@@ -546,9 +546,9 @@ impl<E: Executors> Simulation<E> {
         match phase {
             Phase::Start => match self.start_child(job, node, serial, known) {
                 Ok(id) => Answer::Started(External {
-                    id: id.clone(),
-                    tracker: "local".to_owned(),
-                    console: id,
+                    id: id.as_str().into(),
+                    tracker: "local".into(),
+                    console: id.into(),
                 }),
                 Err((code, message)) => Answer::Error(Class::Error, code, message),
             },

@@ -162,9 +162,9 @@ impl Executors for Scripted {
             text
         });
         let external = |tracker: &str, console: &str| External {
-            id: format!("x-{}", call.name()),
-            tracker: tracker.to_owned(),
-            console: console.to_owned(),
+            id: format!("x-{}", call.name()).into(),
+            tracker: tracker.into(),
+            console: console.into(),
         };
         let console = format!("http://console/{}", call.name());
         let fault = |class| Answer::Error(class, first.to_owned(), message.to_owned());

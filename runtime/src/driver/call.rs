@@ -257,9 +257,9 @@ impl Call {
         let id = context.id();
         self.watch(id, folder.clone(), launcher);
         let external = External {
-            id: format!("{}#{}", self.saved.what.job, workplace.node),
-            tracker: "local".to_owned(),
-            console: format!("file://{}", folder.display()),
+            id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+            tracker: "local".into(),
+            console: format!("file://{}", folder.display()).into(),
         };
         let event = self.event(Phase::Start, Answer::Started(external));
         context.send(self.saved.what.procedure, 0, event);
@@ -364,11 +364,7 @@ impl Call {
                     error => own("IOException", error.to_string()),
                 },
             )?;
-            return Ok(External {
-                id: id.to_string(),
-                tracker: "local".to_owned(),
-                console: id.into(),
-            });
+            return Ok(External { id: id.clone(), tracker: "local".into(), console: id });
         }
         let bytes = plan.to_bytes();
         let id = shared.next_id();
@@ -394,7 +390,7 @@ impl Call {
             context.put(spaces::EXPECTATION, key, sla);
         }
         context.put(spaces::JOB, id.as_bytes(), encode(&record));
-        Ok(External { id: id.clone(), tracker: "local".to_owned(), console: id })
+        Ok(External { id: id.as_str().into(), tracker: "local".into(), console: id.into() })
     }
 
     fn child_ended(&mut self, context: &mut Context<'_>) -> Step {

@@ -797,9 +797,9 @@ impl Step<'_> {
         };
         let row = self.row(node);
         if let Some(external) = external {
-            row.external_id = Some(external.id.as_str().into());
-            row.tracker_uri = Some(external.tracker.as_str().into());
-            row.console_url = Some(external.console.as_str().into());
+            row.external_id = Some(external.id.clone());
+            row.tracker_uri = Some(external.tracker.clone());
+            row.console_url = Some(external.console.clone());
         }
         row.external_status = Some(status.as_str().into());
         row.data.clone_from(data);
@@ -815,9 +815,9 @@ impl Step<'_> {
         match answer {
             Answer::Started(external) if !external.is_blank() => {
                 let row = self.row(node);
-                row.external_id = Some(external.id.as_str().into());
-                row.tracker_uri = Some(external.tracker.as_str().into());
-                row.console_url = Some(external.console.as_str().into());
+                row.external_id = Some(external.id.clone());
+                row.tracker_uri = Some(external.tracker.clone());
+                row.console_url = Some(external.console.clone());
                 row.retries = 0;
                 self.set(node, Status::Running, true);
                 self.notify_action(node, "S:RUNNING");

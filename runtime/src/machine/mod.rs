@@ -369,20 +369,20 @@ pub use crate::actions::command::Class;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the job object")]
 pub struct External {
-    pub id: String,
-    pub tracker: String,
-    pub console: String,
+    pub id: Word,
+    pub tracker: Word,
+    pub console: Word,
 }
 
 impl External {
     /// Whether something is missing that every action has that runs.
     fn is_blank(&self) -> bool {
-        [&self.id, &self.tracker, &self.console].into_iter().any(String::is_empty)
+        [&self.id, &self.tracker, &self.console].into_iter().any(|text| text.is_empty())
     }
 
     /// Of an action that has nothing outside.
     pub fn none() -> External {
-        External { id: "-".into(), tracker: "-".into(), console: "-".into() }
+        External { id: Word::DASH, tracker: Word::DASH, console: Word::DASH }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::actions::workplace::configuration_of;
 use crate::configuration::{read_properties, write_property};
 use crate::host::files::{FileUri, Files};
 use crate::machine::{
-    Answer, Change, Command, External, JobStatus, Phase, Refused, Status, Submission,
+    Answer, Change, Command, External, JobStatus, Phase, Refused, Status, Submission, Word,
 };
 use crate::plan::{Global, NodeIndex, Plan, Work};
 use crate::simulation::{Call, Executors, Reply, Simulation};
@@ -148,9 +148,9 @@ impl Executors for Stubs<'_> {
             Phase::Start => {
                 let id = attempt.external_id.clone();
                 let external = External {
-                    id: id.unwrap_or_else(|| format!("stub-{}", call.name())),
-                    tracker: "stub".to_owned(),
-                    console: "-".to_owned(),
+                    id: id.unwrap_or_else(|| format!("stub-{}", call.name())).into(),
+                    tracker: "stub".into(),
+                    console: Word::DASH,
                 };
                 let mut replies = vec![Reply::now(Phase::Start, Answer::Started(external))];
                 if attempt.result != Outcome::Never {
