@@ -132,3 +132,91 @@ fn way(below: u8, mut nonterminal: usize, column: usize, ways: &mut [Way; WAYS])
         nonterminal = (-256 - 64 - i32::from(action)) as usize & 63;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::el::Dialect;
+
+    /// Both loops over the same tables must do the same, whatever the tokens.
+    #[test]
+    fn both_loops_agree() {
+        const TOKENS: [&str; 40] = [
+            "a",
+            "b ",
+            "f(",
+            "x:y(",
+            "(",
+            "(",
+            ")",
+            ")",
+            "[",
+            "]",
+            "{",
+            "}",
+            ".",
+            ",",
+            ":",
+            " ? ",
+            ";",
+            "=",
+            "->",
+            "+=",
+            "+",
+            "-",
+            "*",
+            "/",
+            "%",
+            "==",
+            "!=",
+            "<",
+            ">=",
+            " and ",
+            " or ",
+            " not ",
+            " empty ",
+            "1",
+            "2.5",
+            "'t'",
+            "null ",
+            "true ",
+            " instanceof ",
+            "@",
+        ];
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |below: usize| {
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % below
+        };
+        let mut stacks = Stacks::default();
+        let mut whole = 0;
+        for round in 0..60_000 {
+            // Half of them alternate values and operators, so that many are expressions.
+            let tokens: String = (0..random(14) + 1)
+                .map(|at| match (round % 2, at % 2) {
+                    (0, 0) => ["a", "1", "(a)", "f(1)", "'t'", "-b", "((c))", "[1,2]", "(x->x)(1)"]
+                        [random(9)],
+                    (0, _) => TOKENS[15 + random(16)],
+                    _ => TOKENS[random(TOKENS.len())],
+                })
+                .collect();
+            let text = format!("${{{tokens}}}");
+            let dialect = if round % 3 == 0 { Dialect::Commons } else { Dialect::Tomcat };
+            let mut ours = Builder::new(&text, dialect);
+            let mut lexer = Lexer::new(&text, 2, dialect, 1_000);
+            let read = expression(&mut ours, &mut lexer, &mut stacks).is_ok();
+            let mut theirs = Builder::new(&text, dialect);
+            let lexer = Lexer::new(&text, 2, dialect, 1_000);
+            let expected = grammar::ExpressionParser::new().parse(&mut theirs, lexer).is_ok();
+            assert_eq!(read, expected, "{text}");
+            if read {
+                whole += 1;
+                assert_eq!(ours.nodes, theirs.nodes, "{text}");
+                assert_eq!(ours.errors, theirs.errors, "{text}");
+            }
+        }
+        assert!(whole > 5_000, "{whole} expressions among them");
+    }
+}
