@@ -128,12 +128,21 @@ impl Event<'_, '_> {
 
 /// Walks a tree without recursion.
 pub(crate) struct Events<'t, 'a> {
-    stack: Vec<(crate::syntax::xml::Children<'t, 'a>, bool)>,
+    stack: Vec<Open<'t, 'a>>,
+}
+
+/// An element, or the document, with what is left of its children.
+struct Open<'t, 'a> {
+    element: Option<Element<'t, 'a>>,
+    children: crate::syntax::xml::Children<'t, 'a>,
+    /// Whether blanks in it are layout, once that was asked.
+    is_structural: Option<bool>,
 }
 
 impl<'t, 'a> Events<'t, 'a> {
     pub(crate) fn new(tree: &'t Tree<'a>) -> Events<'t, 'a> {
-        Events { stack: vec![(tree.top(), true)] }
+        let document = Open { element: None, children: tree.top(), is_structural: Some(true) };
+        Events { stack: vec![document] }
     }
 }
 
@@ -142,8 +151,8 @@ impl<'t, 'a> Iterator for Events<'t, 'a> {
 
     fn next(&mut self) -> Option<(Event<'t, 'a>, Span)> {
         loop {
-            let (children, blank_is_layout) = self.stack.last_mut()?;
-            let Some(child) = children.next() else {
+            let open = self.stack.last_mut()?;
+            let Some(child) = open.children.next() else {
                 self.stack.pop();
                 return (!self.stack.is_empty()).then_some((Event::End, Span::default()));
             };
@@ -151,11 +160,18 @@ impl<'t, 'a> Iterator for Events<'t, 'a> {
             let event = match child.kind() {
                 NodeKind::Element => {
                     let element = child.element().expect("its kind says so");
-                    self.stack.push((element.children(), is_structural(element)));
+                    let children = element.children();
+                    self.stack.push(Open { element: Some(element), children, is_structural: None });
                     Event::Start(element)
                 }
-                NodeKind::Text if *blank_is_layout && child.is_blank() => continue,
-                NodeKind::Text => Event::Text(child),
+                NodeKind::Text => {
+                    let element = open.element;
+                    let layout = || element.is_some_and(is_structural);
+                    if child.is_blank() && *open.is_structural.get_or_insert_with(layout) {
+                        continue;
+                    }
+                    Event::Text(child)
+                }
                 NodeKind::CData => Event::CData(child.raw()),
                 NodeKind::Comment => Event::Comment(child.raw()),
                 NodeKind::Instruction => Event::Instruction(child.raw()),
