@@ -166,28 +166,15 @@ impl ProcessingZone {
         let local = self.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
-        let (month, day) = (i64::from(civil.month), i64::from(civil.day));
-        if (0..10_000).contains(&civil.year) {
-            // All of it in one piece: digit by digit it would cost several times as much.
-            let mut stamp = *b"0000-00-00T00:00";
-            for (at, number) in [
-                (0, civil.year / 100),
-                (2, civil.year % 100),
-                (5, month),
-                (8, day),
-                (11, minute / 60),
-                (14, minute % 60),
-            ] {
-                stamp[at..at + 2].copy_from_slice(&two_digits(number));
-            }
-            text.push_str(std::str::from_utf8(&stamp).expect("digits are text"));
-        } else {
-            push_number(text, civil.year, 4);
-            for (sign, number) in [('-', month), ('-', day), ('T', minute / 60), (':', minute % 60)]
-            {
-                text.push(sign);
-                push_number(text, number, 2);
-            }
+        push_number(text, civil.year, 4);
+        for (sign, number) in [
+            ('-', i64::from(civil.month)),
+            ('-', i64::from(civil.day)),
+            ('T', minute / 60),
+            (':', minute % 60),
+        ] {
+            text.push(sign);
+            push_number(text, number, 2);
         }
         match self.offset_minutes {
             None => text.push('Z'),
@@ -200,22 +187,19 @@ impl ProcessingZone {
     }
 }
 
-fn two_digits(number: i64) -> [u8; 2] {
-    [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
-}
-
 /// Writes a number with at least so many digits; a sign counts as one of them.
 pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
     use std::fmt::Write as _;
 
     match (number, digits) {
         (0..100, 2) => {
-            text.push_str(std::str::from_utf8(&two_digits(number)).expect("digits are text"));
+            let (tens, ones) = (number / 10, number % 10);
+            text.push((b'0' + tens as u8) as char);
+            text.push((b'0' + ones as u8) as char);
         }
         (1000..10_000, ..=4) => {
-            let [a, b] = two_digits(number / 100);
-            let [c, d] = two_digits(number % 100);
-            text.push_str(std::str::from_utf8(&[a, b, c, d]).expect("digits are text"));
+            push_number(text, number / 100, 2);
+            push_number(text, number % 100, 2);
         }
         _ => {
             let _ = write!(text, "{number:0digits$}");
