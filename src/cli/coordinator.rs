@@ -117,6 +117,9 @@ pub(super) fn take_up(
             Job::Bundle(_) => runner.bundle(id, &BundleEvent::Resume),
         }
         .map_err(store::failure)?;
+        runner.activate(id).map_err(store::failure)?;
+        let before = job.status();
+        store::until(|| Ok(Job::read(&*reader, id)?.status() != before))?;
     }
     let settings_file = file.as_deref();
     let following = Following { store, root, settings: &settings, settings_file, format };

@@ -328,6 +328,12 @@ pub(super) fn take_up(
         runner.activate(id).map_err(store::failure)?;
         if shown.run.job.status == JobStatus::Suspended {
             runner.command(id, Command::Resume).map_err(store::failure)?;
+            let reader = store::reader(store)?;
+            store::until(|| {
+                let record = store::job_record(&*reader, id)?;
+                let is_suspended = record.job.status == JobStatus::Suspended;
+                Ok(!is_suspended || record.moments != following.from)
+            })?;
         }
     }
     store::follow(runner, id, &following, shell)

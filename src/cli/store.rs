@@ -20,6 +20,8 @@ use std::time::{Duration, Instant};
 
 /// How often a job is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
+/// How long a command may take to show, on a machine that is busy with other things.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
 /// How long a program has to end when it is asked to, in milliseconds.
@@ -360,7 +362,7 @@ fn wait_for_coordinator(reader: &dyn Reader, record: &JobRecord) -> miette::Resu
     Ok(())
 }
 
-fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {
+pub(crate) fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {
     let record = view::record(reader, id).map_err(failure)?;
     record.ok_or_else(|| failure(driver::Error::Unknown(id.to_owned())))
 }
@@ -486,6 +488,15 @@ fn say_faults(
             shell.say(format!("{indent}{name}: the sub-workflow {child} failed"));
             say_faults(reader, &job(reader, child)?, settings, depth + 1, shell)?;
         }
+    }
+    Ok(())
+}
+
+/// Waits until a command shows in the store: what looks earlier finds the job as it was before.
+pub(crate) fn until(mut shows: impl FnMut() -> miette::Result<bool>) -> miette::Result<()> {
+    let began = Instant::now();
+    while !shows()? && began.elapsed() < PATIENCE {
+        std::thread::sleep(LOOK);
     }
     Ok(())
 }
