@@ -480,6 +480,19 @@ fn a_job_that_is_broken_in_itself_says_why() {
 }
 
 #[test]
+fn a_switch_in_an_action_leads_nowhere() {
+    let text = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='odd'><start to='one'/><action name='one'>\
+        <switch xmlns='uri:oozie:workflow:0.4'><case to='end'>${1 eq 1}</case><default to='bad'/></switch>\
+        <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+    let folder = tempfile::tempdir().expect("a folder");
+    application(folder.path(), &[("app/workflow.xml", text)]);
+    let told = text_of(folder.path(), &["run", "app", "--id", "w"]);
+    assert!(told.contains("FAILED odd w") && told.contains("  E0722: "), "{told}");
+    let told = text_of(folder.path(), &["job", "show", "w"]);
+    assert!(told.contains("E0722"), "{told}");
+}
+
+#[test]
 fn a_rerun_reads_the_definition_again() {
     let folder = tempfile::tempdir().expect("a folder");
     write_steps(&folder.path().join("app"));

@@ -696,6 +696,11 @@ impl Step<'_> {
             Ok(evaluated) => evaluated,
             Err(failure) => return self.fail_job(node, "EL_ERROR", &el_message(&failure)),
         };
+        self.choose(node, evaluated);
+    }
+
+    /// Takes the way that an evaluated `switch` says.
+    fn choose(&mut self, node: NodeIndex, evaluated: String) {
         let choice = choice(&evaluated);
         self.row(node).conf = Some(evaluated);
         self.start_clock(node);
@@ -710,6 +715,13 @@ impl Step<'_> {
     }
 
     fn begin_action(&mut self, node: NodeIndex, action: &Action) {
+        // A server decides it, and learns only then that an action has nowhere to go with the answer.
+        if action.kind == SWITCH {
+            return match self.action_text(node, action) {
+                Ok(text) => self.choose(node, text),
+                Err(failure) => self.fail_job(node, "EL_ERROR", &el_message(&failure)),
+            };
+        }
         if !self.world.knows(&action.kind) {
             let message = format!("no executor is known for actions of type `{}`", action.kind);
             return self.fail_job(node, "E0802", &message);
@@ -1091,6 +1103,15 @@ impl Step<'_> {
                 self.run.job.tokens.remove(path.as_str());
                 one = Some((*to, parent_path(&path).into()));
             }
+            Work::Action(action) if action.kind == SWITCH => {
+                self.row(node).pending = false;
+                self.changed(node);
+                let name = &plan.node(node).name;
+                let message = format!(
+                    "the action `{name}` is a `switch`, which says `{signal}` where an action says `OK` or `ERROR`"
+                );
+                return self.break_job(Broken("E0722", message));
+            }
             Work::Action(action) => {
                 let to = if signal == "OK" { action.ok } else { action.error };
                 one = Some((to, path));
@@ -1198,6 +1219,9 @@ fn escape_text(text: &str) -> Cow<'_, str> {
     }
     Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
+
+/// The type of action that is the body of a decision; as the body of an action it has the namespace of another version.
+const SWITCH: &str = "switch";
 
 /// Where an evaluated `<switch>` leads.
 fn choice(text: &str) -> Result<Word, String> {
