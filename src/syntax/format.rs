@@ -7,7 +7,7 @@
 //!
 //! Text is never moved, not even where a server trims it: kill messages, ssh arguments and configuration values are
 //! read as they stand. An element that holds nothing but blanks keeps them, for the schemas refuse them in `<ok> </ok>`.
-//! The result is read again and compared with the original before it is given out ([`same_reading`]).
+//! The result is held against the original, piece by piece, before it is given out.
 
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
@@ -67,11 +67,109 @@ pub fn layout(tree: &Tree<'_>, limit: usize) -> Result<String, Refusal> {
     if out == text {
         return Ok(out);
     }
-    // What is read the same is as well-formed as it was.
-    let (after, _) = Tree::parse_tolerantly(&out);
-    match same_reading(tree, &after) {
+    match held(tree, &out) {
         Ok(()) => Ok(out),
         Err(span) => Err(Refusal::Changed(span)),
+    }
+}
+
+/// Holds a layout against what it is the layout of, piece by piece: everything is written as it was, but for blanks
+/// where blanks are layout and between attributes, the kind of quotes, and the two ways to write an empty element. So it
+/// is read as the original is ([`same_reading`]), without being read. `Err` is the first place that is not so.
+fn held(tree: &Tree<'_>, out: &str) -> Result<(), Span> {
+    let mut rest = Rest { out, at: 0 };
+    rest.take(if tree.text().starts_with('\u{feff}') { "\u{feff}" } else { "" });
+    if let Some(span) = tree.declaration() {
+        rest.take(&tree.text()[span.range()]).then_some(()).ok_or(span)?;
+    }
+    // Open elements, whether each ended with its start tag, and whether its blanks are layout, once that was asked.
+    let mut open: Vec<(Element<'_, '_>, bool, Option<bool>)> = Vec::new();
+    for (event, span) in Events::new(tree) {
+        let ended = open.last().is_some_and(|(_, ended, _)| *ended);
+        if ended && !matches!(event, Event::End) {
+            return Err(span);
+        }
+        if rest.is_at_blank() && !matches!(event, Event::Text(_)) {
+            let is_layout = match open.last_mut() {
+                Some((parent, _, known)) => *known.get_or_insert_with(|| is_structural(*parent)),
+                None => true,
+            };
+            if is_layout {
+                rest.blanks();
+            }
+        }
+        let same = match event {
+            Event::Start(element) => {
+                let ended = rest.start_tag(element).ok_or(span)?;
+                open.push((element, ended, None));
+                true
+            }
+            Event::Text(child) => rest.take(child.raw()),
+            Event::CData(raw) => rest.take("<![CDATA[") && rest.take(raw) && rest.take("]]>"),
+            Event::Comment(raw) => rest.take("<!--") && rest.take(raw) && rest.take("-->"),
+            Event::Instruction(raw) => rest.take("<?") && rest.take(raw) && rest.take("?>"),
+            Event::End => {
+                let name = open.pop().map_or("", |(element, ..)| element.qualified_name());
+                ended || (rest.take("</") && rest.take(name) && rest.take(">"))
+            }
+        };
+        if !same {
+            return Err(span);
+        }
+    }
+    rest.blanks();
+    let end = Span::at(tree.text().len());
+    if rest.at == out.len() && open.is_empty() { Ok(()) } else { Err(end) }
+}
+
+/// What of a layout has not been held against its original.
+struct Rest<'o> {
+    out: &'o str,
+    at: usize,
+}
+
+impl Rest<'_> {
+    fn take(&mut self, text: &str) -> bool {
+        let found = self.out.as_bytes()[self.at..].starts_with(text.as_bytes());
+        self.at += if found { text.len() } else { 0 };
+        found
+    }
+
+    fn is_at_blank(&self) -> bool {
+        matches!(self.out.as_bytes().get(self.at), Some(b' ' | b'\t' | b'\r' | b'\n'))
+    }
+
+    fn blanks(&mut self) -> bool {
+        let from = self.at;
+        while self.is_at_blank() {
+            self.at += 1;
+        }
+        self.at > from
+    }
+
+    /// A start tag, and whether it is an end, too.
+    fn start_tag(&mut self, element: Element<'_, '_>) -> Option<bool> {
+        if !self.take("<") || !self.take(element.qualified_name()) {
+            return None;
+        }
+        for attribute in element.attributes() {
+            let raw = attribute.raw();
+            if !self.blanks() || !self.take(attribute.qualified_name()) || !self.take("=") {
+                return None;
+            }
+            let quote = if self.take("\"") { '"' } else { '\'' };
+            let opened = quote == '"' || self.take("'");
+            if !opened
+                || raw.contains(quote)
+                || !self.take(raw)
+                || !self.take(quote.encode_utf8(&mut [0; 4]))
+            {
+                return None;
+            }
+        }
+        self.blanks();
+        let ended = self.take("/");
+        self.take(">").then_some(ended)
     }
 }
 
@@ -388,11 +486,43 @@ mod tests {
         assert_eq!(format("<a><b/></a>", 12), Err(Refusal::TooLong(18)));
     }
 
+    #[test]
+    fn what_is_no_layout_of_it_is_noticed() {
+        let text = "<a x='1'><b/><!-- c --><n> t <i/></n><v><![CDATA[d]]></v><?p q?></a>";
+        let (tree, _) = Tree::parse(text);
+        let good = format(text, usize::MAX).expect("formats");
+        assert_eq!(held(&tree, &good), Ok(()));
+        for (from, to) in [
+            ("x=\"1\"", "x=\"2\""),
+            ("x=\"1\"", ""),
+            ("<b/>", "<b></b>x"),
+            ("<b/>", ""),
+            ("<b/>", "<c/>"),
+            (" t ", " t"),
+            ("<i/>", "<i>"),
+            (" c ", " c"),
+            ("[d]", "[ d]"),
+            ("?p q?", "?p?"),
+            ("</v>", "</v> </v>"),
+            ("</a>", ""),
+            ("</a>", "</a><a/>"),
+        ] {
+            let bad = good.replacen(from, to, 1);
+            assert_ne!(bad, good, "{from}");
+            assert!(held(&tree, &bad).is_err(), "{bad}");
+        }
+        assert_eq!(held(&tree, &good.replacen("<b/>", "<b></b>", 1)), Ok(()));
+    }
+
     proptest::proptest! {
         #[test]
         fn any_text_reads_the_same_and_settles(text in "(<[abc]( x=\"[1 &]?\"| y='\"')?/?>|</[abc]>|t|&lt;|<!-- c -->|<!\\[CDATA\\[ \\]\\]>|<name>|</name>|[ \n\r]{1,3}|<\\?p q\\?>){0,14}") {
             match format(&text, usize::MAX) {
-                Ok(out) => proptest::prop_assert_eq!(format(&out, usize::MAX), Ok(out.clone())),
+                Ok(out) => {
+                    proptest::prop_assert_eq!(format(&out, usize::MAX), Ok(out.clone()));
+                    let (before, after) = (Tree::parse(&text).0, Tree::parse(&out).0);
+                    proptest::prop_assert_eq!(same_reading(&before, &after), Ok(()));
+                }
                 Err(refusal) => proptest::prop_assert_eq!(refusal, Refusal::NotWellFormed),
             }
         }
