@@ -57,12 +57,11 @@ pub fn print(template: &Template) -> String {
         match *piece {
             Piece::Literal { start, end } => {
                 let text = template.span(start, end);
-                if out.is_empty() || !text.starts_with("${") && !text.starts_with("#{") {
-                    out.push_str(text);
-                } else {
+                // Braces that stand as they are were escaped, and have to be again.
+                if text.starts_with("${") || text.starts_with("#{") {
                     out.push('\\');
-                    out.push_str(text);
                 }
+                out.push_str(text);
             }
             Piece::Expression { first, last, .. } => {
                 out.push_str("${");
