@@ -119,7 +119,7 @@ pub(super) fn take_up(
         .map_err(store::failure)?;
         runner.activate(id).map_err(store::failure)?;
         let before = job.status();
-        store::until(|| Ok(Job::read(&*reader, id)?.status() != before))?;
+        store::until(store::PATIENCE, || Ok(Job::read(&*reader, id)?.status() != before))?;
     }
     let settings_file = file.as_deref();
     let following = Following { store, root, settings: &settings, settings_file, format };

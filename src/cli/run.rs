@@ -329,7 +329,7 @@ pub(super) fn take_up(
         if shown.run.job.status == JobStatus::Suspended {
             runner.command(id, Command::Resume).map_err(store::failure)?;
             let reader = store::reader(store)?;
-            store::until(|| {
+            store::until(store::PATIENCE, || {
                 let record = store::job_record(&*reader, id)?;
                 let is_suspended = record.job.status == JobStatus::Suspended;
                 Ok(!is_suspended || record.moments != following.from)

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// How often a job is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a command may take to show, on a machine that is busy with other things.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
 /// How long a program has to end when it is asked to, in milliseconds.
@@ -351,15 +351,10 @@ fn wait_for_coordinator(reader: &dyn Reader, record: &JobRecord) -> miette::Resu
     let above = record.job.parent_id.as_deref().and_then(|parent| parent.rsplit_once('@'));
     let Some((id, number)) = above.filter(|_| record.job.status.is_end()) else { return Ok(()) };
     let Ok(number) = number.parse::<i64>() else { return Ok(()) };
-    let began = Instant::now();
-    while began.elapsed() < Duration::from_secs(5) {
+    until(Duration::from_secs(5), || {
         let actions = driver::coordinator::actions(reader, id).map_err(failure)?;
-        if actions.get(&number).is_none_or(|action| !action.run.status.is_active()) {
-            return Ok(());
-        }
-        std::thread::sleep(LOOK);
-    }
-    Ok(())
+        Ok(actions.get(&number).is_none_or(|action| !action.run.status.is_active()))
+    })
 }
 
 pub(crate) fn job_record(reader: &dyn Reader, id: &str) -> miette::Result<JobRecord> {
@@ -492,10 +487,13 @@ fn say_faults(
     Ok(())
 }
 
-/// Waits until a command shows in the store: what looks earlier finds the job as it was before.
-pub(crate) fn until(mut shows: impl FnMut() -> miette::Result<bool>) -> miette::Result<()> {
+/// Waits so long until something shows in the store: what looks earlier finds the job as it was before.
+pub(crate) fn until(
+    at_most: Duration,
+    mut shows: impl FnMut() -> miette::Result<bool>,
+) -> miette::Result<()> {
     let began = Instant::now();
-    while !shows()? && began.elapsed() < PATIENCE {
+    while !shows()? && began.elapsed() < at_most {
         std::thread::sleep(LOOK);
     }
     Ok(())
