@@ -9,6 +9,7 @@ pub mod secrets;
 
 use crate::diag::{Group, Kind, Level, nearest};
 use crate::source::Span;
+use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
 use secrets::Secrets;
 use std::collections::BTreeMap;
@@ -178,7 +179,7 @@ pub struct Settings {
     pub migration: Option<String>,
     /// `[secrets] names`.
     pub secrets: Secrets,
-    /// `[hosts]`: authority of a URI → folder here.
+    /// `[hosts]`: authority of a URI → folder here, or the URL of a cluster.
     pub hosts: BTreeMap<String, String>,
     /// `[tools]`: name of a tool → its program.
     pub tools: BTreeMap<String, String>,
@@ -361,13 +362,16 @@ impl Reader<'_> {
                 "hosts" => {
                     let span = span_of(value);
                     read.hosts = self.string_map(word, value);
-                    for (authority, folder) in &mut read.hosts {
-                        if let Some(path) = folder.strip_prefix("file://") {
-                            *folder = path.to_owned();
-                        } else if folder.contains("://") {
+                    for (authority, place) in &mut read.hosts {
+                        if let Some(path) = place.strip_prefix("file://") {
+                            *place = path.to_owned();
+                        } else if place.contains("://")
+                            && let Err(why) = ClusterUrl::parse(place)
+                        {
                             let message =
-                                format!("`{authority}` stands for `{folder}`, which is no folder");
-                            let help = "runs use folders of this machine: name one, a mounted file system for instance";
+                                format!("`{authority}` has a place that cannot be used: {why}");
+                            let help =
+                                "name a folder of this machine, or a cluster as `hdfs://host:port`";
                             self.problem(span, message, Some(help.to_owned()));
                         }
                     }
@@ -682,12 +686,16 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_is_no_folder() {
+    fn a_host_is_a_folder_or_a_cluster() {
         let text = "[hosts]\n\"hdfs://a\" = \"file:///data/a\"\n";
         assert_eq!(Settings::parse(text, &[]).unwrap().hosts["hdfs://a"], "/data/a");
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://b:8020\"\n";
-        let problems = Settings::parse(text, &[]).unwrap_err();
-        assert!(problems[0].message.ends_with("`hdfs://b:8020`, which is no folder"));
+        assert_eq!(Settings::parse(text, &[]).unwrap().hosts["hdfs://a"], "hdfs://b:8020");
+        let told = |text: &str| Settings::parse(text, &[]).unwrap_err().remove(0).message;
+        let text = "[hosts]\n\"hdfs://a\" = \"s3a://b\"\n";
+        assert!(told(text).ends_with("`s3a://b` is no file system that can be reached"));
+        let text = "[hosts]\n\"hdfs://a\" = \"hdfs://me:secret@b:8020\"\n";
+        assert!(told(text).ends_with("takes no password"));
     }
 
     #[test]

@@ -156,9 +156,10 @@ target = "5.2.1"
 # name-node = "hdfs://prod:8020"
 # resource-manager = "prod:8032"
 
-# Folders here that stand for file systems when a workflow runs.
+# Folders here that stand for file systems when a workflow runs, or clusters.
 # [hosts]
-# "hdfs://prod:8020" = "./data/prod"
+# "hdfs://dev:8020" = "./data/dev"
+# "hdfs://prod:8020" = "hdfs://nn1.example.com:8020"
 "#;
 
 fn init(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
@@ -190,7 +191,7 @@ mod tests {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
-            [hosts]\n\"hdfs://a:1\" = \"./d\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n";
+            [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

@@ -3,13 +3,18 @@
 use super::disk::SettingsCache;
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
+use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
 }
+
+/// How long a cluster may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Tools that actions run, with the types that need them.
 const TOOLS: &[(&str, &str)] = &[
@@ -30,12 +35,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.out(format!("ankus     {}\n", env!("CARGO_PKG_VERSION")))?;
 
     let settings = SettingsCache::new(shell).and_then(|cache| cache.for_file(Path::new("x")));
-    let tools = match &settings {
+    let (tools, hosts) = match &settings {
         Ok(loaded) => {
             let file = loaded.file.as_ref().map(|file| super::disk::shown(file));
             let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
             shell.out(format!("settings  {file}\n"))?;
-            loaded.settings.tools.clone()
+            (loaded.settings.tools.clone(), loaded.settings.hosts.clone())
         }
         Err(error) => {
             well = false;
@@ -60,6 +65,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     };
     shell.out(format!("store     {}: {state}\n", folder.display()))?;
 
+    for (authority, text) in hosts.iter().filter(|(_, text)| text.contains("://")) {
+        let state = asked(authority, text).unwrap_or_else(|why| {
+            well = false;
+            why
+        });
+        shell.out(format!("cluster   {authority}: {state}\n"))?;
+    }
+
     shell.out("tools\n")?;
     for (tool, what) in TOOLS {
         let place = match tools.get(*tool) {
@@ -80,6 +93,18 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         shell.say("an action whose tool is not here fails; `[tools]` in ankus.toml names programs");
     }
     Ok(Exit::fault_if(!well))
+}
+
+/// What a cluster says for itself.
+fn asked(authority: &str, text: &str) -> Result<String, String> {
+    let place = Place::read(text, Path::new(""))?;
+    let files =
+        FileSystems::new("", [(authority.to_owned(), place)].into()).with_patience(PATIENCE);
+    match files.status(&FileUri::parse(authority).with_path("/")) {
+        Ok(Some(_)) => Ok(format!("{text} answers")),
+        Ok(None) => Ok(format!("{text} answers, and has no such folder yet")),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 /// Where a program is, as a shell would find it.

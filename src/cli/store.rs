@@ -7,6 +7,7 @@ use super::{Exit, Failure, Shell};
 use crate::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
+use ankus_runtime::host::files;
 use ankus_runtime::machine::{Change, JobStatus, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::Client;
@@ -81,6 +82,18 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
     }
 }
 
+/// What stands for which authority; folders are those below the folder of the settings.
+pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<files::Hosts, Failure> {
+    let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
+    let place = |(authority, text): (&String, &String)| {
+        let place = files::Place::read(text, &base);
+        let place =
+            place.map_err(|why| Failure::new(format!("`[hosts]` of `{authority}`: {why}")))?;
+        Ok((authority.clone(), place))
+    };
+    settings.hosts.iter().map(place).collect()
+}
+
 /// Opens a store to run its jobs, or reaches whoever does.
 pub(crate) fn open(
     store: &StoreArguments,
@@ -91,10 +104,6 @@ pub(crate) fn open(
     let launcher = std::env::current_exe()
         .map_err(|error| Failure::new("cannot find the program that is running").because(error))?;
     let base = base.and_then(Path::parent).unwrap_or(Path::new(""));
-    let hosts = settings.hosts.iter().map(|(authority, folder)| {
-        let folder = base.join(folder);
-        (authority.clone(), std::path::absolute(&folder).unwrap_or(folder))
-    });
     let mut server = BTreeMap::new();
     let mail = &settings.mail;
     let mut set = |name: &str, value: Option<String>| {
@@ -114,7 +123,7 @@ pub(crate) fn open(
     };
     let surroundings = Surroundings {
         root: root.map(Path::to_path_buf),
-        hosts: hosts.collect(),
+        hosts: hosts(settings, base)?,
         tools: settings.tools.clone(),
         server,
         schemes,

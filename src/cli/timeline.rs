@@ -8,7 +8,7 @@ use crate::syntax::properties::Origin;
 use ankus_runtime::coordinator::{
     Actions, Bundle, Definition, Existing, Instances, partition_places,
 };
-use ankus_runtime::host::files::{FileUri, Files as _, LocalFiles};
+use ankus_runtime::host::files::{FileSystems, FileUri, Files as _};
 use ankus_runtime::time::{Instant, ProcessingZone};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -145,10 +145,8 @@ pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Op
     }
     let settings = &loaded.settings;
     let base = settings.file.as_ref().and_then(|file| file.parent());
-    let base = base.unwrap_or(Path::new("")).to_path_buf();
-    let hosts = settings.settings.hosts.iter();
-    let hosts = hosts.map(|(name, folder)| (name.clone(), base.join(folder))).collect();
-    Ok(Some(OnDisk(LocalFiles::new(root, hosts))))
+    let hosts = super::store::hosts(&settings.settings, base.unwrap_or(Path::new("")))?;
+    Ok(Some(OnDisk(FileSystems::new(root, hosts))))
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -210,7 +208,7 @@ impl fmt::Write for Out<'_> {
 }
 
 /// What exists under the file root; a partition of a table is a folder there.
-pub(super) struct OnDisk(LocalFiles);
+pub(super) struct OnDisk(FileSystems);
 
 impl Existing for OnDisk {
     fn exists(&self, uri: &str) -> Result<bool, ankus_runtime::coordinator::Failure> {

@@ -69,7 +69,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             })),
             "migration": object("Switches on the rules about moving elsewhere.", json!({"to": text("Where to: `airflow`.")})),
             "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
-            "hosts": map("Folders that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`."),
+            "hosts": map("Folders, or clusters, that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`, or `\"hdfs://nn1.example.com:8020\"`."),
             "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
             "now": text("What counts as now, as `2026-01-31T00:00Z`, for the same findings on every day."),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({

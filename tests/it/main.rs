@@ -7,6 +7,8 @@
 
 mod cli;
 mod clocks;
+#[cfg(feature = "hdfs")]
+mod clusters;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

@@ -538,3 +538,18 @@ fn a_parameter_may_be_empty_by_default() {
     assert!(told.contains("SUCCEEDED wx w"), "{told}");
     assert!(folder.path().join(".ankus/root/xyab").is_dir());
 }
+
+#[cfg(not(feature = "hdfs"))]
+#[test]
+fn a_cluster_is_refused_where_none_is_built_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    let settings = "[hosts]\n\"hdfs://prod:8020\" = \"hdfs://nn1:8020\"\n";
+    application(folder.path(), &[("ankus.toml", settings)]);
+    for arguments in [&["run", "app"][..], &["doctor"]] {
+        let told = text_of(folder.path(), arguments);
+        assert!(told.contains("hdfs://prod:8020") && told.contains("--features hdfs"), "{told}");
+    }
+    let output = ankus(folder.path(), &["check", "app"]).output().expect("it runs");
+    assert!(!text(&output).contains("hdfs://nn1"), "{}", text(&output));
+}

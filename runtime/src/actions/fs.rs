@@ -31,6 +31,9 @@ impl Fault {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Fault::own("FS014", error),
             io::ErrorKind::NotFound => Fault::own("FileNotFoundException", error),
+            // A cluster that is down, or silent.
+            io::ErrorKind::ConnectionRefused => Fault::own("ConnectException", error),
+            io::ErrorKind::TimedOut => Fault::own("SocketTimeoutException", error),
             _ => Fault::own("IOException", error),
         }
     }

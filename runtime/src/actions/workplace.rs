@@ -1,7 +1,7 @@
 //! The folder in which an action's program runs: its files, its configuration, its command line, and what it left.
 //!
-//! A folder has `work/`, where the program starts and finds its files by their link names; `action.xml`, its merged
-//! configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
+//! A folder has `work/`, where the program starts and finds its files by their link names; `copies/`, where they come from a
+//! cluster; `action.xml`, its merged configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
 #![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
 
 use std::collections::BTreeMap;
@@ -23,6 +23,8 @@ use crate::machine::{Answer, Run};
 
 /// A file larger than this is linked to and not copied.
 const COPIED: u64 = 64 << 20;
+/// The folder for what clusters have, beside the folder of work.
+const COPIES: &str = "copies";
 /// A file of properties is at most so large.
 const LARGEST_CONFIGURATION: u64 = 16 << 20;
 /// So many bytes of each stream of a program are kept.
@@ -71,6 +73,10 @@ fn own(error: &io::Error, what: &Path) -> Refusal {
     refusal(Class::Transient, "JA009", format!("{}: {error}", what.display()))
 }
 
+fn unreadable(uri: &FileUri, error: &io::Error) -> Refusal {
+    refusal(Class::Transient, "JA009", format!("{uri}: {error}"))
+}
+
 impl Workplace<'_, '_> {
     /// Carries out `<prepare>`, brings the files, and says what is to be started. Where that was done before we were
     /// killed, nothing is done again: the program may be running already.
@@ -93,10 +99,13 @@ impl Workplace<'_, '_> {
     fn prepare_anew(&self) -> Result<Worked, Refusal> {
         let work = self.folder.join("work");
         // No program has seen it yet: what is there was left half done when we were killed.
-        match fs::remove_dir_all(&work) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(own(&error, &work)),
-            _ => fs::create_dir_all(&work).map_err(|error| own(&error, &work)),
-        }?;
+        for folder in [&work, &self.folder.join(COPIES)] {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(own(&error, folder)),
+                _ => Ok(()),
+            }?;
+        }
+        fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
         self.prepare_element()?;
         let application = self.application();
         let configuration = merged(self.files, &application, self.element, self.evaluate)?;
@@ -222,7 +231,8 @@ impl Workplace<'_, '_> {
     fn bring_files(&self, work: &Path) -> Result<Vec<String>, Refusal> {
         let mut jars = Vec::new();
         let library = self.application().child("lib");
-        for name in self.files.list(&library).unwrap_or_default() {
+        let libraries = self.files.list(&library).map_err(|error| unreadable(&library, &error))?;
+        for name in libraries {
             self.bring(&library.child(&name), work, &name)?;
             if name.ends_with(".jar") {
                 jars.push(name);
@@ -247,7 +257,7 @@ impl Workplace<'_, '_> {
         for name in ["script", "jar"] {
             if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
                 let uri = self.resolve(&path);
-                if self.files.status(&uri).is_ok_and(|status| status.is_some()) {
+                if self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?.is_some() {
                     self.bring(&uri, work, uri.name())?;
                 }
             }
@@ -258,7 +268,9 @@ impl Workplace<'_, '_> {
 
     /// The place of a file on this machine; a fault as the engine has it where there is none.
     fn locate(&self, uri: &FileUri) -> Result<PathBuf, Refusal> {
-        match self.files.locate(uri) {
+        let copies = self.folder.join(COPIES);
+        let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
+        match self.files.locate(uri, &copies.join(number).join(uri.name())) {
             Ok(Some(path)) => Ok(std::path::absolute(&path).unwrap_or(path)),
             Ok(None) => {
                 let root = self.files.root().display();
@@ -267,7 +279,7 @@ impl Workplace<'_, '_> {
                 );
                 Err(refusal(Class::Error, "JA008", message))
             }
-            Err(error) => Err(refusal(Class::Transient, "JA009", format!("{uri}: {error}"))),
+            Err(error) => Err(unreadable(uri, &error)),
         }
     }
 
@@ -352,11 +364,13 @@ pub fn merged(
     for file in children(element, "job-xml") {
         let uri = resolve(application, text_of(file).trim());
         let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
-            refusal(
-                Class::Error,
-                "JA008",
-                format!("JA008: cannot read the job-xml `{uri}`: {error}"),
-            )
+            let (class, code) = match error.kind() {
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
+                    (Class::Transient, "JA009")
+                }
+                _ => (Class::Error, "JA008"),
+            };
+            refusal(class, code, format!("{code}: cannot read the job-xml `{uri}`: {error}"))
         })?;
         let broken = |why: String| {
             let message = format!("JA009: the job-xml `{uri}` cannot be read: {why}");

@@ -516,10 +516,12 @@ impl Procedure for Coordinator {
         if is_look || changes.is_any {
             let waits = loaded.waits_for(&plan, &world);
             if has_news || waits != self.waits {
-                let paths: Vec<PathBuf> =
+                let places: Vec<Option<PathBuf>> =
                     waits.0.iter().flat_map(|uri| places(&shared, uri)).collect();
+                let is_here = places.iter().all(Option::is_some);
+                let paths: Vec<PathBuf> = places.into_iter().flatten().collect();
                 let watched = shared.watch.wait_for(own, &paths);
-                self.is_watched = watched == Watched::All && waits.1;
+                self.is_watched = watched == Watched::All && waits.1 && is_here;
                 self.waits = waits;
                 has_more |= watched == Watched::News;
             }
@@ -597,8 +599,8 @@ impl Existing for Asked<'_> {
     }
 }
 
-/// Where on this machine something will be when it comes.
-fn places(shared: &Shared, uri: &str) -> Vec<PathBuf> {
+/// Where on this machine something will be when it comes; nowhere if it is of a cluster.
+fn places(shared: &Shared, uri: &str) -> Vec<Option<PathBuf>> {
     let place = |uri: &str| shared.files.place(&FileUri::parse(uri));
     match uri.trim_start().starts_with("hcat:") {
         true => partition_places(uri).iter().map(|uri| place(uri)).collect(),

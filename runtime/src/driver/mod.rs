@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::host::applications::Applications;
-use crate::host::files::{FileUri, Files, Hosts, LocalFiles};
+use crate::host::files::{FileSystems, FileUri, Files, Hosts};
 use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
@@ -60,7 +60,7 @@ pub trait Compiler: Send + Sync {
 pub struct Surroundings {
     /// The file root; if none, the one the store was used with before, else `root` in its folder.
     pub root: Option<PathBuf>,
-    /// Folders of authorities.
+    /// Folders and clusters of authorities.
     pub hosts: Hosts,
     /// Programs by the names of tools; others are looked for on PATH.
     pub tools: BTreeMap<String, String>,
@@ -316,7 +316,7 @@ impl Driver {
         let root = surroundings.root.clone().or(known).unwrap_or_else(|| folder.join("root"));
         let root = std::path::absolute(&root).unwrap_or(root);
         std::fs::create_dir_all(&root).map_err(|error| Error::Folder(root.clone(), error))?;
-        let root = LocalFiles::new(root, surroundings.hosts.clone());
+        let root = FileSystems::new(root, surroundings.hosts.clone());
         let shared = Arc::new(Shared {
             files: Applications::new(root),
             surroundings,

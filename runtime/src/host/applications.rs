@@ -1,24 +1,25 @@
 //! Applications where they lie on this machine, seen at the paths their properties give them.
 //!
-//! In: the file root, and folders that stand at some URIs. Out: one file system. What a run writes goes to the file root,
-//! whatever the path; a folder that stands at a URI is read where the root has nothing of its own there, and never changed.
+//! In: the file systems of a run, and folders that stand at some URIs. Out: one file system. What a run writes goes to the
+//! file systems, whatever the path; a folder that stands at a URI is read where they have nothing of their own there, and
+//! never changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 
-use super::files::{FileStatus, FileUri, Files, Hosts, LocalFiles};
+use super::files::{FileStatus, FileSystems, FileUri, Files, Folders, LocalFiles};
 
-/// The file root with applications laid over it.
+/// The file systems of a run with applications laid over them.
 #[derive(Debug)]
 pub struct Applications {
-    root: LocalFiles,
+    root: FileSystems,
     mounts: RwLock<Vec<(FileUri, PathBuf)>>,
 }
 
 impl Applications {
-    /// Over this root.
-    pub fn new(root: LocalFiles) -> Applications {
+    /// Over these file systems.
+    pub fn new(root: FileSystems) -> Applications {
         Applications { root, mounts: RwLock::default() }
     }
 
@@ -34,15 +35,17 @@ impl Applications {
         self.root.root()
     }
 
-    /// Where a file that is not there yet will lie on this machine, if a run writes it.
-    pub fn place(&self, uri: &FileUri) -> PathBuf {
+    /// Where a file that is not there yet will lie on this machine, if a run writes it; nowhere if it is of a cluster.
+    pub fn place(&self, uri: &FileUri) -> Option<PathBuf> {
         self.root.path(uri)
     }
 
-    /// Where a file or folder that can be read lies on this machine.
-    pub fn locate(&self, uri: &FileUri) -> io::Result<Option<PathBuf>> {
+    /// Where a file or folder that can be read lies on this machine. What is of a cluster is copied to `copy` first.
+    pub fn locate(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
         if self.root.status(uri)?.is_some() {
-            return Ok(Some(self.root.path(uri)));
+            let Some(remote) = self.root.remote(uri) else { return Ok(self.root.path(uri)) };
+            remote.fetch(uri, copy)?;
+            return Ok(Some(copy.to_owned()));
         }
         match self.mounted(uri) {
             Some((folder, inner)) if folder.status(&inner)?.is_some() => {
@@ -66,7 +69,7 @@ impl Applications {
             }
             let inner = if rest.is_empty() { "/" } else { rest };
             Some((
-                LocalFiles::new(folder.clone(), Hosts::new()),
+                LocalFiles::new(folder.clone(), Folders::new()),
                 FileUri::default().with_path(inner),
             ))
         })
@@ -147,15 +150,16 @@ impl Files for Applications {
 
 #[cfg(test)]
 mod tests {
+    use super::super::files::Hosts;
     use super::*;
 
     #[test]
     fn an_application_is_read_and_never_changed() {
         let folder = tempfile::tempdir().expect("a folder");
-        let application = LocalFiles::new(folder.path().join("app"), Hosts::new());
+        let application = LocalFiles::new(folder.path().join("app"), Folders::new());
         let path = |path: &str| FileUri::default().with_path(path);
         application.write(&path("/lib/a.jar"), b"a").expect("a file");
-        let files = Applications::new(LocalFiles::new(folder.path().join("root"), Hosts::new()));
+        let files = Applications::new(FileSystems::new(folder.path().join("root"), Hosts::new()));
         files.mount(FileUri::parse("hdfs://nn/apps/x"), folder.path().join("app"));
 
         let uri = |path: &str| FileUri::parse(&format!("hdfs://nn{path}"));

@@ -1,17 +1,23 @@
 //! The file systems that URIs of an application name.
 //!
-//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]) or from
-//! memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b` below the file root, unless `[hosts]` gives that
-//! authority a folder of its own; `file:///a/b` is `/a/b` of this machine. Nothing leaves the root through `..`.
+//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a real
+//! cluster (with the feature `hdfs`) or from memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b` below the file root,
+//! unless `[hosts]` gives that authority a folder or a cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine.
+//! Nothing leaves the root through `..`.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-pub use local::LocalFiles;
+#[cfg(feature = "hdfs")]
+pub use cluster::ClusterFiles;
+pub use hosts::{ClusterUrl, FileSystems, Hosts, Place};
+pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
 
+#[cfg(feature = "hdfs")]
+mod cluster;
 mod glob;
+mod hosts;
 mod local;
 mod memory;
 
@@ -165,9 +171,6 @@ pub trait Files: Send + Sync {
     }
 }
 
-/// Which folder of this machine stands for which authority: `hdfs://prod:8020` to a folder.
-pub type Hosts = BTreeMap<String, std::path::PathBuf>;
-
 /// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
 fn normal_parts(path: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -236,9 +239,57 @@ mod tests {
     #[test]
     fn a_folder_behaves_like_a_file_system() {
         let folder = tempfile::tempdir().expect("a folder");
-        let files = LocalFiles::new(folder.path(), Hosts::new());
+        let files = LocalFiles::new(folder.path(), Folders::new());
         check_files(&files, "hdfs://nn");
         files.write(&FileUri::parse("hdfs://nn/../../x"), b"y").expect("a file in the root");
         assert!(folder.path().join("x").is_file());
+    }
+
+    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, where everything in that folder goes.
+    #[cfg(feature = "hdfs")]
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "which cluster there is, the environment says")]
+    #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+    fn a_cluster_behaves_like_a_file_system() {
+        use super::hosts::Remote as _;
+        let Ok(url) = std::env::var("ANKUS_HDFS") else {
+            println!("skipped: ANKUS_HDFS names no cluster");
+            return;
+        };
+        let url = ClusterUrl::parse(&format!("{url}/check-files")).expect("the URL of a cluster");
+        let files = ClusterFiles::new("hdfs://nn", url);
+        let uri = |path: &str| FileUri::parse(&format!("hdfs://nn{path}"));
+        for name in files.list(&uri("/")).expect("a list") {
+            files.delete(&uri("/").child(&name)).expect("what an earlier test left");
+        }
+        check_files(&files, "hdfs://nn");
+
+        let long: Vec<u8> = (0..9_000_000_u32).map(|at| (at / 7) as u8).collect();
+        files.write(&uri("/long"), &long).expect("a file of several pieces");
+        assert_eq!(files.read(&uri("/long"), 1 << 30).expect("its content"), long);
+        files.write(&uri("/long"), b"short").expect("a file in its place");
+        assert_eq!(files.read(&uri("/long"), 9).expect("its content"), b"short");
+        files.write(&uri("/empty"), b"").expect("an empty file");
+        assert_eq!(files.read(&uri("/empty"), 0).expect("nothing"), b"");
+        let there = files.rename(&uri("/empty"), &uri("/long")).expect_err("a file is there");
+        assert_eq!(there.kind(), io::ErrorKind::AlreadyExists, "{there}");
+        let absent = files.read(&uri("/none"), 9).expect_err("nothing is there");
+        assert_eq!(absent.kind(), io::ErrorKind::NotFound, "{absent}");
+        assert_eq!(files.status(&uri("/long/x")).expect("nothing below a file"), None);
+        assert_eq!(files.list(&uri("/long")).expect("a file has no names"), [""; 0]);
+        files.set_group(&uri("/long"), "staff").expect("a group");
+        assert!(files.delete(&uri("/")).is_err());
+        let mut left = files.list(&uri("/")).expect("a list");
+        left.retain(|name| name.starts_with('.'));
+        assert_eq!(left, [""; 0], "half a file is left");
+
+        let folder = tempfile::tempdir().expect("a folder");
+        files.write(&uri("/tree/sub/a.sh"), b"#!/bin/sh\n").expect("a file");
+        files.set_mode(&uri("/tree/sub/a.sh"), 0o750).expect("permissions");
+        files.fetch(&uri("/tree"), &folder.path().join("tree")).expect("a copy");
+        let copied = LocalFiles::new(folder.path(), Folders::new());
+        let status = copied.status(&uri("/tree/sub/a.sh")).expect("a status");
+        assert_eq!(status.map(|status| (status.length, status.mode)), Some((10, 0o750)));
+        files.delete(&uri("/tree")).expect("it was there");
     }
 }

@@ -2,25 +2,29 @@
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{FileStatus, FileUri, Files, Hosts, normal_parts};
+use super::{FileStatus, FileUri, Files, normal_parts};
+
+/// Which folder of this machine stands for which authority.
+pub type Folders = BTreeMap<String, PathBuf>;
 
 /// The file root of a run, and the folders that `[hosts]` gives to authorities.
 #[derive(Clone, Debug)]
 pub struct LocalFiles {
     root: PathBuf,
-    hosts: Hosts,
+    folders: Folders,
 }
 
 impl LocalFiles {
     /// A root, which need not be there yet, and folders for some authorities.
-    pub fn new(root: impl Into<PathBuf>, hosts: Hosts) -> LocalFiles {
-        LocalFiles { root: root.into(), hosts }
+    pub fn new(root: impl Into<PathBuf>, folders: Folders) -> LocalFiles {
+        LocalFiles { root: root.into(), folders }
     }
 
     /// The file root.
@@ -32,7 +36,7 @@ impl LocalFiles {
     pub(crate) fn system(&self, uri: &FileUri) -> String {
         let origin = uri.origin();
         match uri.scheme.as_str() {
-            _ if self.hosts.contains_key(&origin) => origin,
+            _ if self.folders.contains_key(&origin) => origin,
             "file" => "file:".to_owned(),
             _ => String::new(),
         }
@@ -40,7 +44,7 @@ impl LocalFiles {
 
     /// The path on this machine that a URI stands for.
     pub fn path(&self, uri: &FileUri) -> PathBuf {
-        let mut path = match self.hosts.get(&uri.origin()) {
+        let mut path = match self.folders.get(&uri.origin()) {
             Some(folder) => folder.clone(),
             None if uri.scheme == "file" => PathBuf::from("/"),
             None => self.root.clone(),
