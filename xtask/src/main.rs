@@ -178,7 +178,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         },
     );
     vec![
-        (root().join("runtime/src/el/grammar.rs"), opened(parser("grammar", &strict))),
+        (root().join("runtime/src/el/grammar.rs"), parser("grammar", &strict)),
         (root().join("runtime/src/el/recovery.rs"), parser("recovery", &source)),
     ]
 }
@@ -204,128 +204,6 @@ fn parser(name: &str, grammar: &str) -> String {
     // The second line is a hash of the input, which says nothing the text does not.
     let body: Vec<&str> = text.lines().filter(|line| !line.starts_with("// sha3")).collect();
     format!("// Made from grammar/el.lalrpop by `cargo xtask gen`.\n{}\n", body.join("\n"))
-}
-
-/// The parser with its tables laid open for the loop of `el/parse.rs`: where a state goes with a nonterminal, and which
-/// productions only give a value another name. A step of precedence is one of those, so most productions that are used are.
-fn opened(parser: String) -> String {
-    let between = |from: &str, to: &str| {
-        let start = parser.find(from).unwrap_or_else(|| panic!("no `{from}` in the parser"));
-        let rest = &parser[start + from.len()..];
-        (start, &rest[..rest.find(to).unwrap_or_else(|| panic!("`{from}` does not end"))])
-    };
-    let numbers = |text: &str| -> Vec<i16> {
-        text.lines()
-            .filter(|line| !line.trim_start().starts_with("//"))
-            .flat_map(|line| line.split(','))
-            .filter_map(|number| number.trim().parse().ok())
-            .collect()
-    };
-    let actions = numbers(between("const __ACTION: &[i16] = &[", "];").1);
-    let at_end = numbers(between("const __EOF_ACTION: &[i16] = &[", "];").1);
-    let states = at_end.len();
-    let terminals = actions.len() / states;
-    assert_eq!(actions.len(), terminals * states, "a row of actions for each state");
-
-    const GOTO: &str = "    fn __goto(state: i16, nt: usize) -> i16 {\n";
-    let (goto_start, goto) = between(GOTO, "\n    }\n");
-    let goto_end = goto_start + GOTO.len() + goto.len() + "\n    }\n".len();
-    let mut gotos: Vec<Vec<i16>> = Vec::new();
-    let mut inside: Option<Vec<i16>> = None;
-    for line in goto.lines().map(str::trim) {
-        if let Some(row) = inside.take_if(|_| line == "},") {
-            gotos.push(row);
-        }
-        let Some((left, right)) = line.trim_end_matches(',').split_once(" => ") else { continue };
-        match (&mut inside, right.parse::<i16>()) {
-            (Some(row), Ok(to)) if left == "_" => {
-                row.iter_mut().filter(|goto| **goto == 0).for_each(|goto| *goto = to);
-            }
-            (Some(row), Ok(to)) => {
-                for state in left.split(" | ") {
-                    row[state.parse::<usize>().expect("a state")] = to;
-                }
-            }
-            (None, _) if left == "_" => {}
-            (None, to) => {
-                gotos.resize(left.parse().expect("a nonterminal"), vec![0; states]);
-                match to {
-                    Ok(to) => gotos.push(vec![to; states]),
-                    Err(_) => inside = Some(vec![0; states]),
-                }
-            }
-            (Some(_), Err(_)) => panic!("`{line}` is unknown"),
-        }
-    }
-
-    // What is kept of a production that only gives a value another name, or drops what stands around it: how many symbols
-    // it takes, and its nonterminal.
-    let mut silent: Vec<Option<(i16, i16)>> = Vec::new();
-    while let Some(start) = parser.find(&format!("    fn __reduce{}<", silent.len())) {
-        let body = &parser[start..];
-        let body = &body[..body.find("\n    }\n").expect("a function ends")];
-        let action = body.split("ActionFn(").nth(1).and_then(|rest| rest.split(')').next());
-        let action = format!("fn __action{}<", action.expect("each production has an action"));
-        let action = &parser[parser.find(&action).expect("each action is there")..];
-        let action = &action[..action.find("\n}\n").expect("a function ends")];
-        let (_, result) = body.rsplit_once("        (").expect("a function has a result");
-        let (pops, nonterminal) = result.trim_end_matches(')').split_once(", ").expect("a pair");
-        let pops: i16 = pops.parse().expect("a number");
-        let keeps = action.trim_end().ends_with(")\n{")
-            && (pops > 1 || action.contains("(_, __0, _): (u32, (), u32)"));
-        silent.push(keeps.then(|| (pops, nonterminal.parse().expect("a number"))));
-    }
-    let encode = |action: &i16| match usize::try_from(!*action).ok().and_then(|at| silent.get(at)) {
-        Some(Some((pops, nonterminal))) => -256 - (pops * 64 + nonterminal),
-        _ => *action,
-    };
-
-    let mut text = parser[..goto_start].to_owned();
-    text.push_str(
-        "    fn __goto(state: i16, nt: usize) -> i16 {\n        i16::from(super::GOTO[nt][state as usize])\n    }\n",
-    );
-    text.push_str(&parser[goto_end..]);
-    for name in [
-        "mod __parse__Expression ",
-        "fn __reduce<",
-        "fn __token_to_integer<",
-        "fn __token_to_symbol<",
-    ] {
-        assert_eq!(text.matches(name).count(), 1, "`{name}` stands there once");
-        text = text.replace(name, &format!("pub(crate) {name}"));
-    }
-    let table = |name: &str, kind: &str, rows: Vec<Vec<i16>>, width: usize, height: usize| {
-        assert!(rows.len() <= height && rows.iter().all(|row| row.len() <= width), "{name}");
-        let rows = rows.into_iter().chain(std::iter::repeat(Vec::new())).take(height);
-        let rows: String = rows
-            .map(|mut row| {
-                row.resize(width, 0);
-                let row: Vec<String> = row.iter().map(i16::to_string).collect();
-                format!("    [{}],\n", row.join(","))
-            })
-            .collect();
-        format!("pub(crate) static {name}: [[{kind}; {width}]; {height}] = [\n{rows}];\n")
-    };
-    text.push_str(
-        "\n// What a state does with a token, or with the end, which comes last: goes to a state (one more than its number),\n\
-         // reduces by a production (the complement of its number), or, below -255, by one that does nothing: -256 - 64 times the\n\
-         // symbols it takes - its nonterminal.\n",
-    );
-    let rows = actions.chunks(terminals).zip(&at_end);
-    let rows = rows.map(|(row, end)| row.iter().chain([end]).map(encode).collect()).collect();
-    text.push_str(&table("ACTION", "i16", rows, 64, 256));
-    text.push_str("\n// Where each nonterminal leads from a state.\n");
-    text.push_str(&table("GOTO", "u8", gotos, 256, 64));
-    text.push_str(&format!(
-        "\n// The column of the end.\npub(crate) const END: usize = {terminals};\n"
-    ));
-    let nothing = parser.split("fn __pop_").find(|part| part.contains("-> (u32, (), u32)"));
-    let nothing =
-        nothing.and_then(|part| part.split('<').next()).expect("some symbols hold nothing");
-    text.push_str(&format!(
-        "\n// The symbol that holds nothing.\npub(crate) const NOTHING: __parse__Expression::__Symbol = __parse__Expression::__Symbol::{nothing}(());\n"
-    ));
-    text
 }
 
 #[cfg(test)]

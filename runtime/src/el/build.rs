@@ -96,12 +96,16 @@ impl<'s> Builder<'s> {
         self.push(start, Op::Double(number), end);
     }
 
+    /// A text without escapes.
+    pub(crate) fn plain_text(&mut self, start: u32, end: u32) {
+        let slice = Slice { start: start + 1, end: end - 1, decoded: false };
+        self.push(start, Op::Text(slice), end);
+    }
+
     pub(crate) fn text(&mut self, start: u32, end: u32) {
         let inner = self.slice(start + 1, end - 1);
         if !inner.contains('\\') {
-            let slice = Slice { start: start + 1, end: end - 1, decoded: false };
-            self.push(start, Op::Text(slice), end);
-            return;
+            return self.plain_text(start, end);
         }
         let quote = self.text.as_bytes()[start as usize];
         let begin = self.decoded.len() as u32;

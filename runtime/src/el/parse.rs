@@ -1,146 +1,431 @@
-//! The loop that drives the grammar's tables.
+//! Expressions by precedence: one pass over the text, without tokens.
 //!
-//! In: tokens. Out: the builder's operations, or nothing but that there is a fault: then the generated parser reads the
-//! text again, which knows what to say of it. It does what the generated loop does, and takes the steps of precedence (a
-//! sum that is one product that is one value) and parentheses without calling anything: they only change the state.
+//! In: a text, and where an expression begins in it. Out: the builder's operations and the brace that ends the expression,
+//! or nothing: then it has a fault, or something that workflows hardly ever hold (a lambda, a list, an assignment, an
+//! exponent, a letter beyond ASCII), and the generated parser reads it from its beginning. What an expression is, is said by
+//! `grammar/el.lalrpop` and by the tokens alone; this is a shorter way to the same operations, and a test holds both
+//! against each other.
 
 use super::build::Builder;
-use super::grammar::{self, __parse__Expression as generated};
-use super::token::Lexer;
+use super::tree::{Binary, Op};
 
-/// A symbol with its place.
-type Symbol = (u32, generated::__Symbol, u32);
-
-/// Stacks that one expression after the other can use.
-#[derive(Default)]
-pub(super) struct Stacks {
-    states: Vec<i16>,
-    symbols: Vec<Symbol>,
+/// What is not complete yet, with the place where it begins.
+#[derive(Clone, Copy)]
+pub(super) struct Open {
+    start: u32,
+    level: Level,
+    what: What,
 }
 
-/// Where a dozen steps lead, by what they begin with: state below, nonterminal and token, with the state at their end and
-/// what is to be done there. A text takes few ways, again and again.
-type Way = (u32, u8, i16);
-const WAYS: usize = 32;
+#[derive(Clone, Copy)]
+enum What {
+    Parenthesis,
+    Call { mark: u32, arguments: u32 },
+    Bracket { at: u32, mark: u32 },
+    Test { mark: u32 },
+    Else { test: u32, mark: u32 },
+    Or { mark: u32 },
+    And { mark: u32 },
+    Binary(Binary),
+    Negate,
+    Not,
+    Empty,
+}
 
-/// There is a fault somewhere.
-pub(super) struct Faulty;
+/// How tightly something binds, loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Level {
+    Bracketed,
+    Choice,
+    Or,
+    And,
+    Equality,
+    Compare,
+    Concatenation,
+    Math,
+    Multiplication,
+    Unary,
+}
 
-/// Reads one expression.
+/// Reads the expression that begins at `from`; answers where its brace is. `open` is only room that can be used again.
 pub(super) fn expression(
     builder: &mut Builder<'_>,
-    lexer: &mut Lexer<'_>,
-    stacks: &mut Stacks,
-) -> Result<(), Faulty> {
-    let Stacks { states, symbols } = stacks;
-    states.clear();
-    symbols.clear();
-    if states.capacity() == 0 {
-        states.reserve(32);
-        symbols.reserve(32);
-    }
-    states.push(0);
-    let mut state = 0_u8;
-    let mut ways = [(u32::MAX, 0, 0); WAYS];
-    loop {
-        let token = lexer.next();
-        let column = match &token {
-            Some((_, token, _)) => {
-                generated::__token_to_integer(token, std::marker::PhantomData).ok_or(Faulty)?
-            }
-            None => grammar::END,
-        };
-        let start = token.as_ref().map(|(start, ..)| *start);
-        loop {
-            let action = grammar::ACTION[usize::from(state)][column & 63];
-            if action > 0 {
-                let Some((start, token, end)) = token else { return Err(Faulty) };
-                let symbol = generated::__token_to_symbol(column, token, std::marker::PhantomData);
-                symbols.push((start, symbol, end));
-                state = (action - 1) as u8;
-                states.push(action - 1);
-                break;
-            }
-            if action == 0 {
-                return Err(Faulty);
-            }
-            if action >= -255 {
-                let done = generated::__reduce(
-                    builder,
-                    !action,
-                    start.as_ref(),
-                    states,
-                    symbols,
-                    std::marker::PhantomData,
-                );
-                if let Some(result) = done {
-                    return result.map_err(|_| Faulty);
+    from: usize,
+    open: &mut Vec<Open>,
+) -> Option<usize> {
+    let bytes = builder.text.as_bytes();
+    let mut at = from;
+    open.clear();
+    open.reserve(8);
+    'operand: loop {
+        at = skip(bytes, at);
+        let mut start = at as u32;
+        let mut end;
+        match *bytes.get(at)? {
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' => {
+                end = word(bytes, at)?;
+                match &bytes[at..end] {
+                    b"not" => {
+                        open.push(prefix(start, What::Not));
+                        at += 3;
+                        continue;
+                    }
+                    b"empty" => {
+                        open.push(prefix(start, What::Empty));
+                        at += 5;
+                        continue;
+                    }
+                    b"true" => builder.literal(start, Op::True, end as u32),
+                    b"false" => builder.literal(start, Op::False, end as u32),
+                    b"null" => builder.literal(start, Op::Null, end as u32),
+                    name if is_operator(name) => return None,
+                    _ => match called(bytes, end)? {
+                        Called::Not => builder.variable(start, end as u32),
+                        Called::As { name_end, arguments } => {
+                            let mark = builder.call_start(start, name_end as u32);
+                            at = skip(bytes, arguments);
+                            if bytes.get(at) != Some(&b')') {
+                                let what = What::Call { mark, arguments: 0 };
+                                open.push(Open { start, level: Level::Bracketed, what });
+                                continue;
+                            }
+                            end = at + 1;
+                            builder.call(start, mark, 0, end as u32);
+                        }
+                    },
                 }
-                state = states.last().copied().unwrap_or(0) as u8;
+            }
+            quote @ (b'\'' | b'"') => {
+                let plain;
+                (end, plain) = text(bytes, at, quote)?;
+                if plain {
+                    builder.plain_text(start, end as u32);
+                } else {
+                    builder.text(start, end as u32);
+                }
+            }
+            b'0'..=b'9' => {
+                end = at;
+                while matches!(bytes.get(end), Some(b'0'..=b'9')) {
+                    end += 1;
+                }
+                if matches!(
+                    bytes.get(end),
+                    Some(b'.' | b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..)
+                ) {
+                    return None;
+                }
+                builder.integer(start, end as u32);
+            }
+            b'(' => {
+                open.push(Open { start, level: Level::Bracketed, what: What::Parenthesis });
+                at += 1;
                 continue;
             }
-            state = silently(action, column, states, symbols, &mut ways).ok_or(Faulty)?;
+            b'-' if bytes.get(at + 1) != Some(&b'>') => {
+                open.push(prefix(start, What::Negate));
+                at += 1;
+                continue;
+            }
+            b'!' => {
+                open.push(prefix(start, What::Not));
+                at += 1;
+                continue;
+            }
+            _ => return None,
+        }
+
+        // Behind an operand: its suffixes, what it closes, and the operator that makes it a left side.
+        let mut suffixed = false;
+        loop {
+            at = skip(bytes, end);
+            let byte = *bytes.get(at)?;
+            if byte == b'.' {
+                let name = skip(bytes, at + 1);
+                end = word(bytes, name)?;
+                if is_reserved(&bytes[name..end]) || bytes.get(skip(bytes, end)) == Some(&b'(') {
+                    return None;
+                }
+                builder.dot(name as u32, end as u32);
+                suffixed = true;
+                continue;
+            }
+            if byte == b'[' {
+                let inner = skip(bytes, at + 1);
+                let what =
+                    What::Bracket { at: at as u32, mark: builder.base_test(inner as u32, None) };
+                open.push(Open { start, level: Level::Bracketed, what });
+                at = inner;
+                continue 'operand;
+            }
+            if suffixed {
+                builder.value_end(start, end as u32);
+                suffixed = false;
+            }
+            if matches!(byte, b')' | b']' | b',' | b'}') {
+                close(builder, open, Level::Choice, start, end)?;
+                let Some(last) = open.last_mut() else {
+                    // Whatever is longer may have more tokens than are allowed.
+                    let short = at - from <= super::template::MOST_TOKENS as usize;
+                    return (byte == b'}' && short).then_some(at);
+                };
+                end = at + 1;
+                match (byte, &mut last.what) {
+                    (b')', What::Parenthesis) => start = last.start,
+                    (b')', What::Call { mark, arguments }) => {
+                        start = last.start;
+                        builder.call(start, *mark, *arguments + 1, end as u32);
+                    }
+                    (b']', What::Bracket { at, mark }) => {
+                        start = last.start;
+                        builder.bracket(*at, *mark, end as u32);
+                        suffixed = true;
+                    }
+                    (b',', What::Call { arguments, .. }) => {
+                        *arguments += 1;
+                        at = end;
+                        continue 'operand;
+                    }
+                    _ => return None,
+                }
+                open.pop();
+                continue;
+            }
+
+            let (operator, length) = operator(bytes, at)?;
+            at = skip(bytes, at + length);
+            let next = at as u32;
+            let (level, what) = match operator {
+                Operator::Binary(level, operator) => {
+                    start = close(builder, open, level, start, end)?;
+                    (level, What::Binary(operator))
+                }
+                Operator::Or => {
+                    start = close(builder, open, Level::Or, start, end)?;
+                    (Level::Or, What::Or { mark: builder.or_test(next) })
+                }
+                Operator::And => {
+                    start = close(builder, open, Level::And, start, end)?;
+                    (Level::And, What::And { mark: builder.and_test(next) })
+                }
+                Operator::Test => {
+                    start = close(builder, open, Level::Or, start, end)?;
+                    (Level::Choice, What::Test { mark: builder.choice_test(next) })
+                }
+                Operator::Else => {
+                    // Choices inside of this one end where it goes on.
+                    close(builder, open, Level::Or, start, end)?;
+                    while let Some(Open { what: What::Else { .. }, .. }) = open.last() {
+                        close_last(builder, open, end)?;
+                    }
+                    let Some(Open { start: outer, what: What::Test { mark }, .. }) = open.pop()
+                    else {
+                        return None;
+                    };
+                    start = outer;
+                    (Level::Choice, What::Else { test: mark, mark: builder.choice_else(next) })
+                }
+            };
+            open.push(Open { start, level, what });
+            continue 'operand;
         }
     }
 }
 
-/// Reduces by one production after the other that does nothing, mostly a dozen; answers the state that is on top then.
+fn prefix(start: u32, what: What) -> Open {
+    Open { start, level: Level::Unary, what }
+}
+
+/// Completes what binds at least as tightly, with the operand that ends at `end`; answers where the whole begins.
 #[inline]
-fn silently(
-    mut action: i16,
-    column: usize,
-    states: &mut Vec<i16>,
-    symbols: &mut Vec<Symbol>,
-    ways: &mut [Way; WAYS],
-) -> Option<u8> {
-    loop {
-        let code = (-256 - i32::from(action)) as usize;
-        let surplus = (code >> 6).checked_sub(1)?;
-        if surplus > 0 {
-            let (_, _, end) = *symbols.last()?;
-            let first = symbols.len().checked_sub(surplus + 1)?;
-            symbols.truncate(first + 1);
-            let (_, symbol, last) = symbols.last_mut()?;
-            (*symbol, *last) = (grammar::NOTHING, end);
-            states.truncate(states.len() - surplus);
+fn close(
+    builder: &mut Builder<'_>,
+    open: &mut Vec<Open>,
+    level: Level,
+    mut start: u32,
+    end: usize,
+) -> Option<u32> {
+    while open.last().is_some_and(|last| last.level >= level) {
+        start = close_last(builder, open, end)?;
+    }
+    Some(start)
+}
+
+fn close_last(builder: &mut Builder<'_>, open: &mut Vec<Open>, end: usize) -> Option<u32> {
+    let Open { start, what, .. } = open.pop()?;
+    let end = end as u32;
+    match what {
+        What::Binary(Binary::Concatenate) => builder.concatenate(start, end),
+        What::Binary(operator) => builder.binary(start, operator, end),
+        What::Negate => builder.unary(start, Op::Negate, end),
+        What::Not => builder.unary(start, Op::Not, end),
+        What::Empty => builder.unary(start, Op::Empty, end),
+        What::Or { mark } => builder.or(start, mark, end),
+        What::And { mark } => builder.and(start, mark, end),
+        What::Else { test, mark } => builder.choice(start, test, mark, end),
+        What::Test { .. } | What::Parenthesis | What::Call { .. } | What::Bracket { .. } => {
+            return None;
         }
-        let [.., below, top] = states.as_mut_slice() else { return None };
-        let next;
-        (next, action) = way(*below as u8, code & 63, column, ways);
-        *top = i16::from(next);
-        if action >= -255 {
-            return Some(next);
+    }
+    Some(start)
+}
+
+/// Offset of the first byte at or behind `at` that is no blank.
+#[inline]
+fn skip(bytes: &[u8], mut at: usize) -> usize {
+    while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+        at += 1;
+    }
+    at
+}
+
+/// The end of the word at `at`, where it is one and holds letters and digits of ASCII alone.
+#[inline]
+fn word(bytes: &[u8], at: usize) -> Option<usize> {
+    if !matches!(bytes.get(at)?, b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$') {
+        return None;
+    }
+    let mut end = at + 1;
+    loop {
+        match bytes.get(end) {
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | b'0'..=b'9') => end += 1,
+            Some(0x80..) => return None,
+            _ => return Some(end),
         }
     }
 }
 
-/// The state that steps of one symbol end in, and what is to be done there.
-#[inline]
-fn way(below: u8, mut nonterminal: usize, column: usize, ways: &mut [Way; WAYS]) -> (u8, i16) {
-    let key = (u32::from(below) << 12) | (nonterminal as u32) << 6 | column as u32;
-    let known = &mut ways[(key ^ (key >> 5) ^ (key >> 11)) as usize % WAYS];
-    if known.0 == key {
-        return (known.1, known.2);
-    }
-    loop {
-        let next = grammar::GOTO[nonterminal][usize::from(below)];
-        let action = grammar::ACTION[usize::from(next)][column & 63];
-        if !(-256 - 127..=-256 - 64).contains(&action) {
-            *known = (key, next, action);
-            return (next, action);
+/// Words between operands, and one that is reserved.
+fn is_operator(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"and"
+            | b"or"
+            | b"eq"
+            | b"ne"
+            | b"lt"
+            | b"gt"
+            | b"le"
+            | b"ge"
+            | b"div"
+            | b"mod"
+            | b"instanceof"
+    )
+}
+
+fn is_reserved(word: &[u8]) -> bool {
+    is_operator(word) || matches!(word, b"not" | b"empty" | b"true" | b"false" | b"null")
+}
+
+enum Called {
+    Not,
+    As { name_end: usize, arguments: usize },
+}
+
+/// Whether a name that ends at `end` is called, or is the prefix of one that is.
+fn called(bytes: &[u8], end: usize) -> Option<Called> {
+    let mut name_end = end;
+    let mut next = skip(bytes, end);
+    if bytes.get(next) == Some(&b':') {
+        let name = skip(bytes, next + 1);
+        match bytes.get(name) {
+            Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$') => {
+                name_end = word(bytes, name)?;
+                if is_reserved(&bytes[name..name_end]) {
+                    return Some(Called::Not);
+                }
+                next = skip(bytes, name_end);
+            }
+            Some(0x80..) => return None,
+            _ => {}
         }
-        nonterminal = (-256 - 64 - i32::from(action)) as usize & 63;
+    }
+    Some(match bytes.get(next) {
+        Some(b'(') => Called::As { name_end, arguments: next + 1 },
+        _ => Called::Not,
+    })
+}
+
+/// The end of the text whose quote is at `at`, and whether it has no escapes.
+#[inline]
+fn text(bytes: &[u8], at: usize, quote: u8) -> Option<(usize, bool)> {
+    let mut end = at + 1;
+    let mut plain = true;
+    loop {
+        match *bytes.get(end)? {
+            b'\\' => {
+                plain = false;
+                if !matches!(bytes.get(end + 1)?, b'\\' | b'\'' | b'"') {
+                    return None;
+                }
+                end += 2;
+            }
+            byte if byte == quote => return Some((end + 1, plain)),
+            _ => end += 1,
+        }
+    }
+}
+
+enum Operator {
+    Binary(Level, Binary),
+    Or,
+    And,
+    Test,
+    Else,
+}
+
+/// The operator at `at`, and its length.
+#[inline]
+fn operator(bytes: &[u8], at: usize) -> Option<(Operator, usize)> {
+    use Operator::{And, Else, Or, Test};
+    let equal = bytes.get(at + 1) == Some(&b'=');
+    let binary = |level, operator, length| Some((Operator::Binary(level, operator), length));
+    match *bytes.get(at)? {
+        b'a'..=b'z' => {
+            let end = word(bytes, at)?;
+            match &bytes[at..end] {
+                b"and" => Some((And, 3)),
+                b"or" => Some((Or, 2)),
+                b"eq" => binary(Level::Equality, Binary::Equal, 2),
+                b"ne" => binary(Level::Equality, Binary::NotEqual, 2),
+                b"lt" => binary(Level::Compare, Binary::Less, 2),
+                b"gt" => binary(Level::Compare, Binary::Greater, 2),
+                b"le" => binary(Level::Compare, Binary::LessEqual, 2),
+                b"ge" => binary(Level::Compare, Binary::GreaterEqual, 2),
+                b"div" => binary(Level::Multiplication, Binary::Divide, 3),
+                b"mod" => binary(Level::Multiplication, Binary::Modulo, 3),
+                _ => None,
+            }
+        }
+        b'=' if equal => binary(Level::Equality, Binary::Equal, 2),
+        b'!' if equal => binary(Level::Equality, Binary::NotEqual, 2),
+        b'<' if equal => binary(Level::Compare, Binary::LessEqual, 2),
+        b'<' => binary(Level::Compare, Binary::Less, 1),
+        b'>' if equal => binary(Level::Compare, Binary::GreaterEqual, 2),
+        b'>' => binary(Level::Compare, Binary::Greater, 1),
+        b'+' if equal => binary(Level::Concatenation, Binary::Concatenate, 2),
+        b'+' => binary(Level::Math, Binary::Add, 1),
+        b'-' if bytes.get(at + 1) != Some(&b'>') => binary(Level::Math, Binary::Subtract, 1),
+        b'*' => binary(Level::Multiplication, Binary::Multiply, 1),
+        b'/' => binary(Level::Multiplication, Binary::Divide, 1),
+        b'%' => binary(Level::Multiplication, Binary::Modulo, 1),
+        b'&' if bytes.get(at + 1) == Some(&b'&') => Some((And, 2)),
+        b'|' if bytes.get(at + 1) == Some(&b'|') => Some((Or, 2)),
+        b'?' => Some((Test, 1)),
+        b':' => Some((Else, 1)),
+        _ => None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::el::Dialect;
+    use crate::el::token::Lexer;
+    use crate::el::{Dialect, grammar};
 
-    /// Both loops over the same tables must do the same, whatever the tokens.
+    /// What is read here, the generated parser must read as well, and into the same operations.
     #[test]
-    fn both_loops_agree() {
+    fn both_parsers_agree() {
         const TOKENS: [&str; 40] = [
             "a",
             "b ",
@@ -183,6 +468,23 @@ mod tests {
             " instanceof ",
             "@",
         ];
+        const VALUES: [&str; 15] = [
+            "a",
+            "1",
+            "(a)",
+            "f(1)",
+            "'t'",
+            "-b",
+            "((c))",
+            "[1,2]",
+            "(x->x)(1)",
+            "m['k'].n",
+            "x : y( )",
+            "f(a, 'b' , g(1)+2)",
+            "a ? b : 'c'",
+            "a ? b ? c : d : e",
+            "not empty w:f('\\'')[ 0 ]",
+        ];
         let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
         let mut random = |below: usize| {
             seed = seed
@@ -190,14 +492,13 @@ mod tests {
                 .wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as usize % below
         };
-        let mut stacks = Stacks::default();
-        let mut whole = 0;
+        let mut open = Vec::new();
+        let (mut whole, mut short) = (0, 0);
         for round in 0..60_000 {
             // Half of them alternate values and operators, so that many are expressions.
             let tokens: String = (0..random(14) + 1)
                 .map(|at| match (round % 2, at % 2) {
-                    (0, 0) => ["a", "1", "(a)", "f(1)", "'t'", "-b", "((c))", "[1,2]", "(x->x)(1)"]
-                        [random(9)],
+                    (0, 0) => VALUES[random(VALUES.len())],
                     (0, _) => TOKENS[15 + random(16)],
                     _ => TOKENS[random(TOKENS.len())],
                 })
@@ -205,18 +506,20 @@ mod tests {
             let text = format!("${{{tokens}}}");
             let dialect = if round % 3 == 0 { Dialect::Commons } else { Dialect::Tomcat };
             let mut ours = Builder::new(&text, dialect);
-            let mut lexer = Lexer::new(&text, 2, dialect, 1_000);
-            let read = expression(&mut ours, &mut lexer, &mut stacks).is_ok();
+            let read = expression(&mut ours, 2, &mut open);
             let mut theirs = Builder::new(&text, dialect);
-            let lexer = Lexer::new(&text, 2, dialect, 1_000);
-            let expected = grammar::ExpressionParser::new().parse(&mut theirs, lexer).is_ok();
-            assert_eq!(read, expected, "{text}");
-            if read {
-                whole += 1;
+            let mut lexer = Lexer::new(&text, 2, dialect, 1_000);
+            let expected = grammar::ExpressionParser::new().parse(&mut theirs, &mut lexer).is_ok();
+            whole += u32::from(expected && lexer.close.is_some());
+            if let Some(close) = read {
+                short += 1;
+                assert!(expected, "{text}");
+                assert_eq!(Some(close), lexer.close, "{text}");
                 assert_eq!(ours.nodes, theirs.nodes, "{text}");
                 assert_eq!(ours.errors, theirs.errors, "{text}");
             }
         }
         assert!(whole > 5_000, "{whole} expressions among them");
+        assert!(short > 3_000, "{short} of {whole} are read the short way");
     }
 }

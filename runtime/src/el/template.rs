@@ -12,7 +12,7 @@ use super::tree::{Node, Op, Slice, Target};
 use super::{Dialect, Phase, grammar, parse, recovery};
 
 /// More tokens than that in one expression are refused.
-const MOST_TOKENS: u32 = 1_000_000;
+pub(super) const MOST_TOKENS: u32 = 1_000_000;
 /// A broken expression up to that many tokens is read to its end, so that all of its faults are found.
 const RECOVERED_TOKENS: u32 = 256;
 
@@ -126,7 +126,7 @@ impl Template {
         let mut parser = Parser {
             builder: Builder::new(text, dialect),
             pieces: Vec::new(),
-            stacks: parse::Stacks::default(),
+            open: Vec::new(),
             opener: None,
         };
         if text.len() > u32::MAX as usize / 2 {
@@ -300,7 +300,7 @@ impl Template {
 struct Parser<'s> {
     builder: Builder<'s>,
     pieces: Vec<Piece>,
-    stacks: parse::Stacks,
+    open: Vec<parse::Open>,
     /// `$` or `#`, whichever came first.
     opener: Option<u8>,
 }
@@ -392,9 +392,7 @@ impl Parser<'_> {
         let decoded = self.builder.decoded.len();
         let errors = self.builder.errors.len();
         self.builder.from = (inner as u32, nodes);
-        let mut lexer = Lexer::new(text, inner, dialect, MOST_TOKENS);
-        let read = parse::expression(&mut self.builder, &mut lexer, &mut self.stacks);
-        if let (Ok(()), Some(close)) = (read, lexer.close) {
+        if let Some(close) = parse::expression(&mut self.builder, inner, &mut self.open) {
             return close + 1;
         }
         self.builder.nodes.truncate(nodes);
