@@ -69,35 +69,44 @@ pub fn format_time(
 
     let fields = Fields::of(instant, zone);
     let mut text = String::with_capacity(pattern.len() + 8);
-    let mut letters = pattern.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if letter == '\'' {
-            if letters.next_if_eq(&'\'').is_some() {
-                text.push('\'');
-                continue;
+    let bytes = pattern.as_bytes();
+    let mut at = 0;
+    while let Some(&first) = bytes.get(at) {
+        let start = at;
+        at += 1;
+        if first.is_ascii_alphabetic() {
+            while bytes.get(at) == Some(&first) {
+                at += 1;
             }
-            loop {
-                match letters.next() {
-                    None => return Err(PatternError::Quote),
-                    Some('\'') if letters.next_if_eq(&'\'').is_some() => text.push('\''),
-                    Some('\'') => break,
-                    Some(other) => text.push(other),
-                }
+            fields.write(char::from(first), at - start, &mut text)?;
+        } else if first != b'\'' {
+            while bytes.get(at).is_some_and(|byte| *byte != b'\'' && !byte.is_ascii_alphabetic()) {
+                at += 1;
             }
-            continue;
+            text.push_str(&pattern[start..at]);
+        } else if bytes.get(at) == Some(&b'\'') {
+            text.push('\'');
+            at += 1;
+        } else {
+            at += quoted(&pattern[at..], &mut text)?;
         }
-        if !letter.is_ascii_alphabetic() {
-            text.push(letter);
-            continue;
-        }
-
-        let mut count = 1;
-        while letters.next_if_eq(&letter).is_some() {
-            count += 1;
-        }
-        fields.write(letter, count, &mut text)?;
     }
     Ok(text)
+}
+
+/// Writes what stands behind a quote, up to the one that ends it; answers where that ends. Two quotes are one.
+fn quoted(pattern: &str, text: &mut String) -> Result<usize, PatternError> {
+    let mut from = 0;
+    loop {
+        let end = from + pattern[from..].find('\'').ok_or(PatternError::Quote)?;
+        text.push_str(&pattern[from..end]);
+        from = end + 1;
+        if !pattern[from..].starts_with('\'') {
+            return Ok(from);
+        }
+        text.push('\'');
+        from += 1;
+    }
 }
 
 struct Fields {
@@ -109,9 +118,6 @@ struct Fields {
     hour: i64,
     minute: i64,
     second: i64,
-    day_of_year: i64,
-    /// 1 is Sunday.
-    day_of_week: i64,
 }
 
 impl Fields {
@@ -130,9 +136,16 @@ impl Fields {
             hour: second / 3600,
             minute: second / 60 % 60,
             second: second % 60,
-            day_of_year: days - days_of_civil(year, 1, 1) + 1,
-            day_of_week: day_of_week(days),
         }
+    }
+
+    fn day_of_year(&self) -> i64 {
+        self.days - days_of_civil(self.year, 1, 1) + 1
+    }
+
+    /// 1 is Sunday.
+    fn day_of_week(&self) -> i64 {
+        day_of_week(self.days)
     }
 
     fn write(&self, letter: char, count: usize, text: &mut String) -> Result<(), PatternError> {
@@ -156,14 +169,14 @@ impl Fields {
             }
             'w' => pad(text, self.week_of_year().1, count),
             'W' => pad(text, self.week_of_month(), count),
-            'D' => pad(text, self.day_of_year, count),
+            'D' => pad(text, self.day_of_year(), count),
             'd' => pad(text, self.day, count),
             'F' => pad(text, (self.day - 1) / 7 + 1, count),
             'E' => {
-                let name = DAYS[(self.day_of_week - 1) as usize];
+                let name = DAYS[(self.day_of_week() - 1) as usize];
                 text.push_str(if count > 3 { name } else { &name[..3] });
             }
-            'u' => pad(text, (self.day_of_week + 5) % 7 + 1, count),
+            'u' => pad(text, (self.day_of_week() + 5) % 7 + 1, count),
             'a' => text.push_str(if self.hour < 12 { "AM" } else { "PM" }),
             'H' => pad(text, self.hour, count),
             'k' => pad(text, if self.hour == 0 { 24 } else { self.hour }, count),
@@ -213,7 +226,7 @@ impl Fields {
 
     /// Weeks begin on Sunday, and the first is the one with the first of January.
     fn week_of_year(&self) -> (i64, i64) {
-        let sunday = self.days - (self.day_of_week - 1);
+        let sunday = self.days - (self.day_of_week() - 1);
         let next = days_of_civil(self.year + 1, 1, 1);
         if sunday + 6 >= next {
             return (self.year + 1, 1);

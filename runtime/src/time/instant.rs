@@ -122,22 +122,11 @@ impl ProcessingZone {
 
     /// The same with years of any width, for what only writes the instant again: no calendar arithmetic knows them.
     pub fn parse_any_year(self, text: &str) -> Result<Instant, NotAnInstant> {
-        let trimmed = text.trim_matches(|character: char| character <= ' ');
-        let mut rest = trimmed;
-        let year = number(&mut rest)?;
-        literal(&mut rest, "-")?;
-        let month = number(&mut rest)?;
-        literal(&mut rest, "-")?;
-        let day = number(&mut rest)?;
-        literal(&mut rest, "T")?;
-        let hour = number(&mut rest)?;
-        literal(&mut rest, ":")?;
-        let minute = number(&mut rest)?;
-        literal(&mut rest, &self.suffix())?;
-        if !rest.is_empty() {
-            return Err(NotAnInstant::Form);
-        }
-
+        let usual = if self.offset_minutes.is_none() { usual(text.as_bytes()) } else { None };
+        let [year, month, day, hour, minute] = match usual {
+            Some(fields) => fields,
+            None => self.fields(text)?,
+        };
         if !(1..=292_278_993).contains(&year)
             || !(1..=12).contains(&month)
             || hour > 23
@@ -154,6 +143,29 @@ impl ProcessingZone {
         Ok(Instant(local - i64::from(self.offset_minutes()) * 60))
     }
 
+    /// Year, month, day, hour and minute, in whatever width.
+    fn fields(self, text: &str) -> Result<[i64; 5], NotAnInstant> {
+        let trimmed = text.trim_matches(|character: char| character <= ' ');
+        let mut rest = trimmed.as_bytes();
+        let year = number(&mut rest)?;
+        literal(&mut rest, b"-")?;
+        let month = number(&mut rest)?;
+        literal(&mut rest, b"-")?;
+        let day = number(&mut rest)?;
+        literal(&mut rest, b"T")?;
+        let hour = number(&mut rest)?;
+        literal(&mut rest, b":")?;
+        let minute = number(&mut rest)?;
+        match self.offset_minutes {
+            None => literal(&mut rest, b"Z")?,
+            Some(_) => literal(&mut rest, self.suffix().as_bytes())?,
+        }
+        if !rest.is_empty() {
+            return Err(NotAnInstant::Form);
+        }
+        Ok([year, month, day, hour, minute])
+    }
+
     /// Writes an instant as the server does.
     pub fn format(self, instant: Instant) -> String {
         let mut text = String::with_capacity(22);
@@ -166,15 +178,24 @@ impl ProcessingZone {
         let local = self.local_seconds(instant);
         let civil = civil_of_hybrid_days(local.div_euclid(86_400));
         let minute = local.rem_euclid(86_400) / 60;
-        push_number(text, civil.year, 4);
-        for (sign, number) in [
-            ('-', i64::from(civil.month)),
-            ('-', i64::from(civil.day)),
-            ('T', minute / 60),
-            (':', minute % 60),
-        ] {
-            text.push(sign);
-            push_number(text, number, 2);
+        let (year, month, day) = (civil.year, civil.month, civil.day);
+        let (hour, minute) = ((minute / 60) as u8, (minute % 60) as u8);
+        let (tens, ones) = (|number: u8| b'0' + number / 10, |number: u8| b'0' + number % 10);
+        if (0..10_000).contains(&year) {
+            let (century, of_century) = ((year / 100) as u8, (year % 100) as u8);
+            #[rustfmt::skip]
+            let stamp = [
+                tens(century), ones(century), tens(of_century), ones(of_century),
+                b'-', tens(month), ones(month), b'-', tens(day), ones(day),
+                b'T', tens(hour), ones(hour), b':', tens(minute), ones(minute),
+            ];
+            text.push_str(std::str::from_utf8(&stamp).expect("digits are text"));
+        } else {
+            push_number(text, year, 4);
+            for (sign, number) in [('-', month), ('-', day), ('T', hour), (':', minute)] {
+                text.push(sign);
+                push_number(text, i64::from(number), 2);
+            }
         }
         match self.offset_minutes {
             None => text.push('Z'),
@@ -193,13 +214,15 @@ pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
 
     match (number, digits) {
         (0..100, 2) => {
-            let (tens, ones) = (number / 10, number % 10);
-            text.push((b'0' + tens as u8) as char);
-            text.push((b'0' + ones as u8) as char);
+            let number = number as u8;
+            text.push((b'0' + number / 10) as char);
+            text.push((b'0' + number % 10) as char);
         }
         (1000..10_000, ..=4) => {
-            push_number(text, number / 100, 2);
-            push_number(text, number % 100, 2);
+            let number = number as u16;
+            for digit in [number / 1000, number / 100 % 10, number / 10 % 10, number % 10] {
+                text.push((b'0' + digit as u8) as char);
+            }
         }
         _ => {
             let _ = write!(text, "{number:0digits$}");
@@ -227,22 +250,42 @@ impl fmt::Display for NotAnInstant {
 
 impl std::error::Error for NotAnInstant {}
 
-fn number(rest: &mut &str) -> Result<i64, NotAnInstant> {
-    let text = rest.trim_start_matches([' ', '\t']);
-    let end = text.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len());
-    let digits = text[..end].trim_start_matches('0');
-    if end == 0 {
-        return Err(NotAnInstant::Form);
+/// The fields of an instant in UTC that is written as a server writes it, with a year of four digits.
+fn usual(text: &[u8]) -> Option<[i64; 5]> {
+    #[rustfmt::skip]
+    let &[
+        y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2,
+        b'T', h1, h2, b':', n1, n2, b'Z',
+    ] = text else {
+        return None;
+    };
+    let digits = [y1, y2, y3, y4, m1, m2, d1, d2, h1, h2, n1, n2];
+    if !digits.iter().all(u8::is_ascii_digit) {
+        return None;
     }
-    *rest = &text[end..];
-    match digits.len() {
-        0 => Ok(0),
-        1..=9 => digits.parse().map_err(|_| NotAnInstant::Form),
-        _ => Err(NotAnInstant::Range),
+    let two = |tens: u8, ones: u8| i64::from((tens - b'0') * 10 + (ones - b'0'));
+    Some([two(y1, y2) * 100 + two(y3, y4), two(m1, m2), two(d1, d2), two(h1, h2), two(n1, n2)])
+}
+
+fn number(rest: &mut &[u8]) -> Result<i64, NotAnInstant> {
+    while let [b' ' | b'\t', behind @ ..] = rest {
+        *rest = behind;
+    }
+    let mut number = None;
+    while let [digit @ b'0'..=b'9', behind @ ..] = rest {
+        // What has more digits than an instant can have stays out of its range.
+        let before = number.unwrap_or(0).min(1_000_000_000);
+        number = Some(before * 10 + i64::from(digit - b'0'));
+        *rest = behind;
+    }
+    match number {
+        None => Err(NotAnInstant::Form),
+        Some(number) if number > 999_999_999 => Err(NotAnInstant::Range),
+        Some(number) => Ok(number),
     }
 }
 
-fn literal(rest: &mut &str, expected: &str) -> Result<(), NotAnInstant> {
+fn literal(rest: &mut &[u8], expected: &[u8]) -> Result<(), NotAnInstant> {
     *rest = rest.strip_prefix(expected).ok_or(NotAnInstant::Form)?;
     Ok(())
 }
