@@ -130,21 +130,30 @@ impl Template {
         scope: &'a dyn Scope,
         effects: &mut Effects,
     ) -> Result<Value<'a>, Box<Failure>> {
+        match self.truth(scope, effects) {
+            Some(truth) => Ok(Value::Boolean(truth)),
+            None => self.evaluate_any(scope, effects),
+        }
+    }
+
+    fn evaluate_any<'a>(
+        &'a self,
+        scope: &'a dyn Scope,
+        effects: &mut Effects,
+    ) -> Result<Value<'a>, Box<Failure>> {
         // Most texts are a name and nothing else.
         if let ([Piece::Expression { .. }], [node]) = (self.pieces(), self.nodes())
             && node.op == Op::Variable
             && !self.may_be_refused()
         {
             let name = self.span(node.start, node.end);
-            return match scope.variable(name).or_else(|| self.phase().constant(name)) {
+            return match self.lookup(scope, name) {
                 Some(value) => Ok(value),
                 None => Err(self.coded(unknown_variable(name).at(node.start, node.end))),
             };
         }
-        if let [Piece::Expression { first, last, .. }] = self.pieces()
-            && let Some(truth) = self.condition(scope, effects, *first as usize, *last as usize)
-        {
-            return Ok(Value::Boolean(truth));
+        if let Some(text) = self.flat(scope, effects) {
+            return text.map(|text| Value::String(Cow::Owned(text))).map_err(|f| self.coded(f));
         }
         let mut machine = Machine::new(self, scope, effects);
         if let [Piece::Expression { first, last, .. }] = self.pieces() {
@@ -152,6 +161,78 @@ impl Template {
             return machine.expression(*first as usize, *last as usize).map_err(|f| self.coded(f));
         }
         Ok(Value::String(machine.text().map_err(|f| self.coded(f))?))
+    }
+
+    /// The truth of a text that is one condition and nothing else.
+    #[inline]
+    fn truth(&self, scope: &dyn Scope, effects: &Effects) -> Option<bool> {
+        let [Piece::Expression { first, last, .. }] = self.pieces() else { return None };
+        if self.nodes().len() < 3 || self.nodes()[0].op != Op::Variable {
+            return None;
+        }
+        self.condition(scope, effects, *first as usize, *last as usize)
+    }
+
+    /// The text that is one flat `concat` and nothing else.
+    fn flat<'a>(
+        &'a self,
+        scope: &'a dyn Scope,
+        effects: &Effects,
+    ) -> Option<Result<String, Box<Failure>>> {
+        if let ([Piece::Expression { .. }], [Node { op: Op::CallStart(distance), .. }, .., call]) =
+            (self.pieces(), self.nodes())
+            && let Op::Call { target: Target::Table { flat: true, .. }, .. } = call.op
+            && let last = *distance as usize
+            && last + 1 == self.nodes().len()
+            && effects.unit.is_none()
+            && !self.may_be_refused()
+        {
+            let variable = |name: &str| match self.lookup(scope, name) {
+                Some(value) => Ok(value),
+                None => Err(unknown_variable(name)),
+            };
+            return Some(self.joined(0, last, variable));
+        }
+        None
+    }
+
+    /// What literals and variables are, one behind the other: a flat `concat` from its beginning to its end.
+    #[inline]
+    fn joined<'a>(
+        &'a self,
+        first: usize,
+        last: usize,
+        mut variable: impl FnMut(&'a str) -> Result<Value<'a>, Box<Failure>>,
+    ) -> Result<String, Box<Failure>> {
+        let whole = &self.nodes()[last];
+        let mut text = String::with_capacity((whole.end - whole.start) as usize + 16);
+        for node in &self.nodes()[first..last] {
+            match node.op {
+                Op::Text(slice) => text.push_str(self.slice(slice)),
+                Op::Integer(number) => Value::Integer(number).write(&mut text),
+                Op::Variable => {
+                    match variable(self.span(node.start, node.end)) {
+                        Ok(Value::String(Cow::Borrowed(value))) => text.push_str(value),
+                        Ok(value) => value.write(&mut text),
+                        Err(failure) => return Err(failure.at(node.start, node.end)),
+                    }
+                    if text.len() > LONGEST_TEXT {
+                        return Err(too_long().at(whole.start, whole.end));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(text)
+    }
+
+    /// The variable of that name.
+    #[inline]
+    fn lookup<'a>(&self, scope: &'a dyn Scope, name: &str) -> Option<Value<'a>> {
+        match scope.variable(name) {
+            None => self.phase().constant(name),
+            value => value,
+        }
     }
 
     /// The truth of an expression that compares variables with literals and does nothing else, as most conditions do. Nothing
@@ -166,61 +247,58 @@ impl Template {
         if effects.unit.is_some() || self.may_be_refused() {
             return None;
         }
-        let nodes = self.nodes().get(first..last)?;
-        let mut at = 0;
+        let mut rest = self.nodes().get(first..last)?;
         loop {
             let [
                 variable @ Node { op: Op::Variable, .. },
-                literal @ Node { op: Op::Text(_) | Op::Integer(_), .. },
+                Node { op: literal @ (Op::Text(_) | Op::Integer(_)), .. },
                 Node { op: Op::Binary(operator), .. },
-            ] = nodes.get(at..at + 3)?
+                behind @ ..,
+            ] = rest
             else {
                 return None;
             };
-            let name = self.span(variable.start, variable.end);
-            let value = scope.variable(name).or_else(|| self.phase().constant(name))?;
-            let truth = self.compared(&value, literal.op, *operator)?;
-            at += 3;
+            // A text that is borrowed, as nearly all are, needs no freeing.
+            let truth = match self.lookup(scope, self.span(variable.start, variable.end))? {
+                Value::String(Cow::Borrowed(text)) => self.compared(text, literal, *operator)?,
+                Value::String(Cow::Owned(text)) => self.compared(&text, literal, *operator)?,
+                Value::Integer(left) => ordered(left, literal, *operator)?,
+                _ => return None,
+            };
+            rest = behind;
             loop {
-                match nodes.get(at).map(|node| node.op) {
-                    None => return Some(truth),
-                    Some(Op::And | Op::Or) => at += 1,
-                    Some(Op::AndTest(distance)) if !truth => at += distance as usize + 1,
-                    Some(Op::OrTest(distance)) if truth => at += distance as usize + 1,
-                    Some(Op::AndTest(_) | Op::OrTest(_)) => break,
-                    Some(_) => return None,
+                match rest {
+                    [] => return Some(truth),
+                    [Node { op: Op::And | Op::Or, .. }, behind @ ..] => rest = behind,
+                    [Node { op: Op::AndTest(distance), .. }, ..] if !truth => {
+                        rest = rest.get(*distance as usize + 1..)?;
+                    }
+                    [Node { op: Op::OrTest(distance), .. }, ..] if truth => {
+                        rest = rest.get(*distance as usize + 1..)?;
+                    }
+                    [Node { op: Op::AndTest(_) | Op::OrTest(_), .. }, behind @ ..] => {
+                        rest = behind;
+                        break;
+                    }
+                    _ => return None,
                 }
             }
-            at += 1;
         }
     }
 
-    /// What comes out of the comparison of a value with a literal.
+    /// What comes out of the comparison of a text with a literal.
     #[inline]
-    fn compared(&self, value: &Value<'_>, literal: Op, operator: Binary) -> Option<bool> {
-        match (value, literal) {
-            (Value::String(value), Op::Text(slice)) => match operator {
-                Binary::Equal => Some(value.as_ref() == self.slice(slice)),
-                Binary::NotEqual => Some(value.as_ref() != self.slice(slice)),
-                _ => None,
-            },
-            (value, Op::Integer(right)) => {
-                let left = match value {
-                    Value::Integer(left) => *left,
-                    Value::String(text) => value::short_long(text)?,
-                    _ => return None,
-                };
-                Some(match operator {
-                    Binary::Equal => left == right,
-                    Binary::NotEqual => left != right,
-                    Binary::Less => left < right,
-                    Binary::Greater => left > right,
-                    Binary::LessEqual => left <= right,
-                    Binary::GreaterEqual => left >= right,
-                    _ => return None,
-                })
+    fn compared(&self, text: &str, literal: &Op, operator: Binary) -> Option<bool> {
+        match literal {
+            Op::Text(slice) => {
+                let same = text.as_bytes() == self.bytes(*slice);
+                match operator {
+                    Binary::Equal => Some(same),
+                    Binary::NotEqual => Some(!same),
+                    _ => None,
+                }
             }
-            _ => None,
+            literal => ordered(value::short_long(text)?, literal, operator),
         }
     }
 
@@ -235,7 +313,11 @@ impl Template {
         scope: &'a dyn Scope,
         effects: &mut Effects,
     ) -> Result<Cow<'a, str>, Box<Failure>> {
-        let text = self.evaluate_with(scope, effects)?.into_text();
+        let text = match self.truth(scope, effects) {
+            Some(true) => Cow::Borrowed("true"),
+            Some(false) => Cow::Borrowed("false"),
+            None => self.evaluate_any(scope, effects)?.into_text(),
+        };
         if effects.deferred && self.phase().wraps() {
             return Ok(Cow::Owned(format!("${{{text}}}")));
         }
@@ -374,6 +456,22 @@ impl<'a> Stack<'a> {
         Some((left, right))
     }
 
+    /// Takes so many from the top, to be used before anything else is put there; `room` is for those that lie elsewhere.
+    #[inline]
+    fn top_many<'s>(&'s mut self, count: usize, room: &'s mut [Value<'a>]) -> &'s mut [Value<'a>] {
+        if let Some(start) = self.length.checked_sub(count)
+            && self.length <= self.first.len()
+        {
+            let values = start..self.length;
+            self.length = start;
+            return &mut self.first[values];
+        }
+        for place in room[..count].iter_mut().rev() {
+            *place = self.pop();
+        }
+        &mut room[..count]
+    }
+
     fn pop_many(&mut self, count: usize) -> Vec<Value<'a>> {
         let mut values: Vec<Value<'a>> = (0..count).map(|_| self.pop()).collect();
         values.reverse();
@@ -506,16 +604,20 @@ impl<'a, 'e> Machine<'a, 'e> {
                 self.stack.length -= 1;
             }
             Op::And | Op::Or if matches!(self.stack.top(), Value::Boolean(_)) => {}
-            Op::CallStart(_) if !self.template.may_be_refused() => {}
-            Op::Call { arguments, target: Target::Table(index), .. } => {
-                if functions::joins(index)
-                    && let Some((left, right)) = self.stack.two()
+            Op::CallStart(distance) if !self.template.may_be_refused() => {
+                let call = at + distance as usize;
+                if let Op::Call { target: Target::Table { flat: true, .. }, .. } =
+                    self.template.nodes()[call].op
                 {
-                    functions::join(left, right)?;
-                    self.stack.length -= 1;
-                } else {
-                    self.call_table(arguments, index)?;
+                    self.steps += u64::from(distance);
+                    let template = self.template;
+                    let text = template.joined(at, call, |name| self.variable(name))?;
+                    self.stack.push(Value::String(Cow::Owned(text)));
+                    return Ok(call);
                 }
+            }
+            Op::Call { arguments, target: Target::Table { index, .. }, .. } => {
+                self.call_table(arguments, index)?;
             }
             op => return self.step(at, op),
         }
@@ -723,7 +825,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 _ => {}
             }
         }
-        self.scope.variable(name).or_else(|| self.template.phase().constant(name))
+        self.template.lookup(self.scope, name)
     }
 
     fn variable(&mut self, name: &str) -> Result<Value<'a>, Box<Failure>> {
@@ -803,17 +905,10 @@ impl<'a, 'e> Machine<'a, 'e> {
 
     #[inline]
     fn call_table(&mut self, arguments: u32, index: u16) -> Result<(), Box<Failure>> {
-        let mut values: [Value<'a>; functions::MOST_PARAMETERS] =
-            [const { Value::Null }; functions::MOST_PARAMETERS];
-        for place in values[..arguments as usize].iter_mut().rev() {
-            *place = self.stack.pop();
-        }
-        let mut call = Call {
-            arguments: values,
-            scope: self.scope,
-            effects: self.effects,
-            phase: self.template.phase(),
-        };
+        let (scope, phase) = (self.scope, self.template.phase());
+        let mut values = [const { Value::Null }; functions::MOST_PARAMETERS];
+        let arguments = self.stack.top_many(arguments as usize, &mut values);
+        let mut call = Call { arguments, scope, effects: self.effects, phase };
         let value = functions::call(index, &mut call)?;
         self.stack.push(value);
         Ok(())
@@ -821,7 +916,7 @@ impl<'a, 'e> Machine<'a, 'e> {
 
     fn call(&mut self, at: usize, arguments: u32, target: Target) -> Result<usize, Box<Failure>> {
         let node = &self.template.nodes()[at];
-        if let Target::Table(index) = target {
+        if let Target::Table { index, .. } = target {
             self.call_table(arguments, index)?;
             return Ok(at);
         }
@@ -908,6 +1003,21 @@ impl<'a, 'e> Machine<'a, 'e> {
         self.bound = bound;
         Ok(lambda.first + lambda.parameters - 1)
     }
+}
+
+/// What comes out of the comparison of an integer with a literal.
+#[inline]
+fn ordered(left: i64, literal: &Op, operator: Binary) -> Option<bool> {
+    let Op::Integer(right) = *literal else { return None };
+    Some(match operator {
+        Binary::Equal => left == right,
+        Binary::NotEqual => left != right,
+        Binary::Less => left < right,
+        Binary::Greater => left > right,
+        Binary::LessEqual => left <= right,
+        Binary::GreaterEqual => left >= right,
+        _ => return None,
+    })
 }
 
 /// What an operator makes of two values.

@@ -5,14 +5,13 @@
 //! evaluated again later), and in some a fixed value takes their place while the definition is checked.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
 use super::eval::{Effects, EndOf, Unit, too_long};
 use super::phase::{Phase, Phases};
-use super::scope::{DataKind, DataUris, FileStatus, NameHash, Scope, WorkflowScope};
+use super::scope::{DataKind, DataUris, FileStatus, Scope, WorkflowScope};
 use super::value::{Mismatch, Value};
 use super::{Failure, Map, Reason, dates, regex, xml};
 
@@ -178,7 +177,7 @@ impl SiteFunction {
 
 /// A call with its arguments, converted to what the parameters take.
 pub(crate) struct Call<'a, 's> {
-    pub(crate) arguments: [Value<'a>; MOST_PARAMETERS],
+    pub(crate) arguments: &'s mut [Value<'a>],
     pub(crate) scope: &'a dyn Scope,
     pub(crate) effects: &'s mut Effects,
     pub(crate) phase: Phase,
@@ -213,55 +212,44 @@ pub fn table() -> &'static [Function] {
 }
 
 /// Where a name stands in the table. A name may have several entries with different phases.
-static BY_NAME: LazyLock<HashMap<&'static str, Vec<u16>, NameHash>> = LazyLock::new(|| {
-    let mut names = HashMap::<_, Vec<u16>, NameHash>::default();
+static BY_NAME: LazyLock<[Vec<u16>; 256]> = LazyLock::new(|| {
+    let mut places = [const { Vec::new() }; 256];
     for (at, function) in TABLE.iter().enumerate() {
-        names.entry(function.name).or_default().push(at as u16);
+        places[place(function.name)].push(at as u16);
     }
-    names
+    places
 });
+
+/// Where to look for a name: a few of its letters tell nearly all of them apart.
+fn place(name: &str) -> usize {
+    let bytes = name.as_bytes();
+    let [.., before, last] = bytes else { return 0 };
+    let sum = bytes.len() * 31 + usize::from(bytes[bytes.len() / 2]) * 17;
+    (sum + usize::from(*before) * 5 + usize::from(*last)) % 256
+}
 
 /// The function of that name in a phase, with its index.
 pub fn find(name: &str, phase: Phase) -> Option<(u16, &'static Function)> {
-    BY_NAME
-        .get(name)?
+    BY_NAME[place(name)]
         .iter()
         .map(|at| (*at, &TABLE[usize::from(*at)]))
-        .find(|(_, function)| function.phases().has(phase))
+        .find(|(_, function)| function.name == name && function.phases().has(phase))
 }
 
 /// All functions of that name, whatever their phases.
 pub fn named(name: &str) -> impl Iterator<Item = &'static Function> {
-    BY_NAME.get(name).into_iter().flatten().map(|at| &TABLE[usize::from(*at)])
+    let entries = BY_NAME[place(name)].iter().map(|at| &TABLE[usize::from(*at)]);
+    entries.filter(move |function| function.name == name)
 }
 
-/// Whether an entry is `concat`, which puts its arguments one behind the other wherever it may stand.
-#[inline]
-pub(crate) fn joins(index: u16) -> bool {
-    const AT: usize = {
-        let mut at = 0;
-        while !matches!(TABLE[at].name.as_bytes(), b"concat") {
-            at += 1;
-        }
-        at
-    };
-    usize::from(index) == AT
-}
-
-/// `concat`: puts a value behind another one's text.
-#[inline]
-pub(crate) fn join<'a>(first: &mut Value<'a>, second: &mut Value<'a>) -> Result<(), Box<Failure>> {
-    let (Value::String(Cow::Owned(text)), Value::String(more)) = (&mut *first, &*second) else {
-        let (left, right) = (std::mem::take(first), std::mem::take(second));
-        *first = joined(left.into_text(), right.into_text())?;
-        return Ok(());
-    };
-    if text.len() + more.len() > super::eval::LONGEST_TEXT {
-        return Err(too_long());
+/// The entry of `concat`, which puts its arguments one behind the other wherever it may stand.
+pub(crate) const JOIN: u16 = {
+    let mut at = 0;
+    while !matches!(TABLE[at].name.as_bytes(), b"concat") {
+        at += 1;
     }
-    text.push_str(more);
-    Ok(())
-}
+    at as u16
+};
 
 /// Evaluates a call whose arguments are as they came.
 pub(crate) fn call<'a>(index: u16, call: &mut Call<'a, '_>) -> Result<Value<'a>, Box<Failure>> {

@@ -196,6 +196,12 @@ impl Template {
         &text[slice.start as usize..slice.end as usize]
     }
 
+    /// The bytes of such a stretch.
+    pub(super) fn bytes(&self, slice: Slice) -> &[u8] {
+        let text = if slice.decoded { &self.decoded } else { &self.text };
+        &text.as_bytes()[slice.start as usize..slice.end as usize]
+    }
+
     /// The text from one offset to another.
     pub fn span(&self, start: u32, end: u32) -> &str {
         &self.text[start as usize..end as usize]
@@ -214,28 +220,51 @@ impl Template {
     /// Looks up every call in the table of functions.
     fn bind(&mut self, site: &[SiteFunction]) {
         self.refused = !self.errors.is_empty();
-        for at in 0..self.nodes.len() {
-            let node = self.nodes[at];
-            let Op::Call { arguments, name_end, target: Target::Unbound } = node.op else {
-                continue;
-            };
-            let name = self.call_name(&node);
-            let target = match functions::find(&name, self.phase) {
-                Some((index, function)) if function.parameters.len() == arguments as usize => {
-                    Target::Table(index)
-                }
-                Some(_) => Target::Arity,
-                None => match site.iter().find(|function| function.name == name) {
-                    Some(function) if !function.phases.has(self.phase) => Target::Unknown,
-                    Some(function) if function.parameters.len() == arguments as usize => {
-                        Target::Site
+        // From the end, so that a call is bound before it is reached where it starts, and with all that it holds.
+        let mut other = self.nodes.len();
+        for at in (0..self.nodes.len()).rev() {
+            match self.nodes[at].op {
+                Op::Text(_) | Op::Integer(_) | Op::Variable => {}
+                Op::CallStart(distance) => {
+                    let call = at + distance as usize;
+                    match self.nodes.get_mut(call).map(|node| &mut node.op) {
+                        Some(Op::Call { target: Target::Table { index, flat }, .. })
+                            if *index == functions::JOIN && call < other =>
+                        {
+                            *flat = true;
+                        }
+                        _ => other = at,
                     }
-                    Some(_) => Target::Arity,
-                    None => Target::Unknown,
-                },
-            };
-            self.refused |= matches!(target, Target::Arity | Target::Unknown);
-            self.nodes[at].op = Op::Call { arguments, name_end, target };
+                }
+                Op::Call { arguments, name_end, target } => {
+                    if target == Target::Unbound {
+                        let target = self.target(&self.nodes[at], arguments as usize, site);
+                        self.refused |= matches!(target, Target::Arity | Target::Unknown);
+                        self.nodes[at].op = Op::Call { arguments, name_end, target };
+                    }
+                }
+                _ => other = at,
+            }
+        }
+    }
+
+    /// What a call is bound to.
+    fn target(&self, node: &Node, arguments: usize, site: &[SiteFunction]) -> Target {
+        let Op::Call { name_end, .. } = node.op else { return Target::Unknown };
+        let found = functions::find(self.span(node.start, node.start + name_end), self.phase);
+        let name = if found.is_some() { Cow::Borrowed("") } else { self.call_name(node) };
+        let site = match found.or_else(|| functions::find(&name, self.phase)) {
+            Some((index, function)) if function.parameters.len() == arguments => {
+                return Target::Table { index, flat: false };
+            }
+            Some(_) => return Target::Arity,
+            None => site.iter().find(|function| function.name == name),
+        };
+        match site {
+            Some(function) if !function.phases.has(self.phase) => Target::Unknown,
+            Some(function) if function.parameters.len() == arguments => Target::Site,
+            Some(_) => Target::Arity,
+            None => Target::Unknown,
         }
     }
 

@@ -84,8 +84,13 @@ impl Binary {
 pub enum Target {
     /// Not looked up yet.
     Unbound,
-    /// An entry of the table of functions, by index.
-    Table(u16),
+    /// An entry of the table of functions.
+    Table {
+        /// Its index.
+        index: u16,
+        /// Whether it is a `concat` of literals, variables and such calls alone, which becomes a text at once.
+        flat: bool,
+    },
     /// A function of the site: the scope knows it by name.
     Site,
     /// No function of that name where this stands.

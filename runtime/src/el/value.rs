@@ -311,9 +311,16 @@ impl<'a> Value<'a> {
     }
 
     /// The value as a text: null is empty.
+    #[inline]
     pub fn into_text(self) -> Cow<'a, str> {
         match self {
             Value::String(text) => text,
+            other => other.into_new_text(),
+        }
+    }
+
+    fn into_new_text(self) -> Cow<'a, str> {
+        match self {
             Value::Null => Cow::Borrowed(""),
             Value::Boolean(true) => Cow::Borrowed("true"),
             Value::Boolean(false) => Cow::Borrowed("false"),

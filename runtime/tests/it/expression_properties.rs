@@ -176,7 +176,7 @@ fn calls_are_bound_again_when_a_template_is_read() {
     let bound = again
         .nodes()
         .iter()
-        .any(|node| matches!(node.op, Op::Call { target: Target::Table(_), .. }));
+        .any(|node| matches!(node.op, Op::Call { target: Target::Table { .. }, .. }));
     assert!(bound);
     assert!(bytes.len() < 64, "{} bytes for a small expression", bytes.len());
 }

@@ -101,7 +101,7 @@ fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
             let Piece::Expression { first, last, .. } = *piece else { continue };
             infer(template, first, last, facts, &facts.site, &mut |visit| {
                 match visit.node.op {
-                    Op::Call { target: Target::Table(_), .. } => {
+                    Op::Call { target: Target::Table { .. }, .. } => {
                         let function = template.call_name(&visit.node).into_owned();
                         let asks = matches!(
                             function.as_str(),

@@ -248,7 +248,7 @@ impl Examination<'_, '_> {
                     }
                     self.out.push(finding);
                 }
-                Target::Table(_) => {
+                Target::Table { .. } => {
                     // A deferred text is evaluated again, where not every function is available.
                     if let Some(later) = self.place.later
                         && functions::find(&name, later).is_none()
@@ -364,7 +364,7 @@ impl Examination<'_, '_> {
                 });
             }
             Op::Binary(operator) => self.comparison(visit, operator, &mut found),
-            Op::Call { target: Target::Table(_), .. } => self.arguments(visit, &mut found),
+            Op::Call { target: Target::Table { .. }, .. } => self.arguments(visit, &mut found),
             Op::Dot | Op::Bracket => self.property(visit, &mut found),
             Op::Method(_) | Op::BracketMethod(_) => {
                 let place = self.span(node.start, node.end);

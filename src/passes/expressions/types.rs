@@ -340,7 +340,7 @@ fn step(
             let name = template.call_name(node).into_owned();
             let first = operands.first().and_then(text_of);
             match target {
-                Target::Table(_) => {
+                Target::Table { .. } => {
                     if let Some((_, function)) = functions::find(&name, template.phase()) {
                         typed.kind = match function.gives {
                             _ if function.deferred.has(template.phase()) => Type::Text,
