@@ -16,8 +16,8 @@ use crate::driver::FilesOf;
 use crate::el::{self, FileScope, Template};
 use crate::host::files::{FileUri, Files, MemoryFiles};
 use crate::machine::{
-    self, Answer, Change, Command, DEEPEST, Effect, Event, External, JobScope, JobStatus, Phase,
-    Refused, RerunBy, Row, Run, Submission, World, apply, exception,
+    self, Answer, Change, Command, DEEPEST, Effect, Event, External, Finished, JobScope, JobStatus,
+    Phase, Refused, RerunBy, Row, Run, Submission, World, apply, exception,
 };
 use crate::plan::{Global, NodeIndex, Plan};
 
@@ -371,14 +371,7 @@ impl<E: Executors> Simulation<E> {
                 self.apply(job, *event);
             }
             Todo::ChildEnded { job, node, serial, status } => {
-                let answer = Answer::Finished {
-                    external: None,
-                    status,
-                    data: None,
-                    child_ids: None,
-                    stats: None,
-                    error: None,
-                };
+                let answer = Answer::Finished(Finished::new(status));
                 self.apply(job, Event::Answered { node, serial, phase: Phase::Check, answer });
             }
         }
@@ -540,9 +533,8 @@ impl<E: Executors> Simulation<E> {
     }
 
     fn child(&mut self, job: usize, node: NodeIndex, serial: u32, phase: Phase) -> Answer {
-        let known = self.jobs[job].run.rows.get(&node).and_then(|row| row.external_id.clone());
-        let known =
-            known.and_then(|id| self.jobs.iter().position(|job| id == job.run.job.id.as_str()));
+        let known = self.jobs[job].run.rows.get(&node).and_then(|row| row.external.id());
+        let known = known.and_then(|id| self.jobs.iter().position(|job| id == job.run.job.id));
         match phase {
             Phase::Start => match self.start_child(job, node, serial, known) {
                 Ok(id) => Answer::Started(External {
@@ -619,12 +611,5 @@ impl<E: Executors> Simulation<E> {
 
 /// An action that is through at once.
 pub fn finished(status: &str) -> Answer {
-    Answer::Finished {
-        external: Some(External::none()),
-        status: status.to_owned(),
-        data: None,
-        child_ids: None,
-        stats: None,
-        error: None,
-    }
+    Answer::Finished(Finished { external: Some(External::none()), ..Finished::new(status) })
 }

@@ -421,10 +421,10 @@ fn show(
             "",
             row.status.name()
         ))?;
-        if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
+        if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
             shell.out(format!("    {code}: {}\n", mask.text(message)))?;
         }
-        for line in row.data.as_deref().unwrap_or_default().lines() {
+        for line in row.output.data.as_deref().unwrap_or_default().lines() {
             shell.out(format!("    {}\n", mask.text(line)))?;
         }
         if let Some(sla) = run.expectations.get(&index) {

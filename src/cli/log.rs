@@ -296,11 +296,11 @@ pub(super) fn run(
                     text: format!("{name} is {}", status.name()),
                 }
             }
-            Change::Fault { code, message } => Entry {
+            Change::Fault(fault) => Entry {
                 at: moment.at,
                 level: Level::Error,
                 action: String::new(),
-                text: mask.text(&format!("{code}: {message}")),
+                text: mask.text(&format!("{}: {}", fault.code, fault.message)),
             },
             Change::Expectation { node, event } => {
                 let name = (*node != NOWHERE).then(|| &plan.node(*node).name);
@@ -358,7 +358,7 @@ pub(super) fn run(
     }
     for (index, row) in run.in_order() {
         let name = &plan.node(index).name;
-        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
+        let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));
         let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
         for stream in ["stdout", "stderr"] {
             let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
@@ -391,8 +391,8 @@ fn level_of(status: Status) -> Level {
 }
 
 fn why(row: &Row) -> Option<String> {
-    let code = row.error_code.as_deref()?;
-    Some(match &row.error_message {
+    let code = row.error.code.as_deref()?;
+    Some(match &row.error.message {
         Some(message) => format!(", errorCode[{code}], errorMessage[{message}]"),
         None => format!(", errorCode[{code}]"),
     })

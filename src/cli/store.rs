@@ -8,7 +8,7 @@ use crate::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
 use ankus_runtime::host::files;
-use ankus_runtime::machine::{Change, JobStatus, Run, Status};
+use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::Client;
 use ankus_runtime::store::{Reader, Sqlite};
@@ -399,11 +399,13 @@ fn tell(
             Ok(())
         }
         (RunFormat::Human, Change::Job(_)) => Ok(()),
-        (RunFormat::Jsonl, Change::Fault { code, message }) => {
+        (RunFormat::Jsonl, Change::Fault(fault)) => {
+            let Fault { code, message } = &**fault;
             let line = json!({"at": at, "job": id, "errorCode": code, "errorMessage": message});
             shell.out(format!("{line}\n"))
         }
-        (RunFormat::Human, Change::Fault { code, message }) => {
+        (RunFormat::Human, Change::Fault(fault)) => {
+            let Fault { code, message } = &**fault;
             progress.say(&format!("{} {code}     {message}", &at[11..19]), shell);
             Ok(())
         }
@@ -478,16 +480,16 @@ fn say_faults(
     }
     for (node, row) in shown.run.in_order() {
         let name = &shown.plan.node(node).name;
-        if let (Some(code), Some(message)) = (&row.error_code, &row.error_message) {
+        if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
             // The server's messages often begin with their code.
             let message = message.strip_prefix(&format!("{code}: ")).unwrap_or(message);
             shell.say(format!("{indent}{name}: {code}: {}", mask.text(message)));
         }
-        let folder = row.console_url.as_deref().and_then(|url| url.strip_prefix("file://"));
-        if let (Some(folder), true) = (folder, row.error_code.is_some()) {
+        let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));
+        if let (Some(folder), true) = (folder, row.error.code.is_some()) {
             shell.say(format!("{indent}  its output: {folder}/stdout and stderr"));
         }
-        let child = row.external_id.as_deref().filter(|id| id.ends_with("-W"));
+        let child = row.external.id().filter(|id| id.ends_with("-W"));
         if let (Some(child), true) = (child, row.status == Status::Error && depth < 50) {
             shell.say(format!("{indent}{name}: the sub-workflow {child} failed"));
             say_faults(reader, &job(reader, child)?, settings, depth + 1, shell)?;

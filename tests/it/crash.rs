@@ -303,7 +303,7 @@ fn outcome(app: &App, driver: &Driver, root: &Path) -> Vec<String> {
         let rows = run.in_order().into_iter();
         let rows =
             rows.filter(|(node, _)| plan.node(*node).name != app.races).map(|(node, row)| {
-                let (code, to) = (row.error_code.as_deref(), row.transition.as_deref());
+                let (code, to) = (row.error.code.as_deref(), row.transition.as_deref());
                 let name = &plan.node(node).name;
                 format!("{name} {} {to:?} {code:?} {}", row.status.name(), row.user_retry_count)
             });

@@ -14,7 +14,8 @@ use ankus_runtime::driver::Compiler;
 use ankus_runtime::el::{self, Template};
 use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::machine::{
-    Answer, Change, Command, External, JobScope, Phase, Row, Status, Submission, World, exception,
+    Answer, Change, Command, External, Finished, JobScope, Output, Phase, Row, Status, Submission,
+    World, exception,
 };
 use ankus_runtime::plan::{Global, Plan};
 use ankus_runtime::simulation::{Call, Executors, Reply, Simulation};
@@ -169,14 +170,16 @@ impl Executors for Scripted {
         let console = format!("http://console/{}", call.name());
         let fault = |class| Answer::Error(class, first.to_owned(), message.to_owned());
         let finished = |external, status: &str, child_ids: Option<&str>, stats: Option<&str>| {
-            Answer::Finished {
-                external,
-                status: if status.is_empty() { "OK" } else { status }.to_owned(),
-                data: data.clone(),
+            let output = Output {
                 child_ids: child_ids.map(str::to_owned),
+                data: data.clone(),
                 stats: stats.map(str::to_owned),
-                error: None,
-            }
+            };
+            Answer::Finished(Finished {
+                external,
+                output: output.into(),
+                ..Finished::new(if status.is_empty() { "OK" } else { status })
+            })
         };
         let answer = match word {
             "sync" => finished(Some(external("-", "-")), rest, None, None),
@@ -488,7 +491,7 @@ impl Replay<'_> {
         }
         for moment in &self.simulation.moments {
             match &moment.change {
-                Change::Fault { .. } | Change::Expectation { .. } => {}
+                Change::Fault(_) | Change::Expectation { .. } => {}
                 Change::Job(status) => push(&mut shown[moment.job].states, status.name()),
                 Change::Row { node, status, .. } => {
                     let name = &self.simulation.jobs[moment.job].plan.node(*node).name;
@@ -685,12 +688,12 @@ impl Replay<'_> {
             self.differ(
                 &format!("{name}.errorCode"),
                 text("errorCode"),
-                own(row.error_code.as_deref()),
+                own(row.error.code.as_deref()),
             );
             self.differ(
                 &format!("{name}.externalStatus"),
                 text("externalStatus"),
-                own(row.external_status.as_deref()),
+                own(row.external.status.as_deref()),
             );
             self.differ(
                 &format!("{name}.retries"),
@@ -711,22 +714,18 @@ impl Replay<'_> {
             let is_set = |field: &str| expected[field].as_bool().unwrap_or(false);
             self.differ(&format!("{name}.started"), is_set("started"), row.started.is_some());
             self.differ(&format!("{name}.ended"), is_set("ended"), row.ended.is_some());
-            self.differ(
-                &format!("{name}.externalId"),
-                text("externalId"),
-                own(row.external_id.as_deref()),
-            );
+            self.differ(&format!("{name}.externalId"), text("externalId"), own(row.external.id()));
             if kind != "sub-workflow" {
-                let seen = own(row.console_url.as_deref());
+                let seen = own(row.external.console());
                 self.differ(&format!("{name}.consoleUrl"), text("consoleUrl"), seen);
             }
             self.differ(
                 &format!("{name}.trackerUri"),
                 text("trackerUri"),
-                own(row.tracker_uri.as_deref()),
+                own(row.external.tracker()),
             );
             // Where the server puts the code before its words, it stands before ours.
-            let (told, said) = (text("errorMessage"), own(row.error_message.as_deref()));
+            let (told, said) = (text("errorMessage"), own(row.error.message.as_deref()));
             let code = format!("{}: ", text("errorCode"));
             self.differ(
                 &format!("{name}.message"),
@@ -736,7 +735,7 @@ impl Replay<'_> {
             self.differ(
                 &format!("{name}.childIDs"),
                 text("externalChildIDs"),
-                own(row.child_ids.as_deref()),
+                own(row.output.child_ids.as_deref()),
             );
             let lines = |text: &str| {
                 let lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
@@ -744,7 +743,7 @@ impl Replay<'_> {
                 lines.sort();
                 lines.join(" ")
             };
-            let data = row.data.clone().unwrap_or_default();
+            let data = row.output.data.clone().unwrap_or_default();
             self.differ(&format!("{name}.data"), lines(&text("data")), lines(&data));
         }
     }

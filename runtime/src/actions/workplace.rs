@@ -19,7 +19,7 @@ use crate::configuration;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files};
 use crate::host::process::{Program, State};
-use crate::machine::{Answer, Run};
+use crate::machine::{ActionError, Answer, Finished, Output, Run};
 
 /// A file larger than this is linked to and not copied.
 const COPIED: u64 = 64 << 20;
@@ -447,16 +447,9 @@ pub fn settings_of_fs(
 
 /// What a program left behind, as an executor tells it.
 pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
-    let finished = |status: &str, data, child_ids, error| Answer::Finished {
-        external: None,
-        status: status.to_owned(),
-        data,
-        child_ids,
-        stats: None,
-        error,
-    };
     let failed = |code: &str, message: String| {
-        finished("FAILED/KILLED", None, None, Some((code.to_owned(), message)))
+        let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
+        Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
     };
     let log =
         || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
@@ -537,7 +530,8 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         Some(ids) => Some(format!("hadoopJobs={ids}\n")),
         None => data,
     };
-    finished("SUCCEEDED", data, child_ids, None)
+    let output = Output { child_ids, data, stats: None };
+    Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
 }
 
 /// Ids of cluster jobs in the output of a tool, in order, each once.

@@ -20,7 +20,8 @@ use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
 use crate::host::files::FileUri;
 use crate::host::process::{self, State};
 use crate::machine::{
-    self, Answer, Command, Event, External, JobStatus, Phase, Run, Submission, exception, submit,
+    self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, Submission,
+    exception, submit,
 };
 use crate::plan::{NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
@@ -350,13 +351,13 @@ impl Call {
         let plan = plan.map_err(|(code, message)| exception(&code, message))?;
         let root = looked.record.root.clone();
         let known = looked.run.rows.get(&self.saved.what.node);
-        let known = known.and_then(|row| row.external_id.clone()).filter(|id| {
+        let known = known.and_then(|row| row.external.id()).filter(|id| {
             let failed_only = looked.run.property("oozie.wf.rerun.failnodes") == Some("true");
             // A child that was started and not told of, before we were killed, is no rerun's.
             failed_only && shared.record(id).is_ok_and(|record| record.job.status.is_end())
         });
         if let Some(id) = known {
-            job::rerun(context, shared, &id, Some(&plan), &properties, &root, |new| new).map_err(
+            job::rerun(context, shared, id, Some(&plan), &properties, &root, |new| new).map_err(
                 |error| match error {
                     super::Error::Refused(refused) => {
                         own("OozieClientException", refused.to_string())
@@ -364,7 +365,7 @@ impl Call {
                     error => own("IOException", error.to_string()),
                 },
             )?;
-            return Ok(External { id: id.clone(), tracker: "local".into(), console: id });
+            return Ok(External { id: id.into(), tracker: "local".into(), console: id.into() });
         }
         let bytes = plan.to_bytes();
         let id = shared.next_id();
@@ -400,14 +401,7 @@ impl Call {
                 Note::Succeeded(None) | Note::Failed(_) => JobStatus::Failed.name().to_owned(),
                 Note::Data(_) => continue,
             };
-            let answer = Answer::Finished {
-                external: None,
-                status,
-                data: None,
-                child_ids: None,
-                stats: None,
-                error: None,
-            };
+            let answer = Answer::Finished(Finished::new(status));
             return self.done(context, Phase::Check, answer);
         }
         Step::Suspend(Wait::for_message())
@@ -418,8 +412,8 @@ impl Call {
         let node = self.saved.what.node;
         match &looked.plan.node(node).work {
             Work::Action(action) if action.kind == "sub-workflow" => {
-                let child = looked.run.rows.get(&node).and_then(|row| row.external_id.clone());
-                let child = child.and_then(|id| self.shared.record(&id).ok());
+                let child = looked.run.rows.get(&node).and_then(|row| row.external.id());
+                let child = child.and_then(|id| self.shared.record(id).ok());
                 Answer::Running(child.map(|child| child.job.status.name().to_owned()))
             }
             _ => Answer::Running(None),
@@ -431,7 +425,7 @@ impl Call {
         let Some(row) = looked.run.rows.get(&node) else { return Answer::Stopped };
         match &looked.plan.node(node).work {
             Work::Action(action) if action.kind == "sub-workflow" => {
-                if let Some(child) = row.external_id.as_deref()
+                if let Some(child) = row.external.id()
                     && let Ok(child) = self.shared.record(child)
                     && !child.job.status.is_end()
                 {
@@ -485,14 +479,11 @@ impl Procedure for Call {
 }
 
 fn finished(status: &str, data: Option<String>) -> Answer {
-    Answer::Finished {
+    Answer::Finished(Finished {
         external: Some(External::none()),
-        status: status.to_owned(),
-        data,
-        child_ids: None,
-        stats: None,
-        error: None,
-    }
+        output: Output { data, ..Output::default() }.into(),
+        ..Finished::new(status)
+    })
 }
 
 fn error(fault: Fault) -> Answer {

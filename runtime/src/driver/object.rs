@@ -96,7 +96,7 @@ pub fn full(run: &Run, plan: &Plan, mask: &dyn Mask) -> Value {
 pub fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mask) -> Value {
     let work = &plan.node(node).work;
     let name = &plan.node(node).name;
-    let masked = |text: &Option<String>| text.as_ref().map(|text| mask.text(text));
+    let masked = |text: Option<&str>| text.map(|text| mask.text(text));
     let cred = match work {
         Work::Action(action) => action.cred.clone(),
         _ => None,
@@ -106,21 +106,21 @@ pub fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mas
         "name": name,
         "cred": cred,
         "type": work.row_type(),
-        "conf": masked(&row.conf),
+        "conf": masked(row.conf.as_deref()),
         "status": row.status.name(),
         "retries": row.retries,
         "startTime": date(row.started),
         "endTime": date(row.ended),
         "transition": row.transition,
-        "data": masked(&row.data),
-        "stats": row.stats,
-        "externalChildIDs": row.child_ids,
-        "externalId": row.external_id,
-        "externalStatus": row.external_status,
-        "trackerUri": row.tracker_uri,
-        "consoleUrl": row.console_url,
-        "errorCode": row.error_code,
-        "errorMessage": masked(&row.error_message),
+        "data": masked(row.output.data.as_deref()),
+        "stats": row.output.stats,
+        "externalChildIDs": row.output.child_ids,
+        "externalId": row.external.id(),
+        "externalStatus": row.external.status,
+        "trackerUri": row.external.tracker(),
+        "consoleUrl": row.external.console(),
+        "errorCode": row.error.code,
+        "errorMessage": masked(row.error.message.as_deref()),
         "toString": format!("Action name[{name}] status[{}]", row.status.name()),
         "userRetryInterval": row.user_retry_interval,
         "userRetryCount": row.user_retry_count,

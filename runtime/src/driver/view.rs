@@ -84,7 +84,7 @@ pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, 
     for moment in moments {
         match moment.change {
             Change::Job(JobStatus::Prep) => fault = None,
-            Change::Fault { code, message } => fault = Some((code, message)),
+            Change::Fault(told) => fault = Some((told.code, told.message)),
             _ => {}
         }
     }

@@ -37,20 +37,30 @@ pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
+/// Bytes that XML may read as something else than what stands there; what it does not allow begins with the last of them.
+const READ: [bool; 256] = {
+    let mut read = [false; 256];
+    let mut at = 0;
+    while at < 0x20 {
+        read[at] = true;
+        at += 1;
+    }
+    read[b'&' as usize] = true;
+    read[b'<' as usize] = true;
+    read[b'>' as usize] = true;
+    read[0xef] = true;
+    read
+};
+
 /// A text up to a byte, and what follows that; nothing where XML may read it as anything but what stands there.
 pub(crate) fn plain_until(text: &str, end: u8) -> Option<(&str, &str)> {
-    for (at, byte) in text.bytes().enumerate() {
+    // In an attribute a line's end is a blank.
+    let is_read = |byte: u8| READ[usize::from(byte)] && !(end == b'<' && is_blank(byte));
+    for (at, &byte) in text.as_bytes().iter().enumerate() {
         if byte == end {
             return Some((&text[..at], &text[at + 1..]));
         }
-        let plain = match byte {
-            // What XML does not allow begins with the last of these.
-            b'&' | b'<' | b'>' | 0xef => false,
-            // In an attribute a line's end is a blank.
-            b'\t' | b'\n' | b'\r' => end == b'<',
-            _ => byte >= b' ',
-        };
-        if !plain {
+        if is_read(byte) {
             return None;
         }
     }

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use compact_str::CompactString;
+
 use super::{
-    Answer, Change, Class, Command, Effect, Event, JobScope, JobStatus, Phase, Row, Run, Status,
-    Word, World,
+    ActionError, Answer, Change, Class, Command, Effect, Event, Fault, Finished, JobScope,
+    JobStatus, Phase, Row, Run, Status, World,
 };
 use crate::el;
 use crate::el::xml::{is_blank, plain_until};
@@ -13,22 +15,31 @@ use crate::plan::{Action, NOWHERE, NodeIndex, Plan, Work};
 
 /// Messages of errors are cut to so many characters.
 const LONGEST_MESSAGE: usize = 500;
+/// What a node says that is through and well.
+const OK: CompactString = CompactString::const_new("OK");
 /// Where the life of actions is told.
 const ACTION_URL: &str = "oozie.wf.action.notification.url";
+/// Nodes before which a job is suspended.
+const SUSPEND_NODES: &str = "oozie.suspend.on.nodes";
 /// Codes that user retries apply to, unless the server says otherwise.
 const RETRIED_CODES: &str = "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014";
 
 /// Takes one event and says what follows. An event that does not fit the state (a late answer, a command in a wrong
 /// state) changes nothing.
 pub fn apply(plan: &Plan, run: &mut Run, event: &Event, world: &dyn World) -> Vec<Effect> {
+    let tells_actions = run.property(ACTION_URL).is_some();
+    let has_suspend_nodes = run.property(SUSPEND_NODES).is_some();
     let mut step = Step {
         plan,
         run,
         world,
-        effects: Vec::new(),
+        // Room for what most events bring.
+        effects: Vec::with_capacity(8),
         todo: VecDeque::new(),
         now: world.now(),
         released: None,
+        tells_actions,
+        has_suspend_nodes,
     };
     step.event(event);
     step.work();
@@ -56,6 +67,10 @@ struct Step<'a> {
     now: i64,
     /// The first node of a branch that goes on after its siblings have begun.
     released: Option<NodeIndex>,
+    /// Whether someone is told of the life of actions.
+    tells_actions: bool,
+    /// Whether nodes are named that suspend the job.
+    has_suspend_nodes: bool,
 }
 
 impl Step<'_> {
@@ -141,6 +156,9 @@ impl Step<'_> {
 
     /// The path of the fork of which this node is the first on a branch.
     fn fork_of(&self, node: NodeIndex) -> Option<&str> {
+        if self.run.job.forks.is_empty() {
+            return None;
+        }
         let path = self.run.rows.get(&node)?.path.as_str();
         let fork = parent_path(path);
         let branch = path.strip_prefix(fork)?.strip_suffix('/')?;
@@ -261,7 +279,7 @@ impl Step<'_> {
         let row = self.row(node);
         row.status = status;
         row.pending = pending;
-        self.changed(node);
+        self.effects.push(Effect::Changed(Change::Row { node, status, pending }));
     }
 
     fn set_job(&mut self, status: JobStatus) {
@@ -293,8 +311,7 @@ impl Step<'_> {
 
     fn fault(&mut self, node: NodeIndex, code: &str, message: &str) {
         let row = self.row(node);
-        row.error_code = Some(code.to_owned());
-        row.error_message = Some(cut(message));
+        row.error = ActionError { code: Some(code.to_owned()), message: Some(cut(message)) }.into();
     }
 
     fn server_number(&self, name: &str, default: i64) -> i64 {
@@ -320,7 +337,9 @@ impl Step<'_> {
     }
 
     fn notify_action(&mut self, node: NodeIndex, status: &str) {
-        let Some(url) = self.run.property(ACTION_URL) else { return };
+        let Some(url) = self.run.property(ACTION_URL).filter(|_| self.tells_actions) else {
+            return;
+        };
         let url = url
             .replace("$jobId", &self.run.job.id)
             .replace("$nodeName", &self.plan.node(node).name)
@@ -329,7 +348,7 @@ impl Step<'_> {
     }
 
     fn notify_transition(&mut self, node: NodeIndex) {
-        if self.run.property(ACTION_URL).is_none() {
+        if !self.tells_actions {
             return;
         }
         let transition = self.run.rows[&node].transition.as_deref().unwrap_or("null");
@@ -350,7 +369,7 @@ impl Step<'_> {
         self.run.job.started = Some(self.now);
         self.set_job(JobStatus::Running);
         self.notify_job();
-        self.enter_all(&[(self.plan.start, "/".into())]);
+        self.enter_one(self.plan.start, "/");
     }
 
     fn suspend(&mut self) {
@@ -484,7 +503,10 @@ impl Step<'_> {
 
     /// The instance is broken: the job is FAILED.
     fn break_job(&mut self, Broken(code, message): Broken) {
-        self.effects.push(Effect::Changed(Change::Fault { code: code.to_owned(), message }));
+        self.effects.push(Effect::Changed(Change::Fault(Box::new(Fault {
+            code: code.to_owned(),
+            message,
+        }))));
         self.set_job(JobStatus::Failed);
         self.kill_rows();
         self.end_job();
@@ -493,7 +515,7 @@ impl Step<'_> {
     // --- nodes --------------------------------------------------------------------------------------------------
 
     /// Enters nodes, in one go, and begins them.
-    fn enter_all(&mut self, targets: &[(NodeIndex, Word)]) {
+    fn enter_all(&mut self, targets: &[(NodeIndex, CompactString)]) {
         let mut entered = Vec::new();
         for (target, path) in targets {
             match self.enter(*target, path) {
@@ -502,20 +524,31 @@ impl Step<'_> {
                 Err(broken) => return self.break_job(broken),
             }
         }
+        self.begin_all(&entered);
+    }
+
+    /// The same where there is one way to go.
+    fn enter_one(&mut self, target: NodeIndex, path: &str) {
+        match self.enter(target, path) {
+            Ok(Some(node)) => self.begin_all(&[node]),
+            Ok(None) => {}
+            Err(broken) => self.break_job(broken),
+        }
+    }
+
+    fn begin_all(&mut self, entered: &[NodeIndex]) {
         let mut suspends = false;
-        for node in &entered {
-            let row = &self.run.rows[node];
-            if row.skip {
-                continue;
+        for node in entered {
+            if !self.run.rows[node].skip {
+                suspends |= self.is_suspend_node(*node);
+                self.changed(*node);
             }
-            suspends |= self.is_suspend_node(*node);
-            self.changed(*node);
         }
         for node in entered {
-            if self.run.rows[&node].skip {
-                self.todo.push_back(Todo::Signal(node));
+            if self.run.rows[node].skip {
+                self.todo.push_back(Todo::Signal(*node));
             } else if !suspends {
-                self.todo.push_back(Todo::Begin(node));
+                self.todo.push_back(Todo::Begin(*node));
             }
         }
         if suspends {
@@ -524,7 +557,10 @@ impl Step<'_> {
     }
 
     fn is_suspend_node(&self, node: NodeIndex) -> bool {
-        let Some(list) = self.run.property("oozie.suspend.on.nodes") else { return false };
+        if !self.has_suspend_nodes {
+            return false;
+        }
+        let list = self.run.property(SUSPEND_NODES).unwrap_or_default();
         let name = self.plan.node(node).name.as_str();
         if list.trim() == "*" {
             return name != ":start:";
@@ -645,18 +681,12 @@ impl Step<'_> {
             return;
         }
         let row = self.row(node);
-        row.error_code = None;
-        row.error_message = None;
+        row.error.clear();
         row.due = None;
         match &self.plan.node(node).work {
             Work::Decision { text, .. } => self.decide(node, text),
             Work::Action(action) => self.begin_action(node, action),
-            _ => {
-                self.start_clock(node);
-                self.set_external(node, "OK");
-                self.set(node, Status::Done, true);
-                self.finish_ok(node, "OK");
-            }
+            _ => self.through_at_once(node, OK),
         }
     }
 
@@ -666,23 +696,16 @@ impl Step<'_> {
         self.row(node).started.get_or_insert(now);
     }
 
-    fn set_no_ids(&mut self, node: NodeIndex) {
-        let row = self.row(node);
-        for field in [&mut row.external_id, &mut row.tracker_uri, &mut row.console_url] {
-            *field = Some(Word::DASH);
-        }
-    }
-
-    fn set_external(&mut self, node: NodeIndex, status: &str) {
-        self.set_no_ids(node);
-        self.row(node).external_status = Some(status.into());
-    }
-
-    fn finish_ok(&mut self, node: NodeIndex, signal: &str) {
+    /// A node that needs no executor is through as soon as it begins.
+    fn through_at_once(&mut self, node: NodeIndex, signal: CompactString) {
         let now = self.now;
         let row = self.row(node);
-        row.signal = Some(signal.into());
+        row.external.has_no_ids();
+        row.started.get_or_insert(now);
         row.ended = Some(now);
+        row.external.status = Some(signal.clone());
+        row.signal = Some(signal);
+        self.set(node, Status::Done, true);
         self.set(node, Status::Ok, true);
         self.todo.push_back(Todo::Signal(node));
     }
@@ -702,15 +725,13 @@ impl Step<'_> {
     /// Takes the way that an evaluated `switch` says.
     fn choose(&mut self, node: NodeIndex, evaluated: String) {
         let choice = choice(&evaluated);
-        self.row(node).conf = Some(evaluated);
-        self.start_clock(node);
+        self.row(node).conf = Some(evaluated.into());
         match choice {
-            Ok(choice) => {
-                self.set_external(node, &choice);
-                self.set(node, Status::Done, true);
-                self.finish_ok(node, &choice);
+            Ok(choice) => self.through_at_once(node, choice),
+            Err(message) => {
+                self.start_clock(node);
+                self.fail_job(node, "XML_ERROR", &message);
             }
-            Err(message) => self.fail_job(node, "XML_ERROR", &message),
         }
     }
 
@@ -733,7 +754,7 @@ impl Step<'_> {
         }
         match self.action_text(node, action) {
             Ok(text) => {
-                self.row(node).conf = Some(text);
+                self.row(node).conf = Some(text.into());
                 self.start_clock(node);
                 self.begins(node);
                 self.call(node, Phase::Start);
@@ -758,7 +779,7 @@ impl Step<'_> {
         let scope = self.scope(Some(node), el::Phase::Workflow);
         if let Some(text) = &self.run.rows[&node].conf {
             if !text.contains("${") {
-                return Ok(text.clone());
+                return Ok(text.to_string());
             }
             let again = self.compile(text);
             return again.text(&scope).map(Cow::into_owned);
@@ -803,42 +824,31 @@ impl Step<'_> {
 
     // --- answers ------------------------------------------------------------------------------------------------
 
-    fn take(&mut self, node: NodeIndex, answer: &Answer) {
-        let Answer::Finished { external, status, data, child_ids, stats, error } = answer else {
-            return;
-        };
+    fn take(&mut self, node: NodeIndex, finished: &Finished) {
         let row = self.row(node);
-        if let Some(external) = external {
-            row.external_id = Some(external.id.clone());
-            row.tracker_uri = Some(external.tracker.clone());
-            row.console_url = Some(external.console.clone());
+        if let Some(external) = &finished.external {
+            row.external.learn(external);
         }
-        row.external_status = Some(status.as_str().into());
-        row.data.clone_from(data);
-        row.child_ids.clone_from(child_ids);
-        row.stats.clone_from(stats);
+        row.external.status = Some(finished.status.clone());
+        row.output = finished.output.clone();
         row.retries = 0;
-        if let Some((code, message)) = error {
+        if let (Some(code), Some(message)) = (&finished.error.code, &finished.error.message) {
             self.fault(node, code, message);
         }
+        self.set(node, Status::Done, true);
+        self.todo.push_back(Todo::Finish(node));
     }
 
     fn started(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
             Answer::Started(external) if !external.is_blank() => {
                 let row = self.row(node);
-                row.external_id = Some(external.id.clone());
-                row.tracker_uri = Some(external.tracker.clone());
-                row.console_url = Some(external.console.clone());
+                row.external.learn(external);
                 row.retries = 0;
                 self.set(node, Status::Running, true);
                 self.notify_action(node, "S:RUNNING");
             }
-            Answer::Finished { .. } => {
-                self.take(node, answer);
-                self.set(node, Status::Done, true);
-                self.todo.push_back(Todo::Finish(node));
-            }
+            Answer::Finished(finished) => self.take(node, finished),
             Answer::Error(class, code, message) => match class {
                 Class::Transient => self.retry(node, code, message, Status::StartRetry),
                 Class::NonTransient => {
@@ -849,12 +859,12 @@ impl Step<'_> {
                 Class::Error => {
                     if matches!(self.kind(node), "fs" | "email") {
                         // They have no ids outside, and say so before they do anything.
-                        self.set_no_ids(node);
+                        self.row(node).external.has_no_ids();
                     }
                     if !self.user_retry(node, code, message) {
                         self.fault(node, code, message);
                         let row = self.row(node);
-                        row.external_status = Some("ERROR".into());
+                        row.external.status = Some("ERROR".into());
                         row.retries = 0;
                         self.set(node, Status::Done, true);
                         self.todo.push_back(Todo::Finish(node));
@@ -873,14 +883,10 @@ impl Step<'_> {
     fn checked(&mut self, node: NodeIndex, answer: &Answer) {
         match answer {
             Answer::Running(Some(status)) => {
-                self.row(node).external_status = Some(status.as_str().into());
+                self.row(node).external.status = Some(status.as_str().into());
                 self.changed(node);
             }
-            Answer::Finished { .. } => {
-                self.take(node, answer);
-                self.set(node, Status::Done, true);
-                self.todo.push_back(Todo::Finish(node));
-            }
+            Answer::Finished(finished) => self.take(node, finished),
             Answer::Error(class, code, message) => match class {
                 Class::Transient => {
                     let most = self.server_number("oozie.action.retries.max", 3);
@@ -931,19 +937,17 @@ impl Step<'_> {
         match answer {
             Answer::Ended(status) => {
                 let row = self.row(node);
-                let well = matches!(row.external_status.as_deref(), Some("OK" | "SUCCEEDED"));
+                let well = matches!(row.external.status.as_deref(), Some("OK" | "SUCCEEDED"));
                 let status = status.unwrap_or(if well { Status::Ok } else { Status::Error });
-                let code = row.error_code.clone().unwrap_or_default();
-                let message = row.error_message.clone();
-                if status == Status::Error
-                    && self.user_retry(node, &code, message.as_deref().unwrap_or_default())
-                {
-                    let row = self.row(node);
-                    if code.is_empty() {
-                        row.error_code = None;
-                        row.error_message = None;
+                if status == Status::Error {
+                    let code = row.error.code.clone().unwrap_or_default();
+                    let message = row.error.message.clone().unwrap_or_default();
+                    if self.user_retry(node, &code, &message) {
+                        if code.is_empty() {
+                            self.row(node).error.clear();
+                        }
+                        return;
                     }
-                    return;
                 }
                 self.through(node, status);
             }
@@ -975,8 +979,7 @@ impl Step<'_> {
         let now = self.now;
         let row = self.row(node);
         if status == Status::Ok {
-            row.error_code = None;
-            row.error_message = None;
+            row.error.clear();
         }
         row.retries = 0;
         row.ended = Some(now);
@@ -1095,8 +1098,8 @@ impl Step<'_> {
         let path = row.path.clone();
         let signal = row.signal.clone().unwrap_or_default();
         let plan = self.plan;
-        let mut one: Option<(NodeIndex, Word)> = None;
-        let mut branches: Vec<(NodeIndex, Word)> = Vec::new();
+        let mut one: Option<(NodeIndex, CompactString)> = None;
+        let mut branches: Vec<(NodeIndex, CompactString)> = Vec::new();
         match &plan.node(node).work {
             Work::Start { to } => one = Some((*to, path)),
             Work::Join { to } => {
@@ -1163,8 +1166,8 @@ impl Step<'_> {
                 match text {
                     Ok(text) => {
                         let row = self.row(node);
-                        row.error_code.get_or_insert_with(|| "E0729".to_owned());
-                        row.error_message = Some(cut(&text));
+                        row.error.code.get_or_insert_with(|| "E0729".to_owned());
+                        row.error.message = Some(cut(&text));
                     }
                     Err(failure) => {
                         self.fault(node, "E0756", &el_message(&failure));
@@ -1173,7 +1176,10 @@ impl Step<'_> {
                 }
                 self.reached(node, JobStatus::Killed);
             }
-            _ => self.enter_all(one.as_ref().map_or(branches.as_slice(), std::slice::from_ref)),
+            _ => match one {
+                Some((to, path)) => self.enter_one(to, &path),
+                None => self.enter_all(&branches),
+            },
         }
     }
 
@@ -1224,7 +1230,7 @@ fn escape_text(text: &str) -> Cow<'_, str> {
 const SWITCH: &str = "switch";
 
 /// Where an evaluated `<switch>` leads.
-fn choice(text: &str) -> Result<Word, String> {
+fn choice(text: &str) -> Result<CompactString, String> {
     if let Some(to) = plain_choice(text) {
         return Ok(to.into());
     }
@@ -1238,7 +1244,7 @@ fn choice(text: &str) -> Result<Word, String> {
     });
     let way = case.or_else(|| ways().find(|way| way.tag_name().name() == "default"));
     way.and_then(|way| way.attribute("to"))
-        .map(Word::from)
+        .map(CompactString::from)
         .ok_or_else(|| "no case is true, and there is no default".to_owned())
 }
 

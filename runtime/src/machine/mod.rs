@@ -11,27 +11,33 @@ mod apply;
 mod child;
 pub mod coordinator;
 mod expect;
+mod outside;
+mod rare;
 mod rerun;
 mod rows;
 mod scope;
 mod submit;
-mod word;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 pub use apply::apply;
 pub use child::{Child, DEEPEST, child, exception};
+pub use outside::Outside;
+pub use rare::{Rare, Seldom};
 pub use rerun::{RerunBy, rerun};
 pub use rows::Rows;
 pub use scope::JobScope;
 pub use submit::{Refused, Submission, submit};
-pub use word::Word;
 
 use crate::coordinator::{Sla, SlaEvent};
 use crate::el::FileScope;
 use crate::plan::NodeIndex;
+
+/// Stands for many a thing that an action does not have.
+pub const DASH: CompactString = CompactString::const_new("-");
 
 /// Where a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -127,7 +133,7 @@ pub struct Row {
     pub pending: bool,
     /// When a retry is due, in milliseconds since 1970.
     pub due: Option<i64>,
-    pub path: Word,
+    pub path: CompactString,
     pub retries: u32,
     /// Retries by the engine over the whole run.
     pub all_retries: u32,
@@ -139,19 +145,13 @@ pub struct Row {
     pub created: i64,
     pub started: Option<i64>,
     pub ended: Option<i64>,
-    pub external_id: Option<Word>,
-    pub external_status: Option<Word>,
-    pub tracker_uri: Option<Word>,
-    pub console_url: Option<Word>,
-    pub child_ids: Option<String>,
-    pub data: Option<String>,
-    pub stats: Option<String>,
-    pub signal: Option<Word>,
-    pub transition: Option<Word>,
-    pub error_code: Option<String>,
-    pub error_message: Option<String>,
+    pub external: Outside,
+    pub output: Rare<Output>,
+    pub signal: Option<CompactString>,
+    pub transition: Option<CompactString>,
+    pub error: Rare<ActionError>,
     /// The evaluated text of the action.
-    pub conf: Option<String>,
+    pub conf: Option<Box<str>>,
     /// What an executor is doing now.
     pub calling: Option<Phase>,
     /// Counts calls and timers, so that a late answer is known as such.
@@ -165,7 +165,39 @@ pub struct Row {
     /// Whether a token came here in this run; actions, decisions and joins take no second one.
     pub entered: bool,
     /// Past attempts by user retry: start and end.
-    pub attempts: Vec<(i64, Option<i64>)>,
+    pub attempts: Rare<Vec<(i64, Option<i64>)>>,
+}
+
+/// What an action left behind.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// Jobs that it started.
+    pub child_ids: Option<String>,
+    /// What it captured, as Java properties.
+    pub data: Option<String>,
+    /// Its counters.
+    pub stats: Option<String>,
+}
+
+impl Seldom for Output {
+    const NOTHING: &'static Output = &Output { child_ids: None, data: None, stats: None };
+}
+
+/// What went wrong with an action.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionError {
+    /// The code of the server.
+    pub code: Option<String>,
+    /// One sentence.
+    pub message: Option<String>,
+}
+
+impl Seldom for ActionError {
+    const NOTHING: &'static ActionError = &ActionError { code: None, message: None };
+}
+
+impl Seldom for Vec<(i64, Option<i64>)> {
+    const NOTHING: &'static Vec<(i64, Option<i64>)> = &Vec::new();
 }
 
 /// What is known of the job.
@@ -298,10 +330,6 @@ pub enum Command {
 }
 
 /// Something that happened.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "events are passed by reference and never kept in numbers"
-)]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// An operator's command.
@@ -337,20 +365,7 @@ pub enum Answer {
     /// Start: it runs elsewhere.
     Started(External),
     /// Start or check: it is through.
-    Finished {
-        /// Its ids, where they are news.
-        external: Option<External>,
-        /// How it ended.
-        status: String,
-        /// What it captured, as Java properties.
-        data: Option<String>,
-        /// Jobs that it started.
-        child_ids: Option<String>,
-        /// Its counters.
-        stats: Option<String>,
-        /// Code and message of its error.
-        error: Option<(String, String)>,
-    },
+    Finished(Finished),
     /// Check: it still runs.
     Running(Option<String>),
     /// End: it ended with this status; by its external status if none is said.
@@ -365,13 +380,38 @@ pub enum Answer {
 
 pub use crate::actions::command::Class;
 
+/// What an executor says of an action that is through.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finished {
+    /// Its ids, where they are news.
+    pub external: Option<External>,
+    /// How it ended.
+    pub status: CompactString,
+    /// What it left behind.
+    pub output: Rare<Output>,
+    /// What went wrong with it.
+    pub error: Rare<ActionError>,
+}
+
+impl Finished {
+    /// It ended so, and left nothing behind.
+    pub fn new(status: impl Into<CompactString>) -> Finished {
+        Finished {
+            external: None,
+            status: status.into(),
+            output: Rare::default(),
+            error: Rare::default(),
+        }
+    }
+}
+
 /// How an action is known outside.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are those of the job object")]
 pub struct External {
-    pub id: Word,
-    pub tracker: Word,
-    pub console: Word,
+    pub id: CompactString,
+    pub tracker: CompactString,
+    pub console: CompactString,
 }
 
 impl External {
@@ -382,7 +422,7 @@ impl External {
 
     /// Of an action that has nothing outside.
     pub fn none() -> External {
-        External { id: Word::DASH, tracker: Word::DASH, console: Word::DASH }
+        External { id: DASH, tracker: DASH, console: DASH }
     }
 }
 
@@ -432,12 +472,7 @@ pub enum Change {
         pending: bool,
     },
     /// The job is broken in itself, and no action tells why.
-    Fault {
-        /// The code of the server.
-        code: String,
-        /// One sentence.
-        message: String,
-    },
+    Fault(Box<Fault>),
     /// An expectation of an SLA block was met or missed.
     Expectation {
         /// The action; [`NOWHERE`](crate::plan::NOWHERE) for the job itself.
@@ -445,6 +480,15 @@ pub enum Change {
         /// What came of it.
         event: SlaEvent,
     },
+}
+
+/// Why a job is broken in itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// The code of the server.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
 }
 
 /// What the world around a job answers. Everything an expression or a retry depends on beside the run itself.

@@ -99,8 +99,7 @@ pub fn rerun(
             row.pending = false;
             row.transition = None;
             row.signal = None;
-            row.error_code = None;
-            row.error_message = None;
+            row.error.clear();
             row.started = None;
             row.ended = None;
             row.conf = None;

@@ -98,14 +98,14 @@ impl WorkflowScope for JobScope<'_> {
         let mut state =
             NodeState { transition: of(row.transition.as_deref()), ..NodeState::default() };
         if row.left {
-            state.data = of(row.data.as_deref());
-            state.child_ids = of(row.child_ids.as_deref());
-            state.stats = of(row.stats.as_deref());
-            state.external_id = of(row.external_id.as_deref());
-            state.tracker_uri = of(row.tracker_uri.as_deref());
-            state.external_status = of(row.external_status.as_deref());
-            state.error_code = of(row.error_code.as_deref());
-            state.error_message = of(row.error_message.as_deref());
+            state.data = of(row.output.data.as_deref());
+            state.child_ids = of(row.output.child_ids.as_deref());
+            state.stats = of(row.output.stats.as_deref());
+            state.external_id = of(row.external.id());
+            state.tracker_uri = of(row.external.tracker());
+            state.external_status = of(row.external.status.as_deref());
+            state.error_code = of(row.error.code.as_deref());
+            state.error_message = of(row.error.message.as_deref());
         }
         Some(state)
     }

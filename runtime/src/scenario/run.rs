@@ -11,7 +11,8 @@ use crate::actions::workplace::configuration_of;
 use crate::configuration::{read_properties, write_property};
 use crate::host::files::{FileUri, Files};
 use crate::machine::{
-    Answer, Change, Command, External, JobStatus, Phase, Refused, Status, Submission, Word,
+    Answer, Change, Command, DASH, External, Finished, JobStatus, Output, Phase, Refused, Status,
+    Submission,
 };
 use crate::plan::{Global, NodeIndex, Plan, Work};
 use crate::simulation::{Call, Executors, Reply, Simulation};
@@ -131,14 +132,12 @@ impl Executors for Stubs<'_> {
                 write_property(name, value, &mut data);
             }
             let well = if fails && attempt.phase == Fails::Check { "FAILED" } else { "SUCCEEDED" };
-            Answer::Finished {
-                external: None,
-                status: attempt.external_status.clone().unwrap_or_else(|| well.to_owned()),
-                data: (!data.is_empty()).then_some(data),
-                child_ids: None,
-                stats: None,
-                error: None,
-            }
+            let status = attempt.external_status.as_deref().unwrap_or(well);
+            let data = (!data.is_empty()).then_some(data);
+            Answer::Finished(Finished {
+                output: Output { data, ..Output::default() }.into(),
+                ..Finished::new(status)
+            })
         };
         match call.phase {
             Phase::Start if fails && attempt.phase == Fails::Start => {
@@ -150,7 +149,7 @@ impl Executors for Stubs<'_> {
                 let external = External {
                     id: id.unwrap_or_else(|| format!("stub-{}", call.name())).into(),
                     tracker: "stub".into(),
-                    console: Word::DASH,
+                    console: DASH,
                 };
                 let mut replies = vec![Reply::now(Phase::Start, Answer::Started(external))];
                 if attempt.result != Outcome::Never {
@@ -399,7 +398,7 @@ fn happens(
             let named = &simulation.jobs[moment.job].plan.node(*node).name;
             named == name.trim() && status.name().eq_ignore_ascii_case(wanted)
         }
-        Change::Fault { .. } | Change::Expectation { .. } => false,
+        Change::Fault(_) | Change::Expectation { .. } => false,
     }
 }
 
@@ -413,7 +412,8 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
         let began = simulation.moments.iter().find(|moment| {
             moment.job == job && matches!(moment.change, Change::Row { node: of, .. } if of == node)
         });
-        let data = read_properties(row.data.as_deref().unwrap_or_default()).unwrap_or_default();
+        let data =
+            read_properties(row.output.data.as_deref().unwrap_or_default()).unwrap_or_default();
         let configuration = simulation.executors.configurations.get(&(of.run.job.id.clone(), node));
         nodes.push(SeenNode {
             name: of.plan.node(node).name.clone(),
@@ -421,10 +421,10 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
             status: row.status.name().to_owned(),
             retries: row.all_retries,
             user_retries: row.user_retry_count,
-            code: row.error_code.clone(),
-            message: row.error_message.clone(),
+            code: row.error.code.clone(),
+            message: row.error.message.clone(),
             transition: row.transition.as_deref().map(str::to_owned),
-            external_status: row.external_status.as_deref().map(str::to_owned),
+            external_status: row.external.status.as_deref().map(str::to_owned),
             data: data.into_iter().collect(),
             configuration: configuration.cloned().unwrap_or_default(),
             began_ms: began.map_or(0, |moment| since(moment.at)),
@@ -434,7 +434,7 @@ fn played(simulation: &Simulation<Stubs<'_>>, job: usize, begin: i64) -> Played 
     let failed = of.run.in_order().into_iter().filter(|(node, row)| {
         matches!(of.plan.node(*node).work, Work::Kill { .. }) || row.status == Status::Failed
     });
-    let message = failed.filter_map(|(_, row)| row.error_message.clone()).next_back();
+    let message = failed.filter_map(|(_, row)| row.error.message.clone()).next_back();
     let status = match of.run.job.status {
         JobStatus::Running if simulation.next().is_none() => "RUNNING",
         status => status.name(),
