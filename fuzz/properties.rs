@@ -9,13 +9,15 @@ use ankus::diag::Diagnostic;
 use ankus::files::Files;
 use ankus::ir::lower;
 use ankus::passes::expressions;
+use ankus::passes::expressions::types::{Known, NothingKnown, Type, infer};
 use ankus::passes::{names, pairs, reach};
 use ankus::settings::{Settings, Target};
 use ankus::source::{Encoding, Source, Span};
 use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::Tree;
 use ankus_runtime::el::state::State;
-use ankus_runtime::el::{Dialect, Effects, Phase, Template, print};
+use ankus_runtime::el::tree::Op;
+use ankus_runtime::el::{Dialect, Effects, Phase, Piece, Scope, Template, Value, print};
 
 /// What is tried with an input.
 pub(crate) type Property = fn(&[u8]);
@@ -46,7 +48,76 @@ fn found(text: &str, findings: &[Diagnostic]) {
     }
 }
 
-/// The first byte chooses phase and library; the rest is compiled, printed, read again and evaluated.
+/// Operations without their places: a text by what it says, a name by its letters.
+fn shape(template: &Template) -> Vec<String> {
+    let nodes = template.nodes().iter();
+    nodes
+        .map(|node| match node.op {
+            Op::Text(slice) => format!("text {}", template.slice(slice)),
+            Op::Variable | Op::Dot | Op::Parameter | Op::Unread => {
+                format!("{:?} {}", node.op, template.span(node.start, node.end))
+            }
+            Op::Call { arguments, .. } => format!("call {} {arguments}", template.call_name(node)),
+            op => format!("{op:?}"),
+        })
+        .collect()
+}
+
+/// What the checker would know if it knew the whole job.
+struct Everything<'s>(&'s State);
+
+impl Known for Everything<'_> {
+    fn variable(&self, name: &str) -> Option<(Type, Option<Value<'static>>)> {
+        self.0.variable(name).map(|value| (Type::Unknown, Some(value.into_owned())))
+    }
+
+    fn property(&self, name: &str) -> Option<Option<String>> {
+        let value = self.0.workflow()?.conf(name).ok()?;
+        Some(value.map(|value| value.into_owned()))
+    }
+}
+
+/// What is folded must be what is evaluated: the whole, and each part of a short expression by itself.
+fn folded(template: &Template, state: &State) {
+    for known in [&NothingKnown as &dyn Known, &Everything(state)] {
+        for piece in template.pieces() {
+            let Piece::Expression { first, last, .. } = *piece else { continue };
+            let mut parts = Vec::new();
+            let whole = infer(template, first, last, known, &[], &mut |visit| {
+                // A variable that is written to has no value where it stands.
+                let read = visit.node.op != Op::Unread && last - first < 40;
+                if let (Some(constant), true) = (&visit.result.constant, read) {
+                    parts.push((visit.result.start, visit.node.end, constant.clone()));
+                }
+            });
+            let constant = whole.and_then(|whole| whole.constant);
+            if let ([_], Some(constant), Ok(value)) =
+                (template.pieces(), constant, template.evaluate(state))
+            {
+                let text = template.source();
+                assert!(
+                    value.same(&constant),
+                    "`{text}` is {value:?} and was folded to {constant:?}"
+                );
+            }
+            for (start, end, constant) in parts {
+                let Some(text) = template.source().get(start as usize..end as usize) else {
+                    continue;
+                };
+                let part = format!("${{{text}}}");
+                let part = Template::compile(&part, template.phase(), template.dialect());
+                if let ([_], Ok(value)) = (part.pieces(), part.evaluate(state)) {
+                    assert!(
+                        value.same(&constant),
+                        "`{text}` is {value:?} and was folded to {constant:?}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// The first byte chooses phase and library; the rest is compiled, folded, printed, read again and evaluated.
 pub(crate) fn expression(data: &[u8]) {
     let Some((&choice, text)) = data.split_first() else { return };
     let phase = Phase::ALL[usize::from(choice) / 2 % Phase::ALL.len()];
@@ -83,6 +154,8 @@ pub(crate) fn expression(data: &[u8]) {
         let again = Template::compile(&printed, phase, dialect);
         assert!(again.errors().is_empty(), "`{printed}` was printed and cannot be read");
         assert_eq!(print::print(&again), printed, "printing settles");
+        assert_eq!(shape(&again), shape(&template), "`{printed}` has other operations");
+        folded(&template, &state);
         let again = again.text_with(&state, &mut Effects::default());
         match (value, again) {
             (Ok(value), Ok(again)) => assert_eq!(value, again, "`{printed}` has another value"),

@@ -5,7 +5,7 @@
 use super::template::{Piece, Template};
 use super::token::is_letter;
 use super::tree::{Binary, Op};
-use super::write_double;
+use super::{Dialect, write_double};
 
 /// How tightly a printed part holds together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,8 +57,10 @@ pub fn print(template: &Template) -> String {
         match *piece {
             Piece::Literal { start, end } => {
                 let text = template.span(start, end);
-                // Braces that stand as they are were escaped, and have to be again.
-                if text.starts_with("${") || text.starts_with("#{") {
+                // Braces that stand as they are were escaped, and have to be again. The older library knows no escapes.
+                if template.dialect() == Dialect::Tomcat
+                    && (text.starts_with("${") || text.starts_with("#{"))
+                {
                     out.push('\\');
                 }
                 out.push_str(text);
