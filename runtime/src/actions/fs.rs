@@ -84,9 +84,15 @@ impl Operations<'_> {
 
     fn operation(&self, operation: Node<'_, '_>) -> Result<(), Fault> {
         let attribute = |name: &str| operation.attribute(name).unwrap_or_default().trim();
+        let is_in_prepare =
+            operation.parent_element().is_some_and(|parent| parent.tag_name().name() == "prepare");
         match operation.tag_name().name() {
             "mkdir" => self.make_folder(attribute("path")),
-            "delete" => self.delete(attribute("path")),
+            // Only this very word keeps it, though `0` is a valid one; in `prepare` it says nothing.
+            "delete" if attribute("skip-trash") == "false" && !is_in_prepare => {
+                self.delete(attribute("path"), &|uri| self.files.trash(uri))
+            }
+            "delete" => self.delete(attribute("path"), &|uri| self.files.delete(uri)),
             "move" => self.move_to(attribute("source"), attribute("target")),
             "touchz" => self.touch(attribute("path")),
             "chmod" => {
@@ -111,7 +117,19 @@ impl Operations<'_> {
                     _ => fault,
                 })
             }
-            "setrep" => self.resolve(attribute("path"), None).map(|_| ()),
+            "setrep" => {
+                let uri = self.resolve(attribute("path"), None)?;
+                let copies = attribute("replication-factor").parse();
+                let is_file =
+                    matches!(self.files.status(&uri), Ok(Some(found)) if !found.directory);
+                if let Ok(copies) = copies
+                    && is_file
+                {
+                    // The engine swallows what goes wrong.
+                    let _ = self.files.set_replication(&uri, copies);
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -177,11 +195,15 @@ impl Operations<'_> {
         })
     }
 
-    fn delete(&self, path: &str) -> Result<(), Fault> {
+    fn delete(
+        &self,
+        path: &str,
+        delete: &dyn Fn(&FileUri) -> io::Result<bool>,
+    ) -> Result<(), Fault> {
         let uri = self.resolve(path, self.name_node)?;
         let found = self.matches("delete", &uri)?;
         for uri in found {
-            self.files.delete(&uri).map_err(|error| match error.kind() {
+            delete(&uri).map_err(|error| match error.kind() {
                 io::ErrorKind::PermissionDenied => Fault::of(&error),
                 _ => Fault::own(
                     "FS005",
@@ -405,6 +427,11 @@ mod tests {
         );
         check("<mkdir path='~/in/f.txt'/>", "/in/f.txt /in/g.txt /in/sub/h.txt");
         check("<delete path='~/in/*.txt'/><delete path='~/none'/>", "/in/sub/h.txt");
+        check(
+            "<setrep path='~/in/f.txt' replication-factor='2'/><setrep path='~/none' replication-factor='-1'/>\
+             <delete path='~/in/*.txt' skip-trash='false'/>",
+            "/in/sub/h.txt",
+        );
         check(
             "<move source='~/in/f.txt' target='~/in/sub'/>",
             "/in/g.txt /in/sub/f.txt /in/sub/h.txt",

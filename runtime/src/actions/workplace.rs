@@ -273,9 +273,12 @@ impl Workplace<'_, '_> {
         match self.files.locate(uri, &copies.join(number).join(uri.name())) {
             Ok(Some(path)) => Ok(std::path::absolute(&path).unwrap_or(path)),
             Ok(None) => {
-                let root = self.files.root().display();
+                let place = match self.files.place(uri) {
+                    Some(_) => format!("below the file root {}", self.files.root().display()),
+                    None => "in its cluster".to_owned(),
+                };
                 let message = format!(
-                    "File does not exist: {uri} (looked for in the application and below the file root {root})"
+                    "File does not exist: {uri} (looked for in the application and {place})"
                 );
                 Err(refusal(Class::Error, "JA008", message))
             }

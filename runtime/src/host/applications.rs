@@ -121,6 +121,16 @@ impl Files for Applications {
         self.root.delete(uri)
     }
 
+    fn trash(&self, uri: &FileUri) -> io::Result<bool> {
+        self.protect(uri)?;
+        self.root.trash(uri)
+    }
+
+    fn set_replication(&self, uri: &FileUri, copies: u32) -> io::Result<()> {
+        self.protect(uri)?;
+        self.root.set_replication(uri, copies)
+    }
+
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         self.protect(from)?;
         self.root.rename(from, to)

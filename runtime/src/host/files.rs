@@ -164,6 +164,16 @@ pub trait Files: Send + Sync {
     /// Sets the group.
     fn set_group(&self, uri: &FileUri, group: &str) -> io::Result<()>;
 
+    /// Moves what is at a path into the trash of its file system; one that has none deletes it. Whether anything was there.
+    fn trash(&self, uri: &FileUri) -> io::Result<bool> {
+        self.delete(uri)
+    }
+
+    /// Sets how many copies of a file there are, where a file system keeps several.
+    fn set_replication(&self, _uri: &FileUri, _copies: u32) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Every path that matches a pattern of Hadoop (`*`, `?`, `[…]`, `{a,b}`), sorted; at most `limit` + 1. A pattern
     /// without wildcards is the path itself, where it is there.
     fn glob(&self, pattern: &FileUri, limit: usize) -> io::Result<Vec<FileUri>> {
@@ -278,6 +288,11 @@ mod tests {
         assert_eq!(files.status(&uri("/long/x")).expect("nothing below a file"), None);
         assert_eq!(files.list(&uri("/long")).expect("a file has no names"), [""; 0]);
         files.set_group(&uri("/long"), "staff").expect("a group");
+        files.set_replication(&uri("/long"), 2).expect("copies");
+        match files.trash(&uri("/empty")) {
+            Ok(moved) => assert!(moved && files.status(&uri("/empty")).expect("gone").is_none()),
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported, "{error}"),
+        }
         assert!(files.delete(&uri("/")).is_err());
         let mut left = files.list(&uri("/")).expect("a list");
         left.retain(|name| name.starts_with('.'));

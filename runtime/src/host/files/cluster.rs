@@ -191,7 +191,10 @@ impl ClusterFiles {
             HdfsError::FileNotFound(path) => (Kind::NotFound, format!("{path} does not exist")),
             HdfsError::AlreadyExists(text) => (Kind::AlreadyExists, first_line(&text)),
             HdfsError::IsADirectoryError(text) => (Kind::IsADirectory, first_line(&text)),
-            HdfsError::RPCError(class, text) => (kind_of(&class), first_line(&text)),
+            HdfsError::RPCError(class, text) => match kind_of(&class) {
+                kind @ Kind::ResourceBusy => (kind, self.unreachable(&first_line(&text))),
+                kind => (kind, first_line(&text)),
+            },
             HdfsError::IOError(error) => (error.kind(), self.unreachable(&error.to_string())),
             HdfsError::InvalidArgument(text) if text.starts_with("No NameNode") => {
                 let why = "it has no port, and no hdfs-site.xml of HADOOP_CONF_DIR knows it as a name service";
@@ -211,6 +214,10 @@ fn kind_of(class: &str) -> io::ErrorKind {
         "ParentNotDirectoryException" => io::ErrorKind::NotADirectory,
         "FileAlreadyExistsException" => io::ErrorKind::AlreadyExists,
         "InvalidPathException" => io::ErrorKind::InvalidInput,
+        // It is about to start, stands by for another, or is in safe mode.
+        "RetriableException" | "StandbyException" | "SafeModeException" => {
+            io::ErrorKind::ResourceBusy
+        }
         "DSQuotaExceededException" | "NSQuotaExceededException" => io::ErrorKind::QuotaExceeded,
         _ => io::ErrorKind::Other,
     }
@@ -295,6 +302,33 @@ impl Files for ClusterFiles {
         }
         let path = self.path(uri);
         self.ask(self.patience, async move |client| client.delete(&path, true).await)
+    }
+
+    fn trash(&self, uri: &FileUri) -> io::Result<bool> {
+        let path = self.path(uri);
+        let moved = self.ask(self.patience, async move |client| {
+            match client.trash(&path).await {
+                Ok(moved) => Ok(Some(moved.is_some())),
+                // What should be kept is not deleted for good.
+                Err(HdfsError::TrashNotEnabled) => Ok(None),
+                Err(error) => Err(error),
+            }
+        });
+        match moved {
+            Ok(None) => {
+                let why = format!("{} has no trash (fs.trash.interval)", self.url);
+                Err(io::Error::new(io::ErrorKind::Unsupported, why))
+            }
+            Ok(Some(moved)) => Ok(moved),
+            Err(error) if is_absent(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn set_replication(&self, uri: &FileUri, copies: u32) -> io::Result<()> {
+        let path = self.path(uri);
+        self.ask(self.patience, async move |client| client.set_replication(&path, copies).await)
+            .map(|_| ())
     }
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {

@@ -191,6 +191,14 @@ impl Files for FileSystems {
         self.of(uri).delete(uri)
     }
 
+    fn trash(&self, uri: &FileUri) -> io::Result<bool> {
+        self.of(uri).trash(uri)
+    }
+
+    fn set_replication(&self, uri: &FileUri, copies: u32) -> io::Result<()> {
+        self.of(uri).set_replication(uri, copies)
+    }
+
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         let is_within = match (self.remote(from), self.remote(to)) {
             (None, None) => true,
