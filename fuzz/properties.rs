@@ -84,9 +84,14 @@ fn folded(template: &Template, state: &State) {
             let Piece::Expression { first, last, .. } = *piece else { continue };
             let mut parts = Vec::new();
             let whole = infer(template, first, last, known, &[], &mut |visit| {
-                // A variable that is written to has no value where it stands.
-                let read = visit.node.op != Op::Unread && last - first < 40;
-                if let (Some(constant), true) = (&visit.result.constant, read) {
+                // What is written to has no value where it stands, neither a variable nor the name of a property.
+                let read = match visit.node.op {
+                    Op::Unread => false,
+                    Op::Text(slice) => slice.decoded || slice.start > visit.node.start,
+                    _ => true,
+                };
+                if let (Some(constant), true) = (&visit.result.constant, read && last - first < 40)
+                {
                     parts.push((visit.result.start, visit.node.end, constant.clone()));
                 }
             });

@@ -335,3 +335,36 @@ pub(super) fn civil_of_hybrid_days(days: i64) -> Civil {
         Civil { year: year + 1, month: (month - 9) as u8, day: day as u8 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_form_is_read_as_any_other() {
+        let (utc, east) = (ProcessingZone::UTC, ProcessingZone::from_id("GMT+0530"));
+        let east = east.expect("an offset");
+        for year in ["0000", "0001", "1500", "1583", "1900", "2000", "2023", "2024", "9999", "20x4"]
+        {
+            for month in ["00", "01", "02", "04", "10", "12", "13", "1:"] {
+                for day in ["00", "01", "05", "10", "28", "29", "30", "31", "32"] {
+                    for time in ["00:00", "09:59", "23:59", "24:00", "12:60", "1 :00"] {
+                        let text = format!("{year}-{month}-{day}T{time}Z");
+                        // A blank before it is dropped, but is no part of the usual form.
+                        let other = utc.parse_any_year(&format!(" {text}"));
+                        assert_eq!(utc.parse_any_year(&text), other, "{text}");
+                        assert_eq!(east.parse_any_year(&text), Err(NotAnInstant::Form), "{text}");
+                        if let Ok(instant) = other {
+                            assert_eq!(utc.format(instant), text);
+                        }
+                    }
+                }
+            }
+        }
+        assert_eq!(
+            utc.parse_any_year("12024-01-01T00:00Z").map(|at| utc.format(at)).as_deref(),
+            Ok("12024-01-01T00:00Z")
+        );
+        assert_eq!(utc.parse_any_year("1234567890-01-01T00:00Z"), Err(NotAnInstant::Range));
+    }
+}

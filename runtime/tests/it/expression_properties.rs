@@ -168,6 +168,35 @@ fn huge_expressions_are_answered_at_once() {
     assert_eq!(growing.text(&state).map_err(|failure| failure.detail), Err("limit"));
 }
 
+/// Calls of `concat` that hold nothing but literals and variables are evaluated at once; one choice within, and they are not.
+#[test]
+fn nested_calls_give_what_each_of_them_gives() {
+    let values = ["'x'", "''", "12", "a", "n", "m", "nul", "lst", "t", "KB", "missing"];
+    let state = state();
+    let answer = |text: &str| {
+        let template = Template::compile(text, Phase::Workflow, Dialect::Tomcat);
+        let answer = template.text(&state).map(std::borrow::Cow::into_owned);
+        answer.map_err(|failure| {
+            (failure.reason, template.span(failure.start, failure.end).to_owned())
+        })
+    };
+    for first in values {
+        for second in values {
+            for third in values {
+                for [before, behind] in [["${", "}"], ["x${", "}"], ["${(a -> ", ")(7)}"]] {
+                    let nested = |last: &str| {
+                        format!(
+                            "{before}concat(concat({first}, {second}), concat({third}, {last})){behind}"
+                        )
+                    };
+                    let (at_once, one_by_one) = (nested("'-'"), nested("true ? '-' : ''"));
+                    assert_eq!(answer(&at_once), answer(&one_by_one), "{at_once}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn calls_are_bound_again_when_a_template_is_read() {
     let template = Template::compile("${wf:conf('a')}", Phase::Workflow, Dialect::Tomcat);
