@@ -23,6 +23,10 @@ pub fn escape(text: &str) -> Cow<'_, str> {
 
 /// A value as it is put into a definition: as it is where it is the content of an element, else escaped.
 pub fn well_formed(text: &str) -> Cow<'_, str> {
+    // Nearly all values have none of these.
+    if !text.bytes().any(|byte| matches!(byte, b'&' | b'<' | b'>')) {
+        return Cow::Borrowed(text);
+    }
     if !text.contains(['&', '<']) && !text.contains("]]>") {
         return Cow::Borrowed(text);
     }
