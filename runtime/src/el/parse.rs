@@ -1,8 +1,8 @@
 //! Expressions by precedence: one pass over the text, without tokens.
 //!
 //! In: a text, and where an expression begins in it. Out: the builder's operations and the brace that ends the expression,
-//! or nothing: then it has a fault, or something that workflows hardly ever hold (a lambda, a list, an assignment, an
-//! exponent, a letter beyond ASCII), and the generated parser reads it from its beginning. What an expression is, is said by
+//! or nothing: then it has a fault, or something that workflows hardly ever hold (a lambda, a list, an assignment, a
+//! fraction, a letter beyond ASCII), and the generated parser reads it from its beginning. What an expression is, is said by
 //! `grammar/el.lalrpop` and by the tokens alone; this is a shorter way to the same operations, and a test holds both
 //! against each other.
 
@@ -426,7 +426,7 @@ mod tests {
     /// What is read here, the generated parser must read as well, and into the same operations.
     #[test]
     fn both_parsers_agree() {
-        const TOKENS: [&str; 40] = [
+        const TOKENS: [&str; 50] = [
             "a",
             "b ",
             "f(",
@@ -467,6 +467,16 @@ mod tests {
             "true ",
             " instanceof ",
             "@",
+            "é",
+            "$x",
+            "#",
+            "1e5",
+            ".5",
+            "'\\''",
+            "'\\x'",
+            "\"",
+            "\n",
+            "coord : ",
         ];
         const VALUES: [&str; 15] = [
             "a",
