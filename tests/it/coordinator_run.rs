@@ -87,11 +87,17 @@ impl Place {
         serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {out}{said}"))
     }
 
-    /// Waits until what a job shows is as it should be.
+    /// Waits until a job is there, and what it shows is as it should be.
     fn until(&self, id: &str, is_so: impl Fn(&Value) -> bool) {
         let began = Instant::now();
-        while !is_so(&self.shown(id)) {
-            assert!(began.elapsed() < Duration::from_secs(60), "{:#}", self.shown(id));
+        loop {
+            let (code, out, said) = self.run(&["job", "show", id, "--format", "json"]);
+            if code == 0 && serde_json::from_str(&out).is_ok_and(|job| is_so(&job)) {
+                return;
+            }
+            let there_is_none = code == 2 && said.contains("there is no");
+            assert!(code == 0 || there_is_none, "{code}: {out}{said}");
+            assert!(began.elapsed() < Duration::from_secs(60), "{out}{said}");
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -138,7 +144,6 @@ fn a_definition_is_updated_in_what_may_change() {
     let (code, said) = place.says(&["coordinator.xml", "--id", "c", "--dry-run"]);
     assert_eq!(code, 0, "{said}");
     let mut child = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it is built");
-    std::thread::sleep(Duration::from_millis(500));
     place.until("c", |job| job["total"] == 3);
     let text = coordinator(INPUT).replace("<concurrency>2<", "<concurrency>3<");
     place.write("coordinator.xml", &text);
@@ -169,7 +174,6 @@ fn a_bundle_runs_and_is_steered_as_a_whole() {
     let other = coordinator(INPUT).replace("nn/out", "nn/other");
     place.write("other/coordinator.xml", &other);
     let mut child = place.command(&["bundle.xml", "--id", "b"]).spawn().expect("it is built");
-    std::thread::sleep(Duration::from_millis(500));
     let status = |job: &Value, at: usize| job["bundleCoordJobs"][at]["status"].clone();
     place.until("b", |job| status(job, 0) == "SUCCEEDED" && status(job, 1) == "RUNNING");
     let (code, said) = place.says(&["job", "suspend", "b"]);

@@ -81,10 +81,15 @@ impl Sqlite {
             Synchronous::Full => "FULL",
             Synchronous::Normal => "NORMAL",
         };
+        // Whose file it is comes with its tables, so that nobody reads a store that is only half made.
+        let whose = match (application, format) {
+            (APPLICATION, FORMAT) => String::new(),
+            _ => format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT};"),
+        };
         let setup = format!(
-            "PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {FORMAT}; PRAGMA journal_mode = WAL;
-             PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA journal_size_limit = 67108864; BEGIN IMMEDIATE; {SCHEMA} COMMIT;"
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -32768;
+             PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;
+             BEGIN IMMEDIATE; {whose} {SCHEMA} COMMIT;"
         );
         connection.execute_batch(&setup).map_err(report)?;
         if let Some(pages) = options.page_limit {
@@ -105,7 +110,8 @@ impl Sqlite {
         Ok(Sqlite { connection, reader, largest: unsigned(largest) })
     }
 
-    /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file.
+    /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file, or one
+    /// that somebody is about to make a store.
     pub fn reading(path: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
         if !path.exists() {
             return Ok(None);
@@ -113,7 +119,10 @@ impl Sqlite {
         let connection =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
-        let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i64>(0));
+        let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+        if number("SELECT count(*) FROM sqlite_schema").map_err(report)? == 0 {
+            return Ok(None);
+        }
         let format = number("PRAGMA user_version").map_err(report)?;
         if number("PRAGMA application_id").map_err(report)? != APPLICATION {
             return Err(Error::NotAStore("the file is something else".to_owned()));

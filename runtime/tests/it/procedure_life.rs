@@ -490,6 +490,16 @@ fn a_newer_store_is_refused_in_one_sentence_and_not_touched() {
 }
 
 #[test]
+fn a_store_that_is_about_to_be_made_is_none_yet() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("store.db");
+    std::fs::write(&file, "").unwrap();
+    assert!(store::Sqlite::reading(&file).unwrap().is_none());
+    drop(store::Sqlite::open(&file, store::Options::default()).unwrap());
+    assert!(store::Sqlite::reading(&file).unwrap().is_some());
+}
+
+#[test]
 fn a_file_that_is_no_store_is_refused_and_not_touched() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("text");
