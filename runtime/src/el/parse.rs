@@ -7,7 +7,7 @@
 //! against each other.
 
 use super::build::Builder;
-use super::tree::{Binary, Op};
+use super::tree::{Binary, Level, Op};
 
 /// What is not complete yet, with the place where it begins.
 #[derive(Clone, Copy)]
@@ -32,20 +32,8 @@ enum What {
     Empty,
 }
 
-/// How tightly something binds, loosest first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Bracketed,
-    Choice,
-    Or,
-    And,
-    Equality,
-    Compare,
-    Concatenation,
-    Math,
-    Multiplication,
-    Unary,
-}
+/// Brackets hold whatever stands in them.
+const BRACKETED: Level = Level::Semicolon;
 
 /// Reads the expression that begins at `from`; answers where its brace is. `open` is only room that can be used again.
 pub(super) fn expression(
@@ -86,7 +74,7 @@ pub(super) fn expression(
                             at = skip(bytes, arguments);
                             if bytes.get(at) != Some(&b')') {
                                 let what = What::Call { mark, arguments: 0 };
-                                open.push(Open { start, level: Level::Bracketed, what });
+                                open.push(Open { start, level: BRACKETED, what });
                                 continue;
                             }
                             end = at + 1;
@@ -118,7 +106,7 @@ pub(super) fn expression(
                 builder.integer(start, end as u32);
             }
             b'(' => {
-                open.push(Open { start, level: Level::Bracketed, what: What::Parenthesis });
+                open.push(Open { start, level: BRACKETED, what: What::Parenthesis });
                 at += 1;
                 continue;
             }
@@ -154,7 +142,7 @@ pub(super) fn expression(
                 let inner = skip(bytes, at + 1);
                 let what =
                     What::Bracket { at: at as u32, mark: builder.base_test(inner as u32, None) };
-                open.push(Open { start, level: Level::Bracketed, what });
+                open.push(Open { start, level: BRACKETED, what });
                 at = inner;
                 continue 'operand;
             }
@@ -196,7 +184,8 @@ pub(super) fn expression(
             at = skip(bytes, at + length);
             let next = at as u32;
             let (level, what) = match operator {
-                Operator::Binary(level, operator) => {
+                Operator::Binary(operator) => {
+                    let level = operator.level();
                     start = close(builder, open, level, start, end)?;
                     (level, What::Binary(operator))
                 }
@@ -367,7 +356,7 @@ fn text(bytes: &[u8], at: usize, quote: u8) -> Option<(usize, bool)> {
 }
 
 enum Operator {
-    Binary(Level, Binary),
+    Binary(Binary),
     Or,
     And,
     Test,
@@ -379,36 +368,36 @@ enum Operator {
 fn operator(bytes: &[u8], at: usize) -> Option<(Operator, usize)> {
     use Operator::{And, Else, Or, Test};
     let equal = bytes.get(at + 1) == Some(&b'=');
-    let binary = |level, operator, length| Some((Operator::Binary(level, operator), length));
+    let binary = |operator, length| Some((Operator::Binary(operator), length));
     match *bytes.get(at)? {
         b'a'..=b'z' => {
             let end = word(bytes, at)?;
             match &bytes[at..end] {
                 b"and" => Some((And, 3)),
                 b"or" => Some((Or, 2)),
-                b"eq" => binary(Level::Equality, Binary::Equal, 2),
-                b"ne" => binary(Level::Equality, Binary::NotEqual, 2),
-                b"lt" => binary(Level::Compare, Binary::Less, 2),
-                b"gt" => binary(Level::Compare, Binary::Greater, 2),
-                b"le" => binary(Level::Compare, Binary::LessEqual, 2),
-                b"ge" => binary(Level::Compare, Binary::GreaterEqual, 2),
-                b"div" => binary(Level::Multiplication, Binary::Divide, 3),
-                b"mod" => binary(Level::Multiplication, Binary::Modulo, 3),
+                b"eq" => binary(Binary::Equal, 2),
+                b"ne" => binary(Binary::NotEqual, 2),
+                b"lt" => binary(Binary::Less, 2),
+                b"gt" => binary(Binary::Greater, 2),
+                b"le" => binary(Binary::LessEqual, 2),
+                b"ge" => binary(Binary::GreaterEqual, 2),
+                b"div" => binary(Binary::Divide, 3),
+                b"mod" => binary(Binary::Modulo, 3),
                 _ => None,
             }
         }
-        b'=' if equal => binary(Level::Equality, Binary::Equal, 2),
-        b'!' if equal => binary(Level::Equality, Binary::NotEqual, 2),
-        b'<' if equal => binary(Level::Compare, Binary::LessEqual, 2),
-        b'<' => binary(Level::Compare, Binary::Less, 1),
-        b'>' if equal => binary(Level::Compare, Binary::GreaterEqual, 2),
-        b'>' => binary(Level::Compare, Binary::Greater, 1),
-        b'+' if equal => binary(Level::Concatenation, Binary::Concatenate, 2),
-        b'+' => binary(Level::Math, Binary::Add, 1),
-        b'-' if bytes.get(at + 1) != Some(&b'>') => binary(Level::Math, Binary::Subtract, 1),
-        b'*' => binary(Level::Multiplication, Binary::Multiply, 1),
-        b'/' => binary(Level::Multiplication, Binary::Divide, 1),
-        b'%' => binary(Level::Multiplication, Binary::Modulo, 1),
+        b'=' if equal => binary(Binary::Equal, 2),
+        b'!' if equal => binary(Binary::NotEqual, 2),
+        b'<' if equal => binary(Binary::LessEqual, 2),
+        b'<' => binary(Binary::Less, 1),
+        b'>' if equal => binary(Binary::GreaterEqual, 2),
+        b'>' => binary(Binary::Greater, 1),
+        b'+' if equal => binary(Binary::Concatenate, 2),
+        b'+' => binary(Binary::Add, 1),
+        b'-' if bytes.get(at + 1) != Some(&b'>') => binary(Binary::Subtract, 1),
+        b'*' => binary(Binary::Multiply, 1),
+        b'/' => binary(Binary::Divide, 1),
+        b'%' => binary(Binary::Modulo, 1),
         b'&' if bytes.get(at + 1) == Some(&b'&') => Some((And, 2)),
         b'|' if bytes.get(at + 1) == Some(&b'|') => Some((Or, 2)),
         b'?' => Some((Test, 1)),

@@ -4,27 +4,8 @@
 
 use super::template::{Piece, Template};
 use super::token::is_letter;
-use super::tree::{Binary, Op};
+use super::tree::{Level, Op};
 use super::{Dialect, write_double};
-
-/// How tightly a printed part holds together.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Level {
-    Semicolon,
-    Assignment,
-    Lambda,
-    Choice,
-    Or,
-    And,
-    Equality,
-    Compare,
-    Concatenation,
-    Math,
-    Multiplication,
-    Unary,
-    Value,
-    Prefix,
-}
 
 struct Part {
     text: String,
@@ -151,7 +132,7 @@ pub fn expression(template: &Template, first: u32, last: u32) -> String {
             Op::Not => Part::new(format!("not {}", pop().at(Level::Unary)), Level::Unary),
             Op::Empty => Part::new(format!("empty {}", pop().at(Level::Unary)), Level::Unary),
             Op::Binary(operator) => {
-                let level = level(operator);
+                let level = operator.level();
                 let right = pop().at(next(level));
                 let mut text = pop().at(level);
                 text.push(' ');
@@ -303,16 +284,6 @@ fn quoted(text: &str) -> String {
     }
     out.push('\'');
     out
-}
-
-fn level(operator: Binary) -> Level {
-    match operator {
-        Binary::Add | Binary::Subtract => Level::Math,
-        Binary::Multiply | Binary::Divide | Binary::Modulo => Level::Multiplication,
-        Binary::Equal | Binary::NotEqual => Level::Equality,
-        Binary::Concatenate => Level::Concatenation,
-        _ => Level::Compare,
-    }
 }
 
 /// The level of an operand on the right.

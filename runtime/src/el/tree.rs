@@ -66,6 +66,19 @@ impl Binary {
         }
     }
 
+    /// How tightly it binds.
+    pub(super) fn level(self) -> Level {
+        match self {
+            Binary::Add | Binary::Subtract => Level::Math,
+            Binary::Multiply | Binary::Divide | Binary::Modulo => Level::Multiplication,
+            Binary::Equal | Binary::NotEqual => Level::Equality,
+            Binary::Concatenate => Level::Concatenation,
+            Binary::Less | Binary::Greater | Binary::LessEqual | Binary::GreaterEqual => {
+                Level::Compare
+            }
+        }
+    }
+
     /// Whether it computes a number.
     pub fn is_arithmetic(self) -> bool {
         self as u8 <= Binary::Modulo as u8
@@ -75,6 +88,25 @@ impl Binary {
     pub fn is_ordering(self) -> bool {
         matches!(self, Binary::Less | Binary::Greater | Binary::LessEqual | Binary::GreaterEqual)
     }
+}
+
+/// How tightly an expression holds together, loosest first, as the productions of the grammar lie in one another.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Semicolon,
+    Assignment,
+    Lambda,
+    Choice,
+    Or,
+    And,
+    Equality,
+    Compare,
+    Concatenation,
+    Math,
+    Multiplication,
+    Unary,
+    Value,
+    Prefix,
 }
 
 /// What a call is bound to. Written is only whether it is a function of the site: the table may be another one where a
