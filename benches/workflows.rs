@@ -10,13 +10,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ankus::check::{self, FileKind};
-use ankus::cli::testing;
 use ankus::emit::plan::{Options, plan};
 use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission as Properties;
 use ankus::syntax::xml::Tree;
+use ankus_cli::testing;
 use ankus_runtime::driver::{self, Driver, Opened, Place, Submit};
 use ankus_runtime::machine::{Command, JobStatus, Submission};
 use ankus_runtime::plan::{Global, Plan};

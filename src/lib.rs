@@ -5,7 +5,7 @@
 //! answer. [`check`] is the one door to all of that. What a checked definition can become is in [`emit`].
 //!
 //! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values go out.
-//! [`cli`] is the outside world. `ARCHITECTURE.md` has the map and the rules of the house.
+//! `ankus-cli` is the outside world. `ARCHITECTURE.md` has the map and the rules of the house.
 
 pub mod source;
 
@@ -38,5 +38,3 @@ pub mod mend;
 pub mod emit;
 
 pub mod render;
-
-pub mod cli;

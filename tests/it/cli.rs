@@ -458,12 +458,12 @@ fn schemas_are_printed_and_doctors_look() {
 #[test]
 fn the_example_runs_and_leaves_its_report() {
     let here = folder(&[]);
-    let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects/flood-watch");
+    let project = crate::root().join("fixtures/projects/flood-watch");
     let run = ankus(&[OsStr::new("run"), project.as_os_str()]).folder(here.path()).run();
     run.said(0, "SUCCEEDED flood-watch-2024-06-03");
     let reports = here.path().join(".ankus/root/reports/2024-06-03");
     let report = std::fs::read_to_string(reports.join("report.txt")).expect("a report");
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let readme = crate::root().join("README.md");
     let readme = std::fs::read_to_string(readme).expect("it is there");
     assert!(readme.contains(&report), "the README shows another report than:\n{report}");
     assert!(reports.join("WARNING").is_file());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use ankus::cli::testing;
+use ankus_cli::testing;
 use ankus_runtime::coordinator::{Controls, DataEvent, DatasetText, Definition, Instances};
 use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
 use ankus_runtime::driver::{self, Driver, Submit, view};

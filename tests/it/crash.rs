@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use ankus::cli::testing;
+use ankus_cli::testing;
 use ankus_runtime::driver::{self, Driver, Submit, view};
 use ankus_runtime::machine::{Command, JobStatus};
 use ankus_runtime::store::{Error, Loaded, Options, Reader, Sqlite, Store, Synchronous, Write};

@@ -35,7 +35,7 @@ const WITHOUT_EXAMPLES: &[&str] = &[
 ];
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/rules")
+    crate::root().join("docs/rules")
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn draw_into_page(kind: &Kind, example: &Example, found: &[Expected]) {
 /// The session in the README is what the binary prints today.
 #[test]
 fn the_readme_shows_what_is_printed() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let root = crate::root();
     let readme = std::fs::read_to_string(root.join("README.md")).expect("it is there");
     let mut sessions = 0;
     for part in readme.split("<!-- session: ").skip(1) {
@@ -210,7 +210,7 @@ fn the_readme_shows_what_is_printed() {
 
 /// A generated file: on a difference it is written, and looked at before it is committed.
 fn fresh(path: &str, text: &str) {
-    let place = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(path);
+    let place = crate::root().join(path);
     if std::fs::read_to_string(&place).ok().as_deref() != Some(text) {
         std::fs::write(&place, text).expect("the manual can be written to");
         panic!("{path} was stale and is written anew: look at it and commit it");
@@ -266,7 +266,7 @@ fn the_schema_of_settings_is_fresh() {
 fn the_settings_of_the_manual_are_read() {
     let names: Vec<&str> = check::kinds().iter().map(|kind| kind.name).collect();
     for page in ["docs/settings.md", "README.md"] {
-        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(page);
+        let path = crate::root().join(page);
         let text = std::fs::read_to_string(path).expect("it is there");
         for block in text.split("```toml\n").skip(1) {
             let block = block.split("```").next().expect("a block");

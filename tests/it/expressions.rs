@@ -10,10 +10,8 @@ use ankus::syntax::xml::Tree;
 use ankus_runtime::el::{Dialect, Piece, Template};
 
 fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("ANKUS_CORPUS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus"),
-        PathBuf::from,
-    );
+    let folder = std::env::var_os("ANKUS_CORPUS")
+        .map_or_else(|| crate::root().join("../shared/corpus"), PathBuf::from);
     folder.is_dir().then_some(folder)
 }
 
@@ -125,7 +123,7 @@ fn marked(example: &str) -> (String, Vec<(usize, usize, String)>) {
 
 #[test]
 fn pages_of_the_pass_show_what_it_finds() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules");
+    let folder = crate::root().join("docs/rules");
     let mut wrong = 0;
     for kind in expressions::KINDS {
         let page = std::fs::read_to_string(folder.join(format!("{}.md", kind.name)))

@@ -5,7 +5,6 @@
 
 use crate::cli::ankus;
 use serde_json::Value;
-use std::path::Path;
 
 /// A workflow with findings of every level, a fix, a note and a run that goes wrong.
 const APP: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="w &quot;é&quot;">
@@ -287,7 +286,7 @@ fn reports_in_xml_are_well_formed_and_count_right() {
 #[test]
 fn lines_are_read_by_those_who_match_them() {
     let findings = json("json")["findings"].as_array().expect("findings").len();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = crate::root();
     let matcher =
         std::fs::read_to_string(root.join("docs/ci/problem-matcher.json")).expect("a file");
     let matcher: Value = serde_json::from_str(&matcher).expect("JSON");

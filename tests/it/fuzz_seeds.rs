@@ -1,13 +1,11 @@
 //! Seeds and saved failures of the fuzz targets: what was found once must hold for good.
 
-use std::path::Path;
-
 #[path = "../../fuzz/properties.rs"]
 mod properties;
 
 #[test]
 fn every_seed_keeps_the_promises() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
+    let seeds = crate::root().join("fuzz/seeds");
     for (name, property) in properties::TARGETS {
         let mut count = 0;
         for entry in std::fs::read_dir(seeds.join(name)).expect("each target has seeds") {

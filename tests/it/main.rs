@@ -40,9 +40,15 @@ mod verdicts;
 
 use std::path::PathBuf;
 
+/// The project's root.
+fn root() -> PathBuf {
+    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    package.parent().expect("the package of the command line lies in the project").to_owned()
+}
+
 /// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.
 fn shared(variable: &str, name: &str) -> Option<PathBuf> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared").join(name);
+    let beside = root().join("../shared").join(name);
     let folder = std::env::var_os(variable).map_or(beside, PathBuf::from);
     if folder.is_dir() {
         return Some(folder);

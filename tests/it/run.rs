@@ -86,7 +86,7 @@ pub(crate) fn lines(root: &Path) -> Vec<String> {
 #[test]
 fn the_application_of_the_first_page_runs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let application = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects/flood-watch");
+    let application = crate::root().join("fixtures/projects/flood-watch");
     let application = application.to_str().expect("a path");
     let output = ankus(folder.path(), &["run", application]).output().expect("it runs");
     assert!(output.status.success(), "{}", text(&output));

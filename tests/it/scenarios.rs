@@ -3,7 +3,6 @@
 use crate::cli::{ankus, folder};
 use serde_json::Value;
 use std::ffi::OsStr;
-use std::path::Path;
 
 const COORDINATOR: &str = r#"<coordinator-app name="hourly" frequency="${coord:hours(1)}" start="2024-03-01T00:00Z"
     end="${end}" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
@@ -56,7 +55,7 @@ fn check(rest: &str, expected: &[&str]) {
 
 #[test]
 fn every_scenario_of_the_examples_comes_out() {
-    let projects = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects");
+    let projects = crate::root().join("fixtures/projects");
     let run = ankus(&[OsStr::new("test"), projects.as_os_str()]).run();
     run.said(0, "closed for three days");
     run.said(0, "a month of bread");
@@ -189,7 +188,7 @@ fn what_is_wrong_with_a_scenario_is_said() {
 
 #[test]
 fn a_first_set_is_written_and_holds() {
-    let projects = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/projects/bakery");
+    let projects = crate::root().join("fixtures/projects/bakery");
     let read = |name: &str| std::fs::read_to_string(projects.join(name)).expect("it is there");
     let names = [
         "bundle.xml",

@@ -27,8 +27,6 @@ const CORE: &[(&str, &str)] = &[
     ("ide", "*"),
     // Neither the findings nor the words are decided here.
     ("render", "source diag edit settings check baseline"),
-    ("cli", "* -ide"),
-    ("lsp", "* -cli"),
 ];
 
 /// Modules of the runtime. Those that are pure may not name those that are not.
@@ -51,19 +49,15 @@ const RUNTIME: &[(&str, &str)] = &[
     ("scenario", "*"),
 ];
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
 /// Every file of the project that is not ignored, with its path relative to the root.
 fn files() -> Vec<(String, PathBuf)> {
     let mut files = Vec::new();
-    let mut walk = ignore::WalkBuilder::new(root());
+    let mut walk = ignore::WalkBuilder::new(crate::root());
     walk.hidden(false).filter_entry(|entry| entry.file_name() != ".git");
     for entry in walk.build() {
         let entry = entry.expect("the project can be read");
         if entry.file_type().is_some_and(|kind| kind.is_file()) {
-            let path = entry.path().strip_prefix(root()).expect("below the root");
+            let path = entry.path().strip_prefix(crate::root()).expect("below the root");
             files.push((path.to_string_lossy().replace('\\', "/"), entry.path().to_owned()));
         }
     }
@@ -130,7 +124,7 @@ fn modules_know_only_what_they_may() {
     let mut wrong = Vec::new();
     check_edges("src", CORE, &mut wrong);
     check_edges("runtime/src", RUNTIME, &mut wrong);
-    let manifest = text(&root().join("runtime/Cargo.toml"));
+    let manifest = text(&crate::root().join("runtime/Cargo.toml"));
     if manifest.contains("path = \"..\"") {
         wrong.push("runtime/Cargo.toml: the runtime knows nothing of `src`".to_owned());
     }

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ankus::check::kinds;
-use ankus::cli::testing;
 use ankus::settings::Settings;
+use ankus_cli::testing;
 use ankus_runtime::actions::command::Class;
 use ankus_runtime::actions::workplace::{application_folder, merged};
 use ankus_runtime::configuration::write_property;

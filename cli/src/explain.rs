@@ -1,8 +1,8 @@
 //! `ankus explain`: the page of a finding.
 
 use super::{Exit, Failure, Shell};
-use crate::check;
-use crate::diag::{Kind, Safety, nearest};
+use ankus::check;
+use ankus::diag::{Kind, Safety, nearest};
 use serde_json::json;
 
 #[derive(Debug, clap::Args)]

@@ -1,9 +1,9 @@
 //! `ankus schema`: JSON Schemas of what is read and written.
 
 use super::{Exit, Shell};
-use crate::check;
-use crate::render;
-use crate::settings;
+use ankus::check;
+use ankus::render;
+use ankus::settings;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

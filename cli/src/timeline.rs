@@ -2,9 +2,9 @@
 
 use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
-use crate::check::{self, FileKind, Submitted};
-use crate::emit::timeline::{self, Request, Track};
-use crate::syntax::properties::Origin;
+use ankus::check::{self, FileKind, Submitted};
+use ankus::emit::timeline::{self, Request, Track};
+use ankus::syntax::properties::Origin;
 use ankus_runtime::coordinator::{
     Actions, Bundle, Definition, Existing, Instances, partition_places,
 };
@@ -328,7 +328,7 @@ fn members(
         found_members.push(member.clone());
         let found = find(&path)?;
         let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
-        let given = crate::lint::coordinator::given(&bundle, &unknown, at);
+        let given = ankus::lint::coordinator::given(&bundle, &unknown, at);
         let own = std::mem::take(&mut coordinator.submission);
         for (name, bound) in own.values {
             if matches!(bound.origin, Origin::Default(_)) {

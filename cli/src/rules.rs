@@ -1,9 +1,9 @@
 //! `ankus rules`: every rule there is.
 
 use super::{Exit, Shell};
-use crate::check;
-use crate::diag::{Group, Kind, Safety};
-use crate::settings::{Rating, Settings};
+use ankus::check;
+use ankus::diag::{Group, Kind, Safety};
+use ankus::settings::{Rating, Settings};
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,10 @@
 
 use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
-use crate::check::{self, FileKind};
-use crate::diag::Group;
-use crate::emit::inventory::{self, Application, Inventory};
-use crate::settings::{Rating, Settings};
+use ankus::check::{self, FileKind};
+use ankus::diag::Group;
+use ankus::emit::inventory::{self, Application, Inventory};
+use ankus::settings::{Rating, Settings};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -4,7 +4,7 @@ use super::application::Frontend;
 use super::disk::SettingsCache;
 use super::progress::Progress;
 use super::{Exit, Failure, Shell};
-use crate::settings::Settings;
+use ankus::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
 use ankus_runtime::host::files;

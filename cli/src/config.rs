@@ -2,7 +2,7 @@
 
 use super::disk::{self, SettingsCache};
 use super::{Exit, Failure, Shell};
-use crate::settings::{Rating, Settings, Target};
+use ankus::settings::{Rating, Settings, Target};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,11 +3,11 @@
 use super::check::count_of;
 use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell, mend};
-use crate::diag::Safety;
-use crate::edit;
-use crate::emit::upgrade::{Remark, upgrade};
-use crate::settings::{Rating, Settings};
-use crate::source::Source;
+use ankus::diag::Safety;
+use ankus::edit;
+use ankus::emit::upgrade::{Remark, upgrade};
+use ankus::settings::{Rating, Settings};
+use ankus::source::Source;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             mend::set_text(&mut loaded, text.clone());
             let mut settings = Settings::clone(&loaded.settings.settings);
             settings.overrides.clear();
-            let rated = crate::check::kinds().into_iter().map(|kind| {
+            let rated = ankus::check::kinds().into_iter().map(|kind| {
                 let wanted = kind.name == "repeated-name-node";
                 (kind.name.to_owned(), if wanted { Rating::At(kind.level) } else { Rating::Off })
             });

@@ -5,7 +5,7 @@ mod timed;
 use super::application::{self, Application, Frontend};
 use super::disk::{self, PropertyArguments};
 use super::{Exit, Failure, Shell};
-use crate::render;
+use ankus::render;
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::plan::{Global, Plan, Work};

@@ -2,10 +2,10 @@
 
 use super::disk::PropertyArguments;
 use super::{Exit, Shell, application};
-use crate::lint::Facts;
-use crate::lint::parameters::{Parameter, parameters};
-use crate::source::Source;
-use crate::syntax::xml::Tree;
+use ankus::lint::Facts;
+use ankus::lint::parameters::{Parameter, parameters};
+use ankus::source::Source;
+use ankus::syntax::xml::Tree;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 

@@ -2,12 +2,12 @@
 
 use super::look::{self, State};
 use super::{Failure, Shell, shellcheck};
-use crate::check::{FileKind, Input, recognize};
-use crate::files::{Entry, Files, folder_of, name_of};
-use crate::settings::{Problem, Settings};
-use crate::source::{self, Encoding, NotText, Source};
-use crate::syntax::archive;
-use crate::syntax::properties::{self, Origin, Submission};
+use ankus::check::{FileKind, Input, recognize};
+use ankus::files::{Entry, Files, folder_of, name_of};
+use ankus::settings::{Problem, Settings};
+use ankus::source::{self, Encoding, NotText, Source};
+use ankus::syntax::archive;
+use ankus::syntax::properties::{self, Origin, Submission};
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::time::Instant;
 use memchr::memmem;
@@ -72,11 +72,11 @@ pub(crate) fn shown(path: &Path) -> String {
     };
     let text = relative.as_deref().unwrap_or(path).to_string_lossy().replace('\\', "/");
     // `..` in the middle is taken out; one in front that leaves the working directory makes it absolute.
-    let joined = crate::files::join("", &text).unwrap_or_else(|| text.clone());
+    let joined = ankus::files::join("", &text).unwrap_or_else(|| text.clone());
     let leaves = joined == ".." || joined.starts_with("../");
     let here = || std::env::current_dir().ok().and_then(|here| here.to_str().map(str::to_owned));
     match leaves.then(here).flatten() {
-        Some(here) => crate::files::join(&here, &joined).unwrap_or(joined),
+        Some(here) => ankus::files::join(&here, &joined).unwrap_or(joined),
         None => joined,
     }
 }
@@ -308,7 +308,7 @@ impl SettingsCache {
 
 fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
     let text = std::fs::read_to_string(file).map_err(|error| unreadable(file, error))?;
-    let names: Vec<&str> = crate::check::kinds().iter().map(|kind| kind.name).collect();
+    let names: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
     let mut settings = Settings::parse(&text, &names).map_err(|problems| {
         let source = Source::new(shown(file), text.as_str());
         settings_failure(&source, &problems)
@@ -318,7 +318,7 @@ fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
             let path = file.parent().unwrap_or(Path::new("")).join(xsd);
             let text = std::fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;
             // What is not there may be known anyway; the reader of the schema says so if not.
-            for location in crate::schema::xsd::includes(&text) {
+            for location in ankus::schema::xsd::includes(&text) {
                 let beside = path.parent().unwrap_or(Path::new("")).join(&location);
                 if let Ok(text) = std::fs::read_to_string(beside) {
                     action.xsd_included.push((location, text));
@@ -327,7 +327,7 @@ fn read_settings(file: &Path) -> miette::Result<LoadedSettings> {
             action.xsd_text = Some(text);
         }
     }
-    if let (_, problems) = crate::schema::site::language(&settings.actions)
+    if let (_, problems) = ankus::schema::site::language(&settings.actions)
         && let Some(problem) = problems.first()
     {
         return Err(Failure::new(format!("`{}`: {problem}", shown(file))).into());
@@ -557,7 +557,7 @@ pub(crate) fn read(found: &Found, settings: &SettingsCache) -> miette::Result<Lo
 /// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie
 /// around it; they go by the path under which the definition asks for them as well.
 fn add_applications(loaded: &mut Loaded) {
-    for (uri, name) in crate::check::application_paths(&loaded.input()) {
+    for (uri, name) in ankus::check::application_paths(&loaded.input()) {
         let Some(file) = application_around(&loaded.found.path, &uri, name) else { continue };
         let folder = folder_of(&loaded.found.shown).to_owned();
         let asked = FileUri::parse(&uri).path;
@@ -571,7 +571,7 @@ fn add_applications(loaded: &mut Loaded) {
             let Ok((text, _)) = source::decode(&bytes) else { continue };
             let path = shown(&file);
             let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
-            if let Some(place) = crate::files::join(&folder, asked.trim_start_matches('/')) {
+            if let Some(place) = ankus::files::join(&folder, asked.trim_start_matches('/')) {
                 loaded.files.insert(place, entry.clone());
             }
             if loaded.files.text(&path).is_none() {
@@ -612,7 +612,7 @@ pub(crate) fn add_includes(loaded: &mut Loaded) {
     }
     // Files may include further files.
     for _ in 0..16 {
-        let missing = crate::check::submit_coordinator(&loaded.input()).unknown.includes;
+        let missing = ankus::check::submit_coordinator(&loaded.input()).unknown.includes;
         let mut some = false;
         for uri in missing.iter().take(100) {
             let uri = FileUri::parse(uri);
@@ -629,7 +629,7 @@ pub(crate) fn add_includes(loaded: &mut Loaded) {
             };
             if let Some(bytes) = look::side(&file)
                 && let Ok((text, _)) = source::decode(&bytes)
-                && let Some(place) = crate::files::join(
+                && let Some(place) = ankus::files::join(
                     folder_of(&loaded.found.shown),
                     uri.path.trim_start_matches('/'),
                 )
@@ -876,7 +876,7 @@ fn add_jars(listing: &Listing, shown: &str, definition: &str, files: &mut Files)
     for jar in listing.entries.iter().filter(|entry| entry.name.ends_with(".jar")).take(JARS) {
         let Some(names) = jar_names(&jar.path) else { continue };
         let meant = |name: &String| {
-            let class = name.strip_suffix(".class").map(crate::files::name_of);
+            let class = name.strip_suffix(".class").map(ankus::files::name_of);
             class.is_some_and(|class| definition.contains(class))
         };
         files.set_archive(

@@ -1,10 +1,10 @@
 //! Scenarios of coordinators and bundles: where their files are found, what is written first, what is expected of them.
 
 use super::{ENDING, play_files, with_expectation};
-use crate::check::{self, FileKind};
-use crate::cli::application::{Application, Frontend};
-use crate::cli::disk::{self, SettingsCache};
-use crate::cli::{Exit, Failure, Shell, coordinator, timeline};
+use crate::application::{Application, Frontend};
+use crate::disk::{self, SettingsCache};
+use crate::{Exit, Failure, Shell, coordinator, timeline};
+use ankus::check::{self, FileKind};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::machine::Refused;

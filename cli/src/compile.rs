@@ -3,7 +3,7 @@
 use super::application;
 use super::disk::{self, PropertyArguments};
 use super::{Exit, Failure, Shell};
-use crate::render;
+use ankus::render;
 use std::path::PathBuf;
 
 /// Compile a workflow to a plan: one file with everything a run needs of the definition.

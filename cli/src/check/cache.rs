@@ -1,7 +1,7 @@
 //! Answers of an earlier check, kept for the next one.
 //!
 //! A question is a definition with everything that its answer depends on: this very program, the settings, arguments and
-//! user, and every look at the disk that was taken for it ([`crate::cli::look`]), those that found nothing included. An answer is
+//! user, and every look at the disk that was taken for it ([`crate::look`]), those that found nothing included. An answer is
 //! used only where all of that is the same; so it is never wrong, and deleting the folder costs nothing but time.
 //!
 //! There is one file for each set of arguments, sorted by path as the definitions are, so that it is read and written
@@ -9,10 +9,10 @@
 
 use super::super::disk::{self, Found, LoadedSettings, today, user};
 use super::super::look::{Look, Memory, hashed};
-use crate::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
-use crate::diag::{Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
-use crate::settings::{Settings, Target};
-use crate::source::{self, Encoding, Source, Span};
+use ankus::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
+use ankus::diag::{Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
+use ankus::settings::{Settings, Target};
+use ankus::source::{self, Encoding, Source, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;

@@ -4,8 +4,8 @@ use super::application::{self, APPLICATION_PATH};
 use super::disk::{PropertyArguments, SettingsCache};
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, coordinator, plan, simulate, timeline};
-use crate::settings::Settings;
-use crate::{diag, render};
+use ankus::settings::Settings;
+use ankus::{diag, render};
 use ankus_runtime::driver::{self, Submit};
 use ankus_runtime::machine::{Command, JobStatus};
 use ankus_runtime::plan::{NoPart, Plan};
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if !is_plan(path) {
         let found = application::find(path, &arguments.properties)?;
         match found.kind {
-            crate::check::FileKind::Coordinator | crate::check::FileKind::Bundle => {
+            ankus::check::FileKind::Coordinator | ankus::check::FileKind::Bundle => {
                 if arguments.begin.is_some() || arguments.only.is_some() {
                     let message = "a coordinator or a bundle has no node to begin at";
                     let help = "name its workflow";
@@ -230,7 +230,7 @@ fn of_plan(
     let submission = super::disk::submission(
         &PropertyArguments { no_properties: true, ..arguments.properties.clone() },
         path,
-        crate::check::FileKind::Workflow,
+        ankus::check::FileKind::Workflow,
     )?;
     let mut properties: BTreeMap<String, String> =
         submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();

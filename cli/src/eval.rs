@@ -2,7 +2,7 @@
 
 use super::disk::SettingsCache;
 use super::{Exit, Failure, Shell};
-use crate::passes::expressions::types::{self, Known, Type};
+use ankus::passes::expressions::types::{self, Known, Type};
 use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
 use ankus_runtime::el::{
@@ -81,7 +81,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let target = arguments.target.as_deref().unwrap_or(settings.target.name());
     let dialect = Dialect::of_target(target);
     let site: Vec<_> =
-        settings.functions.iter().map(crate::passes::expressions::site_function).collect();
+        settings.functions.iter().map(ankus::passes::expressions::site_function).collect();
     let mut world = world(&arguments, phase)?;
     for function in &site {
         if let Some(value) = function.answer() {
@@ -149,7 +149,7 @@ fn phase(name: &str) -> miette::Result<Phase> {
     Phase::from_name(name).ok_or_else(|| {
         let names: Vec<&str> = Phase::ALL.iter().map(|phase| phase.name()).collect();
         Failure::new(format!("no phase is named `{name}`"))
-            .help(match crate::diag::nearest(name, names.iter().copied()) {
+            .help(match ankus::diag::nearest(name, names.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("they are {}", names.join(", ")),
             })

@@ -1,8 +1,8 @@
 //! ShellCheck, asked about the scripts of an application where the settings name it.
 
-use crate::files::{Files, Remark, name_of};
-use crate::source::Source;
-use crate::syntax::shellcheck;
+use ankus::files::{Files, Remark, name_of};
+use ankus::source::Source;
+use ankus::syntax::shellcheck;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;

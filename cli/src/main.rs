@@ -1,5 +1,5 @@
 //! The `ankus` binary. Everything it does is in the library.
 
 fn main() -> std::process::ExitCode {
-    ankus::cli::main()
+    ankus_cli::main()
 }

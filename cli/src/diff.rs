@@ -3,10 +3,10 @@
 use super::check::count_of;
 use super::disk::{self, SettingsCache, unreadable};
 use super::{Exit, Failure, Shell};
-use crate::check::FileKind;
-use crate::emit::compare::{Change, Fate, compare, compare_properties};
-use crate::settings::secrets::Secrets;
-use crate::source::{Source, Span};
+use ankus::check::FileKind;
+use ankus::emit::compare::{Change, Fate, compare, compare_properties};
+use ankus::settings::secrets::Secrets;
+use ankus::source::{Source, Span};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -152,10 +152,10 @@ impl Pair {
             (Some(old), Some(new)) => {
                 let entries = |side: &Side| match side.kind {
                     FileKind::Properties => {
-                        Some(crate::syntax::properties::parse(&side.source.text).entries)
+                        Some(ankus::syntax::properties::parse(&side.source.text).entries)
                     }
                     FileKind::Configuration => {
-                        crate::syntax::properties::parse_configuration(&side.source.text)
+                        ankus::syntax::properties::parse_configuration(&side.source.text)
                             .ok()
                             .map(|read| read.entries)
                     }

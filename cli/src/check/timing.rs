@@ -2,9 +2,9 @@
 
 use super::super::{Shell, disk::Loaded};
 use super::checked;
-use crate::lint::{self, Facts};
-use crate::settings::Rating;
-use crate::syntax::xml::Tree;
+use ankus::lint::{self, Facts};
+use ankus::settings::Rating;
+use ankus::syntax::xml::Tree;
 use std::time::{Duration, Instant};
 
 /// Runs each stage and each rule that is on over all files, one after the other, and prints a table: the dearest first.

@@ -3,9 +3,9 @@
 use super::check::count_of;
 use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
-use crate::edit;
-use crate::source::Source;
-use crate::syntax::format::{Refusal, format};
+use ankus::edit;
+use ankus::source::Source;
+use ankus::syntax::format::{Refusal, format};
 use rayon::prelude::*;
 use std::path::PathBuf;
 

@@ -137,7 +137,7 @@ commands! {
 #[doc(hidden)]
 pub mod testing {
     use super::application::Frontend;
-    use crate::settings::Settings;
+    use ankus::settings::Settings;
     use ankus_runtime::driver::{Compiler, Surroundings};
     use std::path::{Path, PathBuf};
     use std::sync::Arc;

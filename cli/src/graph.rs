@@ -3,11 +3,11 @@
 use super::disk::{self, Found, PropertyArguments, SettingsCache};
 use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell, application};
-use crate::check::{self, FileKind};
-use crate::emit::graph::{self, Definition, Definitions, Options, State};
-use crate::lint::reads::expressions;
-use crate::source::Source;
-use crate::syntax::properties::Submission;
+use ankus::check::{self, FileKind};
+use ankus::emit::graph::{self, Definition, Definitions, Options, State};
+use ankus::lint::reads::expressions;
+use ankus::source::Source;
+use ankus::syntax::properties::Submission;
 use ankus_runtime::driver::{self, view};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

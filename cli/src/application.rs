@@ -3,13 +3,13 @@
 
 use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
 use super::{Failure, Shell};
-use crate::check::{self, FileKind, Outcome, Report};
-use crate::emit::plan::{self, Options};
-use crate::files::Files;
-use crate::passes::expressions::site_function;
-use crate::settings::Settings;
-use crate::source::{self, Encoding, Source};
-use crate::syntax::properties::{Origin, Submission};
+use ankus::check::{self, FileKind, Outcome, Report};
+use ankus::emit::plan::{self, Options};
+use ankus::files::Files;
+use ankus::passes::expressions::site_function;
+use ankus::settings::Settings;
+use ankus::source::{self, Encoding, Source};
+use ankus::syntax::properties::{Origin, Submission};
 use ankus_runtime::configuration::{read_xml, substitute};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::el::Dialect;
@@ -104,7 +104,7 @@ impl Application {
             secrets: Vec::new(),
             checked: None,
         };
-        outcome.findings.retain(|finding| finding.level >= crate::diag::Level::Error);
+        outcome.findings.retain(|finding| finding.level >= ankus::diag::Level::Error);
         report.add(&self.loaded.input(), outcome);
         report.finish();
         report

@@ -6,11 +6,11 @@ mod watch;
 
 use super::disk::{self, Found, Loaded, LoadedSettings, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell, look, mend, shellcheck};
-use crate::baseline::{self, Baseline};
-use crate::check::{self, Part, Report};
-use crate::diag::{Group, Level, Safety, nearest};
-use crate::render;
-use crate::settings::{Rating, Settings, Target};
+use ankus::baseline::{self, Baseline};
+use ankus::check::{self, Part, Report};
+use ankus::diag::{Group, Level, Safety, nearest};
+use ankus::render;
+use ankus::settings::{Rating, Settings, Target};
 use ankus_runtime::time::Instant;
 use cache::{Cache, Record};
 use rayon::prelude::*;
@@ -138,7 +138,7 @@ fn target(text: &str) -> Result<Target, String> {
 }
 
 fn instant(text: &str) -> Result<Instant, String> {
-    crate::settings::instant(text).ok_or_else(|| "write it as 2026-01-31T00:00Z".to_owned())
+    ankus::settings::instant(text).ok_or_else(|| "write it as 2026-01-31T00:00Z".to_owned())
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -171,7 +171,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
             let shown = loaded.found.shown.clone();
             let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
             if arguments.diff {
-                shell.out(crate::edit::unified_diff(&shown, &loaded.source.text, &text))?;
+                shell.out(ankus::edit::unified_diff(&shown, &loaded.source.text, &text))?;
                 return Ok(Exit::fault_if(text != loaded.source.text));
             }
             // The mended text is the result; what is left to say goes beside it.
@@ -333,7 +333,7 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
         return Some(settings);
     }
     let path = loaded.relative(shown);
-    let named = |names: &[String], kind: &crate::diag::Kind| {
+    let named = |names: &[String], kind: &ankus::diag::Kind| {
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
     let mut ratings = BTreeMap::new();
