@@ -138,9 +138,10 @@ impl Scope for WithSite<'_> {
     }
 }
 
-/// Whether an evaluation failed only because nobody says what a function of the site answers.
+/// Whether an evaluation failed only because nobody says what a function of the site answers, or because it took more
+/// work than is done here; a server with enough memory may know.
 pub(crate) fn is_unanswered(failure: &Failure) -> bool {
-    failure.detail == "site"
+    matches!(failure.detail, "site" | "limit")
 }
 
 /// What a submission brings.

@@ -18,7 +18,10 @@ const MOST_STEPS: u64 = 10_000_000;
 /// More lambdas than that cannot be active at once.
 const MOST_FRAMES: usize = 200;
 /// No text may grow beyond that.
-pub(crate) const LONGEST_TEXT: usize = 64 << 20;
+pub(crate) const LONGEST_TEXT: usize = 16 << 20;
+/// What an evaluation may take in all, counted in bytes that are read or written: what every function gets and gives
+/// counts, whether it is kept or not, so that no nesting of functions that double a text adds up to more.
+pub const MOST_WORK: u64 = 64 << 20;
 
 /// A unit of coordinator time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +82,25 @@ pub struct Effects {
     pub deferred: bool,
     /// Whether instances are still looked for.
     pub unresolved: bool,
+    /// What the evaluation took, and others before it with the same effects: at [`MOST_WORK`] it fails.
+    pub spent: u64,
+}
+
+impl Effects {
+    /// Those of an evaluation that may not take more than `work`.
+    pub fn within(work: u64) -> Effects {
+        Effects { spent: MOST_WORK.saturating_sub(work), ..Effects::default() }
+    }
+
+    /// Takes so much of what is left.
+    pub(crate) fn spend(&mut self, work: u64) -> Result<(), Box<Failure>> {
+        self.spent = self.spent.saturating_add(work);
+        if self.spent <= MOST_WORK {
+            return Ok(());
+        }
+        let message = "this expression takes more work than any definition needs";
+        Err(Failure::new(Reason::Evaluation, message).detail("limit"))
+    }
 }
 
 /// A function without a name.
@@ -177,7 +199,7 @@ impl Template {
     fn flat<'a>(
         &'a self,
         scope: &'a dyn Scope,
-        effects: &Effects,
+        effects: &mut Effects,
     ) -> Option<Result<String, Box<Failure>>> {
         if let ([Piece::Expression { .. }], [Node { op: Op::CallStart(distance), .. }, .., call]) =
             (self.pieces(), self.nodes())
@@ -191,7 +213,8 @@ impl Template {
                 Some(value) => Ok(value),
                 None => Err(unknown_variable(name)),
             };
-            return Some(self.joined(0, last, variable));
+            let text = self.joined(0, last, variable);
+            return Some(text.and_then(|text| effects.spend(text.len() as u64).map(|()| text)));
         }
         None
     }
@@ -532,7 +555,10 @@ impl<'a, 'e> Machine<'a, 'e> {
             match *piece {
                 Piece::Literal { start, end } => out.push_str(self.template.span(start, end)),
                 Piece::Expression { first, last, start, end } => {
-                    self.expression(first as usize, last as usize)?.write(&mut out);
+                    let value = self.expression(first as usize, last as usize)?;
+                    let spent = self.effects.spend(value.weight());
+                    spent.map_err(|failure| failure.at(start, end))?;
+                    value.write(&mut out);
                     if out.len() > LONGEST_TEXT {
                         return Err(too_long().at(start, end));
                     }
@@ -566,10 +592,15 @@ impl<'a, 'e> Machine<'a, 'e> {
         let mut at = first;
         while at < last {
             self.steps += 1;
-            if self.steps > MOST_STEPS {
-                let failure =
-                    Failure::new(Reason::Evaluation, "this expression does not come to an end");
-                return Err((at, failure.detail("limit")));
+            if self.steps > MOST_STEPS || self.effects.spent > MOST_WORK {
+                let failure = match self.effects.spend(0) {
+                    Err(failure) => failure,
+                    Ok(()) => {
+                        let message = "this expression does not come to an end";
+                        Failure::new(Reason::Evaluation, message).detail("limit")
+                    }
+                };
+                return Err((at, failure));
             }
             at = self.quick(at, &nodes[at]).map_err(|failure| (at, failure))? + 1;
         }
@@ -591,6 +622,7 @@ impl<'a, 'e> Machine<'a, 'e> {
             Op::Binary(operator) => {
                 let dialect = self.template.dialect();
                 let Some((left, right)) = self.stack.two() else { return self.step(at, node.op) };
+                self.effects.spend(effort(operator, left, right))?;
                 *left = binary(operator, left, right, dialect)?;
                 self.stack.length -= 1;
             }
@@ -612,6 +644,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                     self.steps += u64::from(distance);
                     let template = self.template;
                     let text = template.joined(at, call, |name| self.variable(name))?;
+                    self.effects.spend(text.len() as u64)?;
                     self.stack.push(Value::String(Cow::Owned(text)));
                     return Ok(call);
                 }
@@ -715,6 +748,7 @@ impl<'a, 'e> Machine<'a, 'e> {
                 let right = self.stack.pop();
                 let dialect = self.template.dialect();
                 let left = self.stack.top_mut();
+                self.effects.spend(effort(operator, left, &right))?;
                 *left = binary(operator, left, &right, dialect)?;
             }
             Op::AndTest(distance) | Op::OrTest(distance) => {
@@ -752,22 +786,24 @@ impl<'a, 'e> Machine<'a, 'e> {
             }
             Op::List(count) | Op::Set(count) => {
                 let values = self.stack.pop_many(count as usize);
+                self.effects.spend(values.iter().map(Value::weight).sum())?;
                 let values = values.into_iter().map(Value::into_owned).collect();
                 let items = if matches!(op, Op::Set(_)) {
                     Items::set(values).map(|items| Value::Set(Arc::new(items)))
                 } else {
                     Items::list(values).map(|items| Value::List(Arc::new(items)))
                 };
-                self.stack.push(items.ok_or_else(too_deep)?);
+                self.stack.push(items.ok_or_else(too_large)?);
             }
             Op::Map(count) => {
                 let values = self.stack.pop_many(count as usize * 2);
+                self.effects.spend(values.iter().map(Value::weight).sum())?;
                 let mut values = values.into_iter().map(Value::into_owned);
                 let mut pairs = Vec::with_capacity(count as usize);
                 while let (Some(key), Some(value)) = (values.next(), values.next()) {
                     pairs.push((key, value));
                 }
-                let map = Map::hashed(pairs).ok_or_else(too_deep)?;
+                let map = Map::hashed(pairs).ok_or_else(too_large)?;
                 self.stack.push(Value::Map(Arc::new(map)));
             }
             Op::LambdaStart { skip, parameters, called } => {
@@ -806,15 +842,24 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(at)
     }
 
-    fn argument(&self, name: &str) -> Option<Value<'static>> {
+    fn argument(&mut self, name: &str) -> Option<Value<'static>> {
         let mut bound = self.bound.as_deref();
-        while let Some(link) = bound {
+        let mut passed = 0;
+        let found = loop {
+            let Some(link) = bound else { break None };
             if link.name == name {
-                return Some(link.value.clone());
+                passed += match &link.value {
+                    Value::String(text) => text.len() as u64,
+                    _ => 1,
+                };
+                break Some(link.value.clone());
             }
+            passed += 1;
             bound = link.next.as_deref();
-        }
-        None
+        };
+        // The next operation notices.
+        self.effects.spent = self.effects.spent.saturating_add(passed);
+        found
     }
 
     fn lookup(&self, name: &str) -> Option<Value<'a>> {
@@ -850,11 +895,14 @@ impl<'a, 'e> Machine<'a, 'e> {
     fn property(&mut self, base: Value<'a>, key: &Value<'a>) -> Result<Value<'a>, Box<Failure>> {
         let found = match &base {
             Value::Null => return Ok(Value::Null),
-            Value::Map(map) => match key {
-                Value::String(key) => map.get_text(key),
-                key => map.get(key),
+            Value::Map(map) => {
+                self.effects.spend(map.entries().len() as u64 * key.effort())?;
+                let found = match key {
+                    Value::String(key) => map.get_text(key),
+                    key => map.get(key),
+                };
+                found.cloned()
             }
-            .cloned(),
             Value::List(items) => {
                 let index = list_index(key)?;
                 usize::try_from(index).ok().and_then(|index| items.values().get(index)).cloned()
@@ -908,8 +956,10 @@ impl<'a, 'e> Machine<'a, 'e> {
         let (scope, phase) = (self.scope, self.template.phase());
         let mut values = [const { Value::Null }; functions::MOST_PARAMETERS];
         let arguments = self.stack.top_many(arguments as usize, &mut values);
+        self.effects.spend(arguments.iter().map(Value::weight).sum())?;
         let mut call = Call { arguments, scope, effects: self.effects, phase };
         let value = functions::call(index, &mut call)?;
+        self.effects.spend(value.weight())?;
         self.stack.push(value);
         Ok(())
     }
@@ -1074,8 +1124,24 @@ pub(crate) fn too_long() -> Box<Failure> {
     Failure::new(Reason::Evaluation, "the value becomes too long").detail("limit")
 }
 
-fn too_deep() -> Box<Failure> {
-    Failure::new(Reason::Evaluation, "the value is nested too deeply").detail("limit")
+fn too_large() -> Box<Failure> {
+    Failure::new(Reason::Evaluation, "the value is nested too deeply, or too large").detail("limit")
+}
+
+/// What it takes to find out what an operator makes of two values.
+#[inline]
+fn effort(operator: Binary, left: &Value<'_>, right: &Value<'_>) -> u64 {
+    match (left, right) {
+        (Value::Integer(_) | Value::Boolean(_), Value::Integer(_) | Value::Boolean(_)) => 1,
+        (Value::String(left), Value::String(right)) if operator == Binary::Concatenate => {
+            (left.len() + right.len()) as u64
+        }
+        (Value::String(left), Value::String(right)) => left.len().min(right.len()) as u64,
+        // Collections are compared part by part, and written where a text is asked for.
+        (left, right) => {
+            left.effort().min(right.effort()).saturating_add(left.weight()) + right.weight()
+        }
+    }
 }
 
 /// The index that a key stands for.

@@ -596,12 +596,15 @@ fn joined<'a>(first: Cow<'a, str>, second: Cow<'a, str>) -> Answer<'a> {
 
 fn replace_all<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (text, pattern, replacement) = (call.text(0), call.text(1), call.text(2));
-    regex::replace_all(&text, &pattern, &replacement).map(|text| Value::String(Cow::Owned(text)))
+    let text = regex::replace_all(&text, &pattern, &replacement, call.effects)?;
+    Ok(Value::String(Cow::Owned(text)))
 }
 
 fn append_all<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let (text, append, delimiter) = (call.text(0), call.text(1), call.text(2));
-    let parts = regex::split(&text, &delimiter)?;
+    let parts = regex::split(&text, &delimiter, call.effects)?;
+    // Before anything is set aside for it.
+    call.effects.spend(parts.len() as u64 * (append.len() + delimiter.len()) as u64)?;
     let mut out = String::with_capacity(text.len() + parts.len() * append.len());
     // Where the text begins with the delimiter, the split may have lost the empty part before it.
     if text.starts_with(delimiter.as_ref()) && parts.first().is_some_and(|part| !part.is_empty()) {

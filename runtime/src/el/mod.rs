@@ -45,7 +45,7 @@ pub mod xml;
 use serde::{Deserialize, Serialize};
 
 pub use eval::{
-    Effects, EndOf, Lambda, Unit, fold_binary, fold_empty, fold_negation, takes_integer,
+    Effects, EndOf, Lambda, MOST_WORK, Unit, fold_binary, fold_empty, fold_negation, takes_integer,
 };
 pub use failure::{Failure, Reason};
 pub use functions::{Function, SiteFunction};

@@ -5,12 +5,46 @@
 
 use fancy_regex::{Regex, RegexBuilder};
 
-use super::eval::{LONGEST_TEXT, too_long};
+use super::eval::{Effects, LONGEST_TEXT, too_long};
 use super::{Failure, Reason};
 
-fn compile(pattern: &str) -> Result<Regex, Box<Failure>> {
+/// How often one search may go back.
+const MOST_BACKTRACKS: usize = 50_000;
+
+/// What a search may take.
+struct Cost {
+    /// For each match.
+    each: u64,
+    /// Whether a search may look at all of the text before it finds the next match.
+    far: bool,
+}
+
+impl Cost {
+    fn new(pattern: &str) -> Cost {
+        // What looks around or back, or never gives back, is searched for by trying.
+        const TRIED: &[&str] = &[
+            "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?(", "*+", "++", "?+", "}+", "\\k", "\\G",
+            "\\Z", "\\R",
+        ];
+        let refers = |pair: &[u8]| pair[0] == b'\\' && matches!(pair[1], b'1'..=b'9');
+        let tries = TRIED.iter().any(|tried| pattern.contains(tried))
+            || pattern.as_bytes().windows(2).any(refers);
+        let each = if tries { MOST_BACKTRACKS as u64 } else { 24 };
+        Cost { each, far: pattern.contains(['*', '+', '{']) }
+    }
+
+    /// A search that begins with so much of the text before it.
+    fn of_search(&self, left: usize) -> u64 {
+        self.each + if self.far { left as u64 / 16 } else { 0 }
+    }
+}
+
+fn compile(pattern: &str, effects: &mut Effects) -> Result<Regex, Box<Failure>> {
+    // Repeated classes make large machines of short patterns.
+    let large = pattern.contains('{') || pattern.contains("\\p") || pattern.contains("\\P");
+    effects.spend(4_096 + pattern.len() as u64 * 64 + if large { 500_000 } else { 0 })?;
     RegexBuilder::new(&translate(pattern))
-        .backtrack_limit(200_000)
+        .backtrack_limit(MOST_BACKTRACKS)
         .delegate_size_limit(4 << 20)
         .build()
         .map_err(|_| {
@@ -151,13 +185,16 @@ pub(crate) fn replace_all(
     text: &str,
     pattern: &str,
     replacement: &str,
+    effects: &mut Effects,
 ) -> Result<String, Box<Failure>> {
-    let regex = compile(pattern)?;
+    let regex = compile(pattern, effects)?;
+    let cost = Cost::new(pattern);
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for found in regex.captures_iter(text) {
         let found = found.map_err(|_| endless())?;
         let Some(whole) = found.get(0) else { continue };
+        effects.spend(cost.of_search(text.len() - whole.start()) + replacement.len() as u64)?;
         out.push_str(&text[from..whole.start()]);
         from = whole.end();
         expand(replacement, &regex, &found, &mut out)?;
@@ -222,13 +259,19 @@ fn expand(
 }
 
 /// `String.split`: empty parts at the end are dropped, and so is an empty one that an empty match leaves at the beginning.
-pub(crate) fn split(text: &str, pattern: &str) -> Result<Vec<String>, Box<Failure>> {
-    let regex = compile(pattern)?;
+pub(crate) fn split(
+    text: &str,
+    pattern: &str,
+    effects: &mut Effects,
+) -> Result<Vec<String>, Box<Failure>> {
+    let regex = compile(pattern, effects)?;
+    let cost = Cost::new(pattern);
     let mut parts = Vec::new();
     let mut from = 0;
     let mut matched = false;
     for found in regex.find_iter(text) {
         let found = found.map_err(|_| endless())?;
+        effects.spend(cost.of_search(text.len() - found.start()))?;
         if found.end() == 0 {
             continue;
         }

@@ -4,11 +4,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::Dialect;
-use super::eval::Lambda;
+use super::eval::{LONGEST_TEXT, Lambda};
 
 /// A value of the expression language. It borrows from the expression and from the scope where it can.
 #[derive(Clone, Debug, Default)]
@@ -43,24 +44,40 @@ const MOST_NESTED: u32 = 100;
 #[derive(Clone, Debug, Default)]
 pub struct Items {
     values: Vec<Value<'static>>,
+    measures: Measures,
+}
+
+/// How large a collection is with all that is in it. Parts may be shared, so that a few operations make one whose text
+/// would be longer than any memory.
+#[derive(Clone, Copy, Debug, Default)]
+struct Measures {
+    /// How deep it goes.
     depth: u32,
+    /// About as many bytes as its text has.
+    weight: u64,
+    /// About as many steps as it takes to compare it with another.
+    effort: u64,
 }
 
 impl Items {
-    /// A list; nothing where it is nested too deeply.
+    /// A list; nothing where it is nested too deeply, or too large.
     pub fn list(values: Vec<Value<'static>>) -> Option<Items> {
-        let depth = deepest(values.iter())?;
-        Some(Items { values, depth })
+        let measures = Measures::new(values.iter(), 1)?;
+        Some(Items { values, measures })
     }
 
     /// A set: equal elements once, in the order of their hashes.
     pub fn set(values: Vec<Value<'static>>) -> Option<Items> {
-        let mut entries = Vec::new();
+        let mut entries = Entries::default();
         for value in values {
-            insert(&mut entries, value, Value::Null);
+            entries.insert(value, Value::Null)?;
         }
+        let mut entries = entries.list;
         sort_by_hash(&mut entries);
-        Items::list(entries.into_iter().map(|(value, _)| value).collect())
+        let values: Vec<_> = entries.into_iter().map(|(value, _)| value).collect();
+        // Each is looked for among all others.
+        let measures = Measures::new(values.iter(), values.len() as u64)?;
+        Some(Items { values, measures })
     }
 
     /// The elements.
@@ -73,7 +90,7 @@ impl Items {
 #[derive(Clone, Debug, Default)]
 pub struct Map {
     entries: Vec<(Value<'static>, Value<'static>)>,
-    depth: u32,
+    measures: Measures,
 }
 
 impl Map {
@@ -81,24 +98,14 @@ impl Map {
     pub fn ordered(
         pairs: impl IntoIterator<Item = (Value<'static>, Value<'static>)>,
     ) -> Option<Map> {
-        let mut entries: Vec<(Value<'static>, Value<'static>)> = Vec::new();
-        let mut by_text = std::collections::HashMap::<String, usize>::new();
+        let mut entries = Entries::default();
         for (key, value) in pairs {
-            // Most keys are texts; looking those up keeps a large map from becoming slow.
-            if let Value::String(text) = &key {
-                match by_text.get(text.as_ref()) {
-                    Some(at) => entries[*at].1 = value,
-                    None => {
-                        by_text.insert(text.to_string(), entries.len());
-                        entries.push((key, value));
-                    }
-                }
-            } else {
-                insert(&mut entries, key, value);
-            }
+            entries.insert(key, value)?;
         }
-        let depth = deepest(entries.iter().flat_map(|(key, value)| [key, value]))?;
-        Some(Map { entries, depth })
+        let entries = entries.list;
+        let parts = entries.iter().flat_map(|(key, value)| [key, value]);
+        let measures = Measures::new(parts, entries.len() as u64)?;
+        Some(Map { entries, measures })
     }
 
     /// A map in the order in which Java's hash map would visit it.
@@ -139,28 +146,67 @@ impl Map {
     }
 }
 
-fn insert(
-    entries: &mut Vec<(Value<'static>, Value<'static>)>,
-    key: Value<'static>,
-    value: Value<'static>,
-) {
-    match entries.iter_mut().find(|(found, _)| found.same(&key)) {
-        Some(entry) => entry.1 = value,
-        None => entries.push((key, value)),
+/// Keys with values, each key once, in the order in which they came.
+#[derive(Default)]
+struct Entries {
+    list: Vec<(Value<'static>, Value<'static>)>,
+    /// Where keys that are texts stand.
+    texts: HashMap<String, usize>,
+    /// Where others stand, by their hash.
+    others: HashMap<i32, Vec<usize>>,
+    /// What was compared so far.
+    effort: u64,
+}
+
+impl Entries {
+    /// Adds an entry; one of the same key is replaced. Nothing where too many keys share a hash.
+    fn insert(&mut self, key: Value<'static>, value: Value<'static>) -> Option<()> {
+        let next = self.list.len();
+        let known = match &key {
+            Value::String(text) => match self.texts.get(text.as_ref()) {
+                Some(at) => Some(*at),
+                None => {
+                    self.texts.insert(text.to_string(), next);
+                    None
+                }
+            },
+            key => {
+                let alike = self.others.entry(hash(key)).or_default();
+                self.effort += alike.len() as u64 * key.effort();
+                if self.effort > MOST_EFFORT {
+                    return None;
+                }
+                let known = alike.iter().copied().find(|at| self.list[*at].0.same(key));
+                if known.is_none() {
+                    alike.push(next);
+                }
+                known
+            }
+        };
+        match known {
+            Some(at) => self.list[at].1 = value,
+            None => self.list.push((key, value)),
+        }
+        Some(())
     }
 }
 
-fn deepest<'v>(values: impl Iterator<Item = &'v Value<'static>>) -> Option<u32> {
-    let depth = values
-        .map(|value| match value {
-            Value::List(items) | Value::Set(items) => items.depth,
-            Value::Map(map) => map.depth,
-            _ => 0,
-        })
-        .max()
-        .unwrap_or(0)
-        + 1;
-    (depth <= MOST_NESTED).then_some(depth)
+/// Keys of one hash are compared with one another that often.
+const MOST_EFFORT: u64 = 10_000_000;
+
+impl Measures {
+    /// Of all parts together, where each is compared with so many others; nothing where they are too deep or too large.
+    fn new<'v>(values: impl Iterator<Item = &'v Value<'static>>, others: u64) -> Option<Measures> {
+        let mut whole = Measures { depth: 1, weight: 2, effort: 1 };
+        for value in values {
+            let depth = value.collection().map_or(0, |measures| measures.depth);
+            whole.depth = whole.depth.max(depth + 1);
+            whole.weight = whole.weight.saturating_add(value.weight() + 2);
+            whole.effort = whole.effort.saturating_add(value.effort().saturating_mul(others));
+        }
+        let fits = whole.depth <= MOST_NESTED && whole.weight <= LONGEST_TEXT as u64;
+        fits.then_some(whole)
+    }
 }
 
 /// Java's hash of a value.
@@ -249,6 +295,31 @@ impl<'a> Value<'a> {
     /// A text where there is one, else null.
     pub fn optional(text: Option<impl Into<Cow<'a, str>>>) -> Value<'a> {
         text.map_or(Value::Null, |text| Value::String(text.into()))
+    }
+
+    fn collection(&self) -> Option<&Measures> {
+        match self {
+            Value::List(items) | Value::Set(items) => Some(&items.measures),
+            Value::Map(map) => Some(&map.measures),
+            _ => None,
+        }
+    }
+
+    /// About as many bytes as its text has.
+    #[inline]
+    pub(crate) fn weight(&self) -> u64 {
+        match self {
+            Value::String(text) => text.len() as u64,
+            other => other.collection().map_or(4, |measures| measures.weight),
+        }
+    }
+
+    /// About as many steps as it takes to compare it with another.
+    pub(crate) fn effort(&self) -> u64 {
+        match self {
+            Value::String(text) => 1 + text.len() as u64 / 16,
+            other => other.collection().map_or(1, |measures| measures.effort),
+        }
     }
 
     /// What kind of value this is, for messages.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
-use ankus_runtime::el::{Dialect, Effects, Failure, Phase, Template, is_identifier, xml};
+use ankus_runtime::el::{Dialect, Effects, Failure, Nothing, Phase, Template, is_identifier, xml};
 use serde_json::Value as Json;
 
 /// What the server's library answers and we refuse, by name. All of them read a property of a Java object: an expression
@@ -295,4 +295,63 @@ fn vectors_agree() {
         vectors.len()
     );
     assert!(differences.is_empty(), "see above");
+}
+
+/// What an expression comes to without a job: its length, or the word of its failure.
+fn worked(expression: &str) -> Result<usize, &'static str> {
+    let template = Template::compile(expression, Phase::Workflow, Dialect::Tomcat);
+    assert_eq!(template.errors().len(), 0, "it can be read");
+    match template.text(&Nothing) {
+        Ok(text) => Ok(text.len()),
+        Err(failure) => Err(failure.detail),
+    }
+}
+
+fn nested(depth: usize, begin: &str, open: &str, close: &str) -> String {
+    format!("${{{}{begin}{}}}", open.repeat(depth), close.repeat(depth))
+}
+
+#[test]
+fn no_nesting_of_functions_takes_more_than_a_certain_work() {
+    let nested = |depth, open, close| worked(&nested(depth, "'aa'", open, close));
+    let double = ["replaceAll(", ",'a','aa')"];
+    assert_eq!(nested(12, double[0], double[1]), Ok(2 << 12));
+    assert_eq!(nested(24, double[0], double[1]), Err("limit"));
+    assert_eq!(nested(2_000, double[0], ",'b','c')"), Ok(2));
+    assert_eq!(nested(24, "appendAll(", ",'aa','')"), Err("limit"));
+    assert_eq!(nested(10, "((x->concat(x,x))(", "))"), Ok(2 << 10));
+    assert_eq!(nested(40, "((x->concat(x,x))(", "))"), Err("limit"));
+    assert_eq!(nested(40, "((x->x+=x)(", "))"), Err("limit"));
+    assert_eq!(nested(6, "urlEncode(", ")"), Ok(2));
+    // A list that holds another twice has a text twice as long, though it takes no memory itself.
+    assert_eq!(nested(10, "((x->[x,x])(", "))"), Ok(6_140));
+    assert_eq!(nested(60, "((x->[x,x])(", "))"), Err("limit"));
+    assert_eq!(nested(60, "((x->{x,[x]})(", "))"), Err("limit"));
+    assert_eq!(nested(60, "((x->{'a':x,'b':x})(", "))"), Err("limit"));
+}
+
+#[test]
+fn large_collections_are_made_in_proportion_to_their_size() {
+    let items = |item: &dyn Fn(usize) -> String| (0..50_000).map(item).collect::<String>();
+    let lists = items(&|at| format!("[{at}],"));
+    assert!(worked(&format!("${{{{{lists}1}}}}")).is_ok());
+    let texts = items(&|at| format!("'{at}',"));
+    assert!(worked(&format!("${{{{{texts}1}}}}")).is_ok());
+    let keys = items(&|at| format!("[{at}]:{at},"));
+    assert!(worked(&format!("${{{{{keys}1:1}}}}")).is_ok());
+    // `Aa` and `BB` have one hash, and so do all texts and lists that are made of them.
+    let word = |at: usize| (0..16).map(|bit| ["Aa", "BB"][at >> bit & 1]).collect::<String>();
+    let alike = items(&|at| format!("['{}'],", word(at)));
+    assert_eq!(worked(&format!("${{{{{alike}1}}}}")), Err("limit"));
+}
+
+#[test]
+fn regular_expressions_that_look_again_and_again_come_to_an_end() {
+    let long = "a".repeat(60_000);
+    assert_eq!(worked(&format!("${{replaceAll('{long}','(a*)*b','')}}")), Ok(60_000));
+    assert_eq!(worked(&format!("${{replaceAll('{long}','.*[^a]|a','')}}")), Err("limit"));
+    assert_eq!(worked(&format!("${{replaceAll('{long}','a(?=a*$)','')}}")), Err("limit"));
+    assert_eq!(worked(&format!("${{replaceAll('{long}','[a-b]+','x')}}")), Ok(1));
+    let paths = "/a/b".repeat(10_000);
+    assert_eq!(worked(&format!("${{replaceAll('{paths}','[^/]+','x')}}")), Ok(40_000));
 }

@@ -421,7 +421,13 @@ fn step(
             let (left, right) = (&operands[0], &operands[1]);
             typed.nullable = false;
             if let (Some(left), Some(right)) = (&left.constant, &right.constant) {
-                typed.constant = fold_binary(operator, left, right, dialect);
+                let length = |value: &Value<'_>| match value {
+                    Value::String(text) => text.len(),
+                    _ => 0,
+                };
+                if operator != Binary::Concatenate || length(left) + length(right) <= MOST_FOLDED {
+                    typed.constant = fold_binary(operator, left, right, dialect);
+                }
             }
             typed.kind = match &typed.constant {
                 Some(value) => Type::of(value),
@@ -454,6 +460,9 @@ fn step(
     typed
 }
 
+/// A text that grows beyond that is not followed: each call around it would copy it.
+const MOST_FOLDED: usize = 16 << 10;
+
 /// Functions whose value follows from their arguments and the properties.
 fn fold_call(name: &str, operands: &[Typed], known: &dyn Known, phase: Phase, typed: &mut Typed) {
     let text = |at: usize| {
@@ -464,7 +473,9 @@ fn fold_call(name: &str, operands: &[Typed], known: &dyn Known, phase: Phase, ty
     };
     match name {
         "concat" => {
-            if let (Some(first), Some(second)) = (text(0), text(1)) {
+            if let (Some(first), Some(second)) = (text(0), text(1))
+                && first.len() + second.len() <= MOST_FOLDED
+            {
                 typed.constant = Some(Value::String(Cow::Owned(first + &second)));
             }
         }
