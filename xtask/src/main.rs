@@ -9,7 +9,8 @@
 //! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
 //! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
 //! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
-//! their lines and opens quotes, and says which findings of untouched parts are lost.
+//! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
+//! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
 
 #![expect(
     clippy::disallowed_macros,
@@ -17,6 +18,7 @@
     reason = "a chore reads and writes the project and talks to whoever runs it"
 )]
 
+mod attack;
 mod damage;
 mod fuzz;
 mod graphs;
@@ -90,6 +92,16 @@ fn main() -> ExitCode {
             let step = option("--step").unwrap_or(1) as usize;
             told(damage::all(Path::new(&folder), step, option("--threads").unwrap_or(2) as usize))
         }
+        Some("attack") => {
+            let only = std::env::args().nth(2).filter(|name| !name.starts_with('-'));
+            let own = std::env::current_exe().expect("this program has a file");
+            let own = own.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
+            let program = text("--program").map_or(own, PathBuf::from);
+            let every = std::env::args().any(|argument| argument == "--every");
+            let scale = option("--percent").unwrap_or(100) as f64 / 100.0;
+            let (only, command) = (only.unwrap_or_default(), text("--command").unwrap_or_default());
+            told(attack::all(&program, &only, &command, every, scale))
+        }
         // What `scale` starts and measures.
         Some("scaled") => {
             let shape = std::env::args().nth(2).unwrap_or_default();
@@ -99,11 +111,17 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: cargo xtask gen [--check] | bench-peers | simulate [--seeds N] [--first N] \
                  | kill [--times N] | kill-runs [--times N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
-                 | graphs [--count COUNT] | scale [SHAPE] | damage FOLDER | mutate [COUNT [SEED]]"
+                 | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
         }
     }
+}
+
+/// The text behind an option.
+fn text(name: &str) -> Option<String> {
+    let at = std::env::args().position(|argument| argument == name)?;
+    std::env::args().nth(at + 1)
 }
 
 /// The number behind an option.
