@@ -43,6 +43,14 @@ impl Target {
         }
     }
 
+    /// How many characters the name of a node may have that a run can reach.
+    pub fn name_limit(self) -> usize {
+        match self {
+            Target::V3_3_2 => 50,
+            _ => 128,
+        }
+    }
+
     /// The target of that name.
     pub fn named(name: &str) -> Option<Target> {
         Target::ALL.into_iter().find(|target| target.name() == name)

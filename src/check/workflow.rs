@@ -8,10 +8,10 @@ use crate::passes::{lone, names, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, Verdicts, findings};
 use crate::schema::validate::{self, Document};
 use crate::schema::{self, Language};
-use crate::settings::Settings;
+use crate::settings::{Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::Origin;
-use crate::syntax::xml::Tree;
+use crate::syntax::xml::{DOCTYPE_FORBIDDEN, Tree};
 use ankus_runtime::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -80,6 +80,10 @@ pub(super) fn ask(
     let (settings, language) = (input.settings, &server.language);
     let target = settings.target;
     let text = server_text(input);
+    if target == Target::V3_3_2 && verdicts.structure.rejected.is_none() {
+        // This release reads what lies behind one.
+        found.retain(|finding| finding.kind.name != DOCTYPE_FORBIDDEN.name);
+    }
     // What its schemas accept, nothing can be said against.
     if !verdicts.valid {
         found.extend(validate::check(tree, Document::Workflow, language, target.name()));
@@ -90,6 +94,7 @@ pub(super) fn ask(
     lone::mend(&workflow, &names, schema::kinds::FORK_SINGLE_PATH.name, found);
     let (reach, more) = reach::reach(&workflow, &names);
     found.extend(more);
+    found.extend(reach::long_names(&workflow, &reach, target));
     found.extend(pairs::judge(&workflow, &names, &reach));
 
     found.extend(findings::forks_and_joins(&workflow, target));

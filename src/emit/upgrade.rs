@@ -93,7 +93,7 @@ pub fn upgrade(text: &str, to: &str) -> Result<Upgrade, Vec<Remark>> {
 fn server_of(version: &str) -> Option<&'static str> {
     let family = families().iter().find(|family| &*family.name == "workflow")?;
     let schema = family.schema(version)?;
-    ["3.3.2", "4.3.1", "5.2.1"].into_iter().find(|server| schema.known_to(server))
+    ["3.3.2", "4.3.1", "5.2.1"].into_iter().find(|server| schema.known_to(server, "workflow"))
 }
 
 /// The newest schema of a namespace's family that a server knows, if that is newer; by family and version.
@@ -104,7 +104,7 @@ fn newer(namespace: &str, to: &str, server: &str) -> Option<(&'static Schema, St
     let best = match &*family.name {
         "workflow" => to.to_owned(),
         _ => {
-            let newest = family.schemas().rfind(|schema| schema.known_to(server))?;
+            let newest = family.schemas().rfind(|schema| schema.known_to(server, "workflow"))?;
             newest.namespace.rsplit(':').next()?.to_owned()
         }
     };

@@ -10,6 +10,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use super::names::Names;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::ir::workflow::{Node, NodeId, Shape, Transition, Workflow};
+use crate::settings::Target;
 use crate::source::removal;
 
 /// What this pass reports.
@@ -94,9 +95,6 @@ pub static UNUSED_KILL: Kind = Kind {
     page: include_str!("../../docs/rules/unused-kill.md"),
 };
 
-/// Characters of a name that current servers take, of nodes that a run can reach.
-const NAME_LIMIT: usize = 128;
-
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
 const MOST_COMPARED: usize = 2_000_000;
 
@@ -121,6 +119,26 @@ impl Reach {
     pub fn is_acyclic(&self) -> bool {
         !self.cyclic.iter().any(|cyclic| *cyclic)
     }
+}
+
+/// Names that are longer than the server takes.
+pub fn long_names(workflow: &Workflow<'_>, reach: &Reach, target: Target) -> Vec<Diagnostic> {
+    let limit = target.name_limit();
+    let started = workflow.nodes.iter().any(|node| node.shape == Shape::Start);
+    let mut findings = Vec::new();
+    for (id, node) in workflow.nodes() {
+        let length = node.name.text.chars().count();
+        if length > limit {
+            let seen = !started || reach.is_reachable(id);
+            let kind = if seen { &NODE_NAME_TOO_LONG } else { &FAULT_OUT_OF_REACH };
+            let server = target.name();
+            let message = format!(
+                "the name has {length} characters, more than the {limit} that server {server} takes"
+            );
+            findings.push(Diagnostic::new(kind, node.name.span, message));
+        }
+    }
+    findings
 }
 
 /// Total: it answers for every workflow. Without a `start` nothing is reachable, and nothing is reported for it.
@@ -178,15 +196,6 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
             let kind = kind(transition.from, &UNRESOLVED_TRANSITION);
             findings.push(unresolved(workflow, transition, kind, patience > 0));
             patience = patience.saturating_sub(workflow.nodes.len());
-        }
-    }
-    for (id, node) in workflow.nodes() {
-        let length = node.name.text.chars().count();
-        if length > NAME_LIMIT {
-            let message = format!(
-                "the name has {length} characters, more than the {NAME_LIMIT} a server takes"
-            );
-            findings.push(Diagnostic::new(kind(id, &NODE_NAME_TOO_LONG), node.name.span, message));
         }
     }
     let mut cycles: Vec<Vec<NodeId>> = components

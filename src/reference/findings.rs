@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::kinds::*;
-use super::walk::{self, Fault, Graph, Memory, Node, Shape};
+use super::walk::{self, Fault, Graph, Method, Node, Shape};
 use super::{Answer, Executor, Rules, Target};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::workflow::{self as ir, NodeId, Workflow};
@@ -21,14 +21,14 @@ use crate::syntax::xml::{Element, Tree};
 /// to nowhere: what is behind those is not known.
 pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnostic> {
     let has_forks = |node: &ir::Node<'_>| matches!(node.shape, ir::Shape::Fork | ir::Shape::Join);
-    if !workflow.nodes.iter().any(has_forks) {
+    // Without any, only 4.3.1 finds something to refuse.
+    if target != Target::V4_3_1 && !workflow.nodes.iter().any(has_forks) {
         return Vec::new();
     }
     let Some((graph, ids)) = graph(workflow) else { return Vec::new() };
     let Some((reached, whole)) = walk::reach(&graph) else { return Vec::new() };
-    let memory = if target == Target::Trunk { Memory::Remembers } else { Memory::Forgets };
-    let teller = Teller { workflow, ids: &ids };
-    let mut findings: Vec<Diagnostic> = walk::faults(&graph, &reached, memory)
+    let teller = Teller { workflow, ids: &ids, target };
+    let mut findings: Vec<Diagnostic> = walk::faults(&graph, &reached, Method::of(target))
         .iter()
         // A way that leads nowhere may have been the one to the join.
         .filter(|(fault, _)| whole || !matches!(fault.code, "E0733"))
@@ -195,7 +195,7 @@ fn graph<'w>(workflow: &'w Workflow<'_>) -> Option<(Graph<'w>, Vec<NodeId>)> {
         };
         let targets = targets(workflow, id);
         graph.by_name.entry(&*node.name.text).or_insert(graph.nodes.len() as u32);
-        graph.nodes.push(Node { name: &node.name.text, shape, targets });
+        graph.nodes.push(Node { name: &node.name.text, shape, targets, unknown: None });
         ids.push(id);
     }
     Some((graph, ids))
@@ -215,6 +215,7 @@ fn targets<'w>(workflow: &'w Workflow<'_>, id: NodeId) -> Vec<&'w str> {
 struct Teller<'w> {
     workflow: &'w Workflow<'w>,
     ids: &'w [NodeId],
+    target: Target,
 }
 
 impl Teller<'_> {
@@ -257,6 +258,18 @@ impl Teller<'_> {
                 let finding = Diagnostic::new(&FORK_WITH_SEVERAL_JOINS, place, message);
                 joins.iter().fold(finding, |finding, join| {
                     finding.note(self.place(*join), "some paths end here")
+                })
+            }
+            "E0732" => {
+                let finding = Diagnostic::new(
+                    &FORK_WITH_SEVERAL_JOINS,
+                    place,
+                    format!("a path of the fork `{other}` comes to the join `{name}`"),
+                )
+                .note(self.place(fault.other), "the fork is here");
+                let expected = joins.iter().filter(|join| **join != fault.node);
+                expected.fold(finding, |finding, join| {
+                    finding.note(self.place(*join), "server 3.3.2 expects this join")
                 })
             }
             "E0758" => Diagnostic::new(
@@ -312,7 +325,17 @@ impl Teller<'_> {
                 place,
                 format!("two ways lead to `{name}` and nothing decides between them"),
             )
-            .help("let the paths meet in a join first"),
+            .help(match self.target {
+                Target::V3_3_2 => {
+                    "let the paths meet in a join first; server 3.3.2 wants that of the branches of a decision too, \
+                     once a workflow has a fork"
+                }
+                Target::V4_3_1 => {
+                    "let the paths meet in a join first; server 4.3.1 also counts an `ok` that comes after an `error` \
+                     (5.0 does not)"
+                }
+                Target::V5_2_1 | Target::Trunk => "let the paths meet in a join first",
+            }),
         }
     }
 }

@@ -58,7 +58,7 @@ pub static FORK_WITH_SEVERAL_JOINS: Kind = Kind {
     summary: "a fork whose paths end in different joins",
     level: Level::Error,
     since: "0.1.0",
-    oozie: &["E0757", "E0730"],
+    oozie: &["E0757", "E0732", "E0730"],
     fix: None,
     page: include_str!("../../docs/rules/fork-with-several-joins.md"),
 };
@@ -120,8 +120,8 @@ pub static REFUSED: Kind = Kind {
     since: "0.1.0",
     oozie: &[
         "E0701", "E0700", "E0702", "E0703", "E0704", "E0705", "E0706", "E0707", "E0708", "E0723",
-        "E0724", "E0730", "E0733", "E0736", "E0737", "E0738", "E0739", "E0742", "E0743", "E0744",
-        "E0757", "E0758", "E0803",
+        "E0724", "E0730", "E0732", "E0733", "E0736", "E0737", "E0738", "E0739", "E0742", "E0743",
+        "E0744", "E0757", "E0758", "E0803",
     ],
     fix: None,
     page: include_str!("../../docs/rules/refused.md"),

@@ -14,6 +14,7 @@ pub mod findings;
 pub mod kinds;
 mod retry;
 mod schema;
+mod stacks;
 mod submit;
 mod walk;
 mod workflow;
@@ -26,7 +27,7 @@ use ankus_runtime::el::{
 };
 use document::{Fault, Reading};
 use schema::Sets;
-use walk::{Memory, Refusal};
+use walk::{Method, Refusal};
 use xml::Stop;
 
 pub use submit::Submission;
@@ -247,13 +248,15 @@ impl<'a> Definition<'a> {
             return rejected(Rejected::new("E0701", ["not-well-formed"], None));
         };
         let unknown_root = |fault: &Option<Fault>| matches!(fault, Some(Fault::Schema(violation, _)) if violation.rule == "cvc-elt.1.a");
-        let mut fault = reading.fault.as_ref().map(|fault| schema_stage(fault, "E0701"));
+        // Releases before 5 let the failure to read it through.
+        let external = if self.rules.target < Target::V5_2_1 { "E0803" } else { "E0701" };
+        let mut fault = reading.fault.as_ref().map(|fault| schema_stage(fault, external));
         if unknown_root(&reading.fault) {
             for sets in [Sets::Coordinator, Sets::Bundle, Sets::Sla] {
                 let (language, server) = (self.rules.language, self.rules.target.name());
                 let again = document::read(self.text, language, sets, server).fault;
                 if !unknown_root(&again) {
-                    fault = again.as_ref().map(|fault| schema_stage(fault, "E0701"));
+                    fault = again.as_ref().map(|fault| schema_stage(fault, external));
                     break;
                 }
             }
@@ -272,7 +275,9 @@ impl<'a> Definition<'a> {
         if let Some(fault) = &reading.fault {
             return rejected(schema_stage(fault, "E0702"));
         }
-        if let Some(at) = reading.doctype {
+        if let Some(at) = reading.doctype
+            && self.rules.target > Target::V3_3_2
+        {
             return rejected(Rejected::new("E0700", ["doctype"], Some(at)));
         }
         if reading.has_controls {
@@ -319,7 +324,7 @@ impl<'a> Definition<'a> {
         let mut properties = conditions.properties.clone();
         let built = workflow::parameters(root, &mut properties, conditions.bind)
             .and_then(|()| workflow::nodes(root, &properties, &self.rules))
-            .and_then(|graph| Ok((walk::basic(&graph)?, graph)));
+            .and_then(|graph| Ok((walk::basic(&graph, self.rules.target)?, graph)));
         let (reached, graph) = match built {
             Ok(built) => built,
             Err(refusal) => return (Err(refusal), false),
@@ -327,11 +332,7 @@ impl<'a> Definition<'a> {
         if conditions.no_fork_join {
             return (Ok(()), false);
         }
-        let memory = match self.rules.target {
-            Target::Trunk => Memory::Remembers,
-            _ => Memory::Forgets,
-        };
-        walk::forks(&graph, &reached, memory)
+        walk::forks(&graph, &reached, Method::of(self.rules.target))
     }
 }
 
@@ -453,7 +454,8 @@ mod tests {
         };
         let (root, body) = ("E0701 cvc-elt.1.a workflow-app", "E0701 cvc-complex-type.2.4.c hive");
         for (target, version, action, expected) in [
-            (Target::V3_3_2, "0.4", hive("0.4"), "accepted"),
+            (Target::V3_3_2, "0.4", hive("0.2"), "accepted"),
+            (Target::V3_3_2, "0.4", hive("0.4"), body),
             (Target::V3_3_2, "0.4", hive("0.5"), body),
             (Target::V3_3_2, "0.5", "<fs/>".to_owned(), root),
             (Target::V4_3_1, "0.5", hive("0.5"), "accepted"),

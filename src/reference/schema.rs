@@ -19,6 +19,9 @@ pub(super) struct Judge<'l> {
     server: &'l str,
     open: Vec<Frame<'l>>,
     text: String,
+    /// Nothing is minded any more: behind a DOCTYPE the validator lets a document alone that begins with an element it
+    /// does not know.
+    off: bool,
     /// Schemas of the namespaces met, by the reader's index.
     known: Vec<Option<Option<&'l Schema>>>,
 }
@@ -37,6 +40,15 @@ pub(super) enum Sets {
 }
 
 impl Sets {
+    fn name(self) -> &'static str {
+        match self {
+            Sets::Workflow => "workflow",
+            Sets::Coordinator => "coordinator",
+            Sets::Bundle => "bundle",
+            Sets::Sla => "sla",
+        }
+    }
+
     fn have(self, schema: &Schema) -> bool {
         match (&*schema.family, self) {
             ("coordinator", _) => self == Sets::Coordinator,
@@ -89,7 +101,7 @@ enum Found<'l> {
 impl<'l> Judge<'l> {
     pub(super) fn new(language: &'l Language, sets: Sets, server: &'l str) -> Judge<'l> {
         let (open, text) = (Vec::new(), String::new());
-        Judge { language, sets, server, open, text, known: Vec::new() }
+        Judge { language, sets, server, open, text, off: false, known: Vec::new() }
     }
 
     /// The schema of a namespace, if the server loads it with the others.
@@ -102,12 +114,18 @@ impl<'l> Judge<'l> {
             return found;
         }
         let schema = self.language.schema(reader.namespace(namespace));
-        let schema = schema.filter(|schema| schema.known_to(self.server) && self.sets.have(schema));
+        let known = |schema: &&Schema| {
+            schema.known_to(self.server, self.sets.name()) && self.sets.have(schema)
+        };
+        let schema = schema.filter(known);
         self.known[at] = Some(schema);
         schema
     }
 
     pub(super) fn start(&mut self, name: Name<'l>, reader: &Reader<'l>) -> Result<(), Violation> {
+        if self.off {
+            return Ok(());
+        }
         let own = self.schema(reader, name.namespace);
         let mut declared = Found::Nothing;
         let mut strict = false;
@@ -118,7 +136,13 @@ impl<'l> Judge<'l> {
                 && let Content::Children(model) = &schema.ty(id).content
             {
                 let namespace = reader.namespace(name.namespace);
-                match model.step(parent.state, &schema.namespace, namespace, name.local) {
+                let server = self.server;
+                let known = |(symbol, _): &(Symbol, State)| match symbol {
+                    Symbol::Child(at) => model.children[*at as usize].known_to(server),
+                    Symbol::Wildcard(_) => true,
+                };
+                let step = model.step(parent.state, &schema.namespace, namespace, name.local);
+                match step.filter(known) {
                     Some((symbol, state)) => {
                         parent.state = state;
                         match symbol {
@@ -151,6 +175,10 @@ impl<'l> Judge<'l> {
         let mut kind = match declared {
             Found::Kind(kind) => kind,
             Found::Nothing => {
+                if asked.is_none() && root && reader.doctype.is_some() {
+                    self.off = true;
+                    return Ok(());
+                }
                 if asked.is_none() && root {
                     return Err(broken("cvc-elt.1.a", [name.raw]));
                 }
@@ -203,6 +231,9 @@ impl<'l> Judge<'l> {
     }
 
     pub(super) fn end(&mut self) -> Result<(), Violation> {
+        if self.off {
+            return Ok(());
+        }
         let frame = self.open.pop().expect("an element ends that has begun");
         let raw = frame.raw;
         let (schema, id) = match frame.kind {

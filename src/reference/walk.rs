@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::{Target, stacks};
+
 /// A node, by its place in a [`Graph`].
 pub(super) type Id = u32;
 
@@ -27,6 +29,8 @@ pub(super) struct Node<'a> {
     pub(super) shape: Shape,
     /// An action's `ok` and `error`; a decision's cases, then its default; a fork's paths.
     pub(super) targets: Vec<&'a str>,
+    /// An action's type that nothing runs, where the server minds it only if it gets there.
+    pub(super) unknown: Option<&'a str>,
 }
 
 /// The nodes of a definition, in order, the start first.
@@ -42,7 +46,7 @@ pub(super) struct Refusal {
     pub(super) names: Vec<String>,
 }
 
-fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Refusal {
+pub(super) fn refuse<const N: usize>(code: &'static str, names: [&str; N]) -> Refusal {
     Refusal { code, names: names.map(str::to_owned).to_vec() }
 }
 
@@ -60,28 +64,40 @@ pub(super) struct Fault {
 
 /// Which server's walk over forks and joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Memory {
-    /// Releases up to 5.2.1: none, so that every path is walked.
+pub(super) enum Method {
+    /// 3.3.2: behind every join again, with a stack of forks and one of joins ([`stacks`]).
+    Stacks,
+    /// 4.3.1: as 5.2.1, and `ok` begins an ok path anew, below an `error` too.
+    Renews,
+    /// 5.2.1: without memory, so that every path is walked.
     Forgets,
     /// What came after 5.2.1: a node that was walked is not walked again, wherever it is met.
     Remembers,
 }
 
-/// How many calls a walk without memory may take and still come back.
-const SLOW: u64 = 10_000_000;
+impl Method {
+    pub(super) fn of(target: Target) -> Method {
+        match target {
+            Target::V3_3_2 => Method::Stacks,
+            Target::V4_3_1 => Method::Renews,
+            Target::V5_2_1 => Method::Forgets,
+            Target::Trunk => Method::Remembers,
+        }
+    }
+}
 
-/// Longest name that may be reached.
-const NAME_LIMIT: usize = 128;
+/// How many calls a walk without memory may take and still come back.
+pub(super) const SLOW: u64 = 10_000_000;
 
 /// The targets of the nodes that were reached, and how many of those are forks and joins.
 pub(super) struct Reached {
-    targets: Vec<Vec<Id>>,
-    forks: usize,
-    joins: usize,
+    pub(super) targets: Vec<Vec<Id>>,
+    pub(super) forks: usize,
+    pub(super) joins: usize,
 }
 
 /// Names, cycles and transitions of the nodes that can be reached.
-pub(super) fn basic(graph: &Graph<'_>) -> Result<Reached, Refusal> {
+pub(super) fn basic(graph: &Graph<'_>, target: Target) -> Result<Reached, Refusal> {
     let mut reached = Reached { targets: Vec::new(), forks: 0, joins: 0 };
     reached.targets.resize_with(graph.nodes.len(), Vec::new);
     let mut done = vec![false; graph.nodes.len()];
@@ -91,7 +107,10 @@ pub(super) fn basic(graph: &Graph<'_>) -> Result<Reached, Refusal> {
     loop {
         if let Some(id) = enter.take() {
             let node = &graph.nodes[id as usize];
-            name(node)?;
+            name(node, target.name_limit())?;
+            if let Some(kind) = node.unknown {
+                return Err(refuse("E0723", [kind]));
+            }
             if on_path[id as usize] {
                 let from = path.iter().map(|(id, _)| graph.nodes[*id as usize].name);
                 let names: Vec<&str> = from.chain([node.name]).collect();
@@ -125,13 +144,13 @@ pub(super) fn basic(graph: &Graph<'_>) -> Result<Reached, Refusal> {
     }
 }
 
-fn name(node: &Node<'_>) -> Result<(), Refusal> {
+fn name(node: &Node<'_>, limit: usize) -> Result<(), Refusal> {
     let mut bytes = node.name.bytes();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     if node.shape == Shape::Start {
         return Ok(());
     }
-    if node.name.len() > NAME_LIMIT {
+    if node.name.len() > limit {
         return Err(refuse("E0724", [node.name, "length"]));
     }
     let first = bytes.next();
@@ -154,30 +173,51 @@ struct Visit {
     next: usize,
     /// How many calls the visit takes without memory.
     calls: u64,
-    key: u64,
+    /// See [`Known::again`].
+    again: Option<Id>,
+    key: Key,
+}
+
+/// All that the answer below a visit depends on: node, fork, kind of path, and for 4.3.1 the first decision, for its
+/// checks of ok paths begin anew below an `error`.
+type Key = (Id, Option<Id>, bool, Option<Id>);
+
+/// A visit that ended well.
+#[derive(Clone, Copy)]
+struct Known {
+    /// How many calls it took.
+    calls: u64,
+    /// The first node met on an ok path with no decision before it: a second visit ends there.
+    again: Option<Id>,
 }
 
 /// Forks and joins. The answer, and whether the server would not come back with it.
 pub(super) fn forks(
     graph: &Graph<'_>,
     reached: &Reached,
-    memory: Memory,
+    method: Method,
 ) -> (Result<(), Refusal>, bool) {
     if reached.forks != reached.joins {
         return (Err(refuse("E0730", [])), false);
     }
-    let mut walk = Walk::new(graph, reached, memory);
+    if method == Method::Stacks {
+        return stacks::forks(graph, reached);
+    }
+    let mut walk = Walk::new(graph, reached, method);
     let answer = walk.run().map_err(|fault| walk.refusal(fault));
-    (answer, memory == Memory::Forgets && walk.total > SLOW)
+    (answer, method != Method::Remembers && walk.total > SLOW)
 }
 
 /// All faults of forks and joins: the walk goes on behind each of them. With each, the joins of the fork it is about.
 pub(super) fn faults(
     graph: &Graph<'_>,
     reached: &Reached,
-    memory: Memory,
+    method: Method,
 ) -> Vec<(Fault, Vec<Id>)> {
-    let mut walk = Walk::new(graph, reached, memory);
+    if method == Method::Stacks {
+        return stacks::faults(graph, reached);
+    }
+    let mut walk = Walk::new(graph, reached, method);
     walk.all = Some(Vec::new());
     let outcome = walk.run();
     debug_assert!(outcome.is_ok(), "a walk that goes on does not stop");
@@ -243,14 +283,14 @@ impl Reached {
 struct Walk<'g, 'a> {
     graph: &'g Graph<'a>,
     reached: &'g Reached,
-    memory: Memory,
+    method: Method,
     fork_of: Vec<Option<Id>>,
     joins_of: HashMap<Id, Vec<Id>>,
     /// For nodes met on an ok path: the first decision on the way to them.
     first_decision: Vec<Option<Option<Id>>>,
     visited: Vec<bool>,
-    /// How many calls a visit took, by node, fork and kind of path: all that the answer depends on.
-    known: HashMap<u64, u64>,
+    /// Visits that ended well.
+    known: HashMap<Key, Known>,
     path: Vec<Visit>,
     total: u64,
     /// The faults met so far, where the walk goes on behind them.
@@ -258,16 +298,16 @@ struct Walk<'g, 'a> {
 }
 
 impl<'g, 'a> Walk<'g, 'a> {
-    fn new(graph: &'g Graph<'a>, reached: &'g Reached, memory: Memory) -> Walk<'g, 'a> {
+    fn new(graph: &'g Graph<'a>, reached: &'g Reached, method: Method) -> Walk<'g, 'a> {
         let nodes = graph.nodes.len();
         Walk {
             graph,
             reached,
-            memory,
+            method,
             fork_of: vec![None; nodes],
             joins_of: HashMap::new(),
             first_decision: vec![None; nodes],
-            visited: vec![false; if memory == Memory::Remembers { nodes } else { 0 }],
+            visited: vec![false; if method == Method::Remembers { nodes } else { 0 }],
             known: HashMap::new(),
             path: Vec::new(),
             total: 0,
@@ -280,7 +320,7 @@ impl<'g, 'a> Walk<'g, 'a> {
         match &mut self.all {
             Some(all) => {
                 all.push(fault);
-                self.counted(1)
+                self.counted()
             }
             None => Err(fault),
         }
@@ -330,16 +370,18 @@ impl<'g, 'a> Walk<'g, 'a> {
                 (Shape::Decision, Some(to)) => {
                     self.enter(*to, fork, decision.or(Some(node)), ok)?;
                 }
-                (Shape::Action, Some(to)) => self.enter(*to, fork, decision, ok && next == 0)?,
+                (Shape::Action, Some(to)) => {
+                    let ok = next == 0 && (ok || self.method == Method::Renews);
+                    self.enter(*to, fork, decision, ok)?;
+                }
                 (Shape::Start, Some(to)) => self.enter(*to, fork, decision, ok)?,
                 _ => {
                     let done = self.path.pop().expect("a visit is open");
-                    if self.memory == Memory::Forgets {
-                        self.known.insert(done.key, done.calls);
+                    let known = Known { calls: done.calls, again: done.again };
+                    if self.method != Method::Remembers {
+                        self.known.insert(done.key, known);
                     }
-                    if let Some(parent) = self.path.last_mut() {
-                        parent.calls = parent.calls.saturating_add(done.calls);
-                    }
+                    self.add(known);
                 }
             }
         }
@@ -370,7 +412,9 @@ impl<'g, 'a> Walk<'g, 'a> {
     ) -> Result<(), Fault> {
         let shape = self.shape(node);
         self.total = self.total.saturating_add(1);
-        if ok && !matches!(shape, Shape::Kill | Shape::Join | Shape::End) {
+        let minded = ok && !matches!(shape, Shape::Kill | Shape::Join | Shape::End);
+        let again = (minded && decision.is_none()).then_some(node);
+        if minded {
             match self.first_decision[node as usize] {
                 None => self.first_decision[node as usize] = Some(decision),
                 Some(first) if first.is_none() || first != decision => {
@@ -380,11 +424,11 @@ impl<'g, 'a> Walk<'g, 'a> {
                 Some(_) => {}
             }
         }
-        let key =
-            u64::from(node) << 33 | u64::from(fork.map_or(0, |id| id + 1)) << 1 | u64::from(ok);
+        let renews = self.method == Method::Renews;
+        let key = (node, fork, ok, decision.filter(|_| renews));
         match shape {
             Shape::End => {
-                let Some(inside) = fork else { return self.counted(1) };
+                let Some(inside) = fork else { return self.counted() };
                 let before = self.path.last().map_or(node, |visit| visit.node);
                 let fork = Some(inside);
                 return self.fault(Fault { code: "E0737", node: before, other: node, fork });
@@ -411,33 +455,43 @@ impl<'g, 'a> Walk<'g, 'a> {
                     }
                     Some(_) => {}
                 }
-                return self.counted(1);
+                return self.counted();
             }
             _ => {}
         }
-        match self.memory {
-            Memory::Remembers if self.visited[node as usize] => return Ok(()),
-            Memory::Remembers => self.visited[node as usize] = true,
-            Memory::Forgets => {
-                if let Some(calls) = self.known.get(&key).copied() {
-                    self.total = self.total.saturating_add(calls - 1);
-                    return self.counted(calls);
+        match self.method {
+            Method::Remembers if self.visited[node as usize] => return Ok(()),
+            Method::Remembers => self.visited[node as usize] = true,
+            _ => {
+                if let Some(known) = self.known.get(&key).copied() {
+                    if let Some(node) = known.again {
+                        return self.fault(Fault { code: "E0743", node, other: node, fork });
+                    }
+                    self.total = self.total.saturating_add(known.calls - 1);
+                    self.add(known);
+                    return Ok(());
                 }
             }
         }
         if shape == Shape::Fork {
             self.repeated_path(node)?;
         }
-        self.path.push(Visit { node, fork, decision, ok, next: 0, calls: 1, key });
+        self.path.push(Visit { node, fork, decision, ok, next: 0, calls: 1, again, key });
         Ok(())
     }
 
-    /// A visit that ends at once, or was made before.
-    fn counted(&mut self, calls: u64) -> Result<(), Fault> {
-        if let Some(parent) = self.path.last_mut() {
-            parent.calls = parent.calls.saturating_add(calls);
-        }
+    /// A visit that ends at once.
+    fn counted(&mut self) -> Result<(), Fault> {
+        self.add(Known { calls: 1, again: None });
         Ok(())
+    }
+
+    /// Adds a visit that ended, or was made before, to the one it was made from.
+    fn add(&mut self, known: Known) {
+        if let Some(parent) = self.path.last_mut() {
+            parent.calls = parent.calls.saturating_add(known.calls);
+            parent.again = parent.again.or(known.again);
+        }
     }
 
     /// A target that a fork names twice, joins and kills excepted.
@@ -454,6 +508,185 @@ impl<'g, 'a> Walk<'g, 'a> {
         match repeated {
             Some(to) => self.fault(Fault { code: "E0744", node: fork, other: *to, fork: None }),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A graph of these nodes.
+    pub(in crate::reference) fn graph_of(nodes: Vec<Node<'_>>) -> Graph<'_> {
+        let by_name = nodes.iter().zip(0..).map(|(node, id)| (node.name, id)).collect();
+        Graph { nodes, by_name }
+    }
+
+    /// The numbers of a seed, one after the other.
+    struct Dice(u64);
+
+    impl Dice {
+        fn below(&mut self, limit: usize) -> usize {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            ((self.0 >> 33) as usize) % limit
+        }
+    }
+
+    /// A small graph without cycles, most of it reachable, with as many forks as joins more often than not.
+    pub(in crate::reference) fn random_graph(seed: u64) -> Graph<'static> {
+        const NAMES: [&str; 14] = [
+            "a0", "f1", "j2", "d3", "a4", "f5", "j6", "d7", "a8", "a9", "x10", "y11", "z12", "w13",
+        ];
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) + 1);
+        for _ in 0..4 {
+            dice.below(2);
+        }
+        let count = 3 + dice.below(NAMES.len() - 2);
+        let mut nodes = vec![Node {
+            name: ":start:",
+            shape: Shape::Start,
+            targets: vec![NAMES[0]],
+            unknown: None,
+        }];
+        // What was opened and not yet closed, so that joins follow forks.
+        let mut open = 0;
+        for at in 0..count {
+            let shape = match dice.below(6) {
+                0 | 1 if at + 2 < count => Shape::Fork,
+                2 | 3 if open > 0 => Shape::Join,
+                4 => Shape::Decision,
+                _ => Shape::Action,
+            };
+            open += usize::from(shape == Shape::Fork);
+            open -= usize::from(shape == Shape::Join);
+            let mut later = |near: bool| {
+                let left = count - at - 1;
+                match dice.below(if near { 12 } else { 3 }) {
+                    0 => "k",
+                    1 if left < 3 => "e",
+                    _ if left == 0 => "e",
+                    _ => NAMES[at + 1 + dice.below(left.min(4))],
+                }
+            };
+            let targets = match shape {
+                Shape::Join => vec![later(true)],
+                Shape::Action => vec![later(true), later(false)],
+                _ => (0..2 + at % 2).map(|_| later(true)).collect(),
+            };
+            nodes.push(Node { name: NAMES[at], shape, targets, unknown: None });
+        }
+        for (name, shape) in [("k", Shape::Kill), ("e", Shape::End)] {
+            nodes.push(Node { name, shape, targets: Vec::new(), unknown: None });
+        }
+        graph_of(nodes)
+    }
+
+    /// The published algorithm of 4.3.1 and 5.2.1, word for word: it recurs, and remembers nothing.
+    struct Plain<'g> {
+        graph: &'g Graph<'g>,
+        reached: &'g Reached,
+        method: Method,
+        fork_of: HashMap<Id, Id>,
+        first_decision: HashMap<Id, Option<Id>>,
+        calls: u64,
+    }
+
+    impl Plain<'_> {
+        fn walk(
+            &mut self,
+            node: Id,
+            fork: Option<Id>,
+            decision: Option<Id>,
+            ok: bool,
+        ) -> Result<(), &'static str> {
+            self.calls += 1;
+            let shape = self.graph.nodes[node as usize].shape;
+            if ok && !matches!(shape, Shape::Kill | Shape::Join | Shape::End) {
+                match self.first_decision.get(&node) {
+                    None => drop(self.first_decision.insert(node, decision)),
+                    Some(first) if first.is_none() || *first != decision => return Err("E0743"),
+                    Some(_) => {}
+                }
+            }
+            let reached = self.reached;
+            let targets = &reached.targets[node as usize];
+            match shape {
+                Shape::Fork => {
+                    for to in targets {
+                        let target = self.graph.nodes[*to as usize].shape;
+                        let times = targets.iter().filter(|other| *other == to).count();
+                        if times > 1 && !matches!(target, Shape::Join | Shape::Kill) {
+                            return Err("E0744");
+                        }
+                    }
+                    for to in targets {
+                        self.walk(*to, Some(node), decision, ok)?;
+                    }
+                    let own = self.fork_of.iter().filter(|(_, fork)| **fork == node);
+                    let joins: Vec<Id> = own.map(|(join, _)| *join).collect();
+                    match joins.len() {
+                        0 => return Err("E0733"),
+                        1 => {
+                            let next = reached.targets[joins[0] as usize][0];
+                            self.walk(next, fork, decision, ok)?;
+                        }
+                        _ => return Err("E0757"),
+                    }
+                }
+                Shape::Join => {
+                    let fork = fork.ok_or("E0742")?;
+                    if *self.fork_of.entry(node).or_insert(fork) != fork {
+                        return Err("E0758");
+                    }
+                }
+                Shape::Decision => {
+                    for to in targets {
+                        self.walk(*to, fork, decision.or(Some(node)), ok)?;
+                    }
+                }
+                Shape::Action => {
+                    let below = ok || self.method == Method::Renews;
+                    self.walk(targets[0], fork, decision, below)?;
+                    self.walk(targets[1], fork, decision, false)?;
+                }
+                Shape::Start => self.walk(targets[0], fork, decision, ok)?,
+                Shape::End if fork.is_some() => return Err("E0737"),
+                Shape::End | Shape::Kill => {}
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn remembering_changes_no_answer() {
+        for (method, target) in
+            [(Method::Renews, Target::V4_3_1), (Method::Forgets, Target::V5_2_1)]
+        {
+            let mut codes: HashMap<&str, usize> = HashMap::new();
+            for seed in 0..60_000 {
+                let graph = random_graph(seed);
+                let Ok(reached) = basic(&graph, target) else { continue };
+                if reached.forks != reached.joins {
+                    continue;
+                }
+                let (fork_of, first_decision) = (HashMap::new(), HashMap::new());
+                let (graph, reached) = (&graph, &reached);
+                let mut plain = Plain { graph, reached, method, fork_of, first_decision, calls: 0 };
+                let expected = plain.walk(0, None, None, true);
+                let mut walk = Walk::new(graph, reached, method);
+                let answer = walk.run().map_err(|fault| fault.code);
+                assert_eq!(answer, expected, "graph {seed}, {method:?}");
+                assert!(expected.is_err() || walk.total == plain.calls, "graph {seed}");
+                *codes.entry(expected.err().unwrap_or("accepted")).or_default() += 1;
+            }
+            // Every answer there is came up.
+            let all = ["accepted", "E0733", "E0737", "E0742", "E0743", "E0744", "E0757", "E0758"];
+            for code in all {
+                assert!(codes.get(code).is_some_and(|count| *count > 20), "{codes:?}");
+            }
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::document::Element;
 use super::walk::{Graph, Node, Refusal, Shape};
-use super::{Executor, Rules, retry};
+use super::{Executor, Rules, Target, retry};
 
 /// Properties of a job.
 pub type Properties = BTreeMap<String, String>;
@@ -67,6 +67,7 @@ pub(crate) fn has_parameters(namespace: &str) -> bool {
 /// What `<global>` gives to all actions.
 #[derive(Default)]
 struct Global {
+    is_there: bool,
     name_node: bool,
     job_tracker: bool,
 }
@@ -83,13 +84,18 @@ pub(super) fn nodes<'d>(
     for element in root.children() {
         let name = element.attribute("name").unwrap_or_default();
         let to = |element: Element<'d, '_>| element.attribute("to").unwrap_or_default();
+        let mut unknown = None;
         let (shape, name, targets) = match element.name() {
             "start" => {
                 if root.attribute("name").unwrap_or_default().is_empty() {
                     return Err(refuse("E0803", ["IllegalArgumentException"]));
                 }
-                let start =
-                    Node { name: ":start:", shape: Shape::Start, targets: vec![to(element)] };
+                let start = Node {
+                    name: ":start:",
+                    shape: Shape::Start,
+                    targets: vec![to(element)],
+                    unknown: None,
+                };
                 graph.by_name.insert(start.name, 0);
                 graph.nodes.push(start);
                 continue;
@@ -107,9 +113,14 @@ pub(super) fn nodes<'d>(
                 let cases = switch.all("case").chain(switch.child("default"));
                 (Shape::Decision, name, cases.map(to).collect())
             }
-            "action" => (Shape::Action, name, action(element, &global, properties, rules)?),
+            "action" => {
+                let action = action(element, &global, properties, rules)?;
+                unknown = action.unknown;
+                (Shape::Action, name, vec![action.ok, action.error])
+            }
             "global" => {
                 let has = |name: &str| element.child(name).is_some();
+                global.is_there = true;
                 global.name_node = has("name-node");
                 global.job_tracker = has("job-tracker") || has("resource-manager");
                 launcher(element)?;
@@ -118,6 +129,13 @@ pub(super) fn nodes<'d>(
             "info" | "credentials" | "parameters" => continue,
             other => return Err(refuse("E0703", [other])),
         };
+        // What no schema has looked at, behind a DOCTYPE, may lack anything.
+        if graph.nodes.is_empty() {
+            return Err(refuse("E0803", ["NullPointerException"]));
+        }
+        if name.is_empty() || targets.contains(&"") {
+            return Err(refuse("E0803", ["IllegalArgumentException"]));
+        }
         if complete {
             return Err(refuse("E0704", [name]));
         }
@@ -128,7 +146,7 @@ pub(super) fn nodes<'d>(
             return Err(refuse("E0706", [name]));
         }
         graph.by_name.insert(name, graph.nodes.len() as u32);
-        graph.nodes.push(Node { name, shape, targets });
+        graph.nodes.push(Node { name, shape, targets, unknown });
         complete = shape == Shape::End;
     }
     if graph.nodes.is_empty() {
@@ -137,29 +155,49 @@ pub(super) fn nodes<'d>(
     Ok(graph)
 }
 
-/// An action's transitions, after the checks of its body and of its retry attributes.
+/// What an action says of the graph.
+#[derive(Default)]
+struct Action<'d> {
+    ok: &'d str,
+    error: &'d str,
+    /// See [`Node::unknown`].
+    unknown: Option<&'d str>,
+}
+
+/// An action, after the checks of its body and of its retry attributes.
 fn action<'d>(
     element: Element<'d, '_>,
     global: &Global,
     properties: &Properties,
     rules: &Rules<'_>,
-) -> Result<Vec<&'d str>, Refusal> {
-    let (mut ok, mut error, mut body) = ("", "", false);
+) -> Result<Action<'d>, Refusal> {
+    let (mut action, mut body) = (Action::default(), false);
+    // A `<global>` of 3.3.2 is all that it looks at: what is missing then is missed when the action runs.
+    let trusts_global = rules.target == Target::V3_3_2 && global.is_there;
     for child in element.children() {
         match child.name() {
-            "ok" => ok = child.attribute("to").unwrap_or_default(),
-            "error" => error = child.attribute("to").unwrap_or_default(),
+            "ok" => action.ok = child.attribute("to").unwrap_or_default(),
+            "error" => action.error = child.attribute("to").unwrap_or_default(),
             "info" | "credentials" => {}
             kind => {
                 body = true;
-                let Some(executor) = rules.executor(kind) else {
-                    return Err(refuse("E0723", [kind]));
-                };
-                check_body(child, executor, global, rules)?;
+                match rules.executor(kind) {
+                    Some(_) if trusts_global => {}
+                    Some(executor) => check_body(child, executor, global, rules)?,
+                    // Its walk over the graph minds the body that comes last.
+                    None if trusts_global => {}
+                    None => return Err(refuse("E0723", [kind])),
+                }
+                action.unknown = rules.executor(kind).is_none().then_some(kind);
             }
         }
     }
-    for name in ["retry-max", "retry-interval", "retry-policy"] {
+    let evaluated: &[&str] = match rules.target {
+        // It takes retry attributes as they are.
+        Target::V3_3_2 => &[],
+        _ => &["retry-max", "retry-interval", "retry-policy"],
+    };
+    for name in evaluated {
         if let Some(value) = element.attribute(name).filter(|value| !value.is_empty()) {
             retry::check(value, properties, rules)
                 .map_err(|(kind, name)| refuse("E0703", [kind, &name]))?;
@@ -168,7 +206,7 @@ fn action<'d>(
     if !body {
         return Err(refuse("E0803", ["NullPointerException"]));
     }
-    Ok(vec![ok, error])
+    Ok(action)
 }
 
 fn check_body(
@@ -179,11 +217,15 @@ fn check_body(
 ) -> Result<(), Refusal> {
     let has = |name: &str| body.child(name).is_some();
     if executor == Executor::Cluster {
-        if !has("name-node") && !global.name_node && !rules.default_name_node {
+        // Defaults of the site came after 3.3.2.
+        let defaults = rules.target != Target::V3_3_2;
+        let default_name_node = defaults && rules.default_name_node;
+        let default_job_tracker = defaults && rules.default_job_tracker;
+        if !has("name-node") && !global.name_node && !default_name_node {
             return Err(refuse("E0701", ["name-node"]));
         }
         let tracker = has("job-tracker") || has("resource-manager");
-        if !tracker && !global.job_tracker && !rules.default_job_tracker {
+        if !tracker && !global.job_tracker && !default_job_tracker {
             return Err(refuse("E0701", ["job-tracker"]));
         }
     }

@@ -223,6 +223,15 @@ pub struct Child {
     pub since: Box<str>,
     /// Last version that has it, where later ones do not.
     pub until: Option<Box<str>>,
+    /// The servers that have it; none are named where all do that have the schema.
+    pub servers: Vec<Box<str>>,
+}
+
+impl Child {
+    /// Whether `server`, which has the schema, has this child in it.
+    pub fn known_to(&self, server: &str) -> bool {
+        self.servers.is_empty() || self.servers.iter().any(|known| &**known == server)
+    }
 }
 
 /// A text without attributes, or a type.
@@ -247,7 +256,7 @@ pub struct Schema {
     pub version: Box<str>,
     /// `uri:oozie:workflow:0.5`.
     pub namespace: Box<str>,
-    /// The servers that have it, as named in the settings.
+    /// The servers that have it, as named in the settings; behind a slash, for which documents alone.
     pub servers: Vec<Box<str>>,
     /// All its types.
     pub types: Vec<Type>,
@@ -274,9 +283,14 @@ impl Schema {
         self.roots.iter().find(|(root, _)| &**root == name).map(|(_, id)| *id)
     }
 
-    /// Whether `server` has this schema.
-    pub fn known_to(&self, server: &str) -> bool {
-        self.servers.is_empty() || self.servers.iter().any(|known| &**known == server)
+    /// Whether `server` has this schema for documents of a family: `workflow`, `coordinator`, `bundle`, or `sla` for a
+    /// block that stands alone.
+    pub fn known_to(&self, server: &str, document: &str) -> bool {
+        let named = |known: &str| match known.split_once('/') {
+            Some((known, only)) => known == server && only == document,
+            None => known == server,
+        };
+        self.servers.is_empty() || self.servers.iter().any(|known| named(known))
     }
 }
 

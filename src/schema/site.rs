@@ -88,7 +88,14 @@ fn ty(action: &SiteAction) -> Type {
         parts.push(Particle::Child(children.len() as u16, occurs));
         let kind = TypeRef::Text(TEXT);
         let (about, since) = ("".into(), "".into());
-        children.push(Child { name: name.into(), kind, about, since, until: None });
+        children.push(Child {
+            name: name.into(),
+            kind,
+            about,
+            since,
+            until: None,
+            servers: Vec::new(),
+        });
     }
     let content = match action.elements.is_empty() {
         true => Content::Anything,

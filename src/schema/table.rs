@@ -43,6 +43,7 @@ struct Line<'a> {
     kind: &'a str,
     occurs: Occurs,
     range: Range,
+    servers: Vec<&'a str>,
     about: &'a str,
 }
 
@@ -137,6 +138,10 @@ impl<'a> Table<'a> {
 
     fn part(&mut self, depth: usize, text: &'a str) -> Result<(), String> {
         let (text, about) = text.split_once(" : ").unwrap_or((text, ""));
+        let (text, servers) = match text.split_once(" server ") {
+            Some((text, servers)) => (text, servers.split(' ').collect()),
+            None => (text, Vec::new()),
+        };
         let (text, range) = self.range(text)?;
         let (word, kind) = text.split_once(' ').unwrap_or((text, ""));
         let split = word.find(['?', '*', '+', '{', '!']).unwrap_or(word.len());
@@ -162,7 +167,7 @@ impl<'a> Table<'a> {
         let group =
             ty.lines.iter().rev().find(|line| line.depth < depth).map_or(Range::ALL, |g| g.range);
         let range = Range { from: range.from.max(group.from), to: range.to.min(group.to) };
-        ty.lines.push(Line { depth, name, kind, occurs, range, about });
+        ty.lines.push(Line { depth, name, kind, occurs, range, servers, about });
         Ok(())
     }
 
@@ -301,7 +306,8 @@ impl Maker<'_, '_> {
             None => TypeRef::Text(self.text(line.kind)),
         };
         let about = self.about(line.about, line.name);
-        parts.children.push(Child { name: line.name.into(), kind, about, since, until });
+        let servers = line.servers.iter().map(|server| (*server).into()).collect();
+        parts.children.push(Child { name: line.name.into(), kind, about, since, until, servers });
         parts.children.len() as u16 - 1
     }
 

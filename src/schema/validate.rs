@@ -267,8 +267,27 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
+    /// Whether the server has a schema for documents of this sort.
+    fn has(&self, schema: &Schema) -> bool {
+        schema.known_to(self.target, self.document.family())
+    }
+
+    /// A child that later servers have in the same schema.
+    fn later_child(&mut self, child: Element<'t, 'a>, schema: &'t Schema, known: &Child) {
+        if known.known_to(self.target) {
+            return;
+        }
+        let (target, name, namespace) = (self.target, child.name(), &schema.namespace);
+        let message = format!("server {target} has no `{name}` in `{namespace}`");
+        let mut finding = Diagnostic::new(&SCHEMA_NEWER_THAN_SERVER, child.name_span(), message);
+        if let Some(first) = known.servers.first() {
+            finding = finding.help(format!("it came with server {first}"));
+        }
+        self.report(finding);
+    }
+
     fn newer_than_target(&mut self, element: Element<'t, 'a>, schema: &'t Schema) {
-        if schema.known_to(self.target) {
+        if self.has(schema) {
             return;
         }
         let span = namespace_span(element);
@@ -279,7 +298,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         let mut finding = Diagnostic::new(&SCHEMA_NEWER_THAN_SERVER, span, message);
         let family = families().iter().find(|family| *family.name == *schema.family);
         let older =
-            family.and_then(|family| family.schemas().rev().find(|s| s.known_to(self.target)));
+            family.and_then(|family| family.schemas().rev().find(|schema| self.has(schema)));
         if let Some(older) = older {
             finding = finding.help(format!("its newest is `{}`", older.namespace));
             if self.faults(element, schema, older) == 0 && is_value(element, span) {
@@ -368,7 +387,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         _namespace: Option<&str>,
     ) -> Option<(&'t Schema, bool)> {
         let family = families().iter().find(|known| *known.name == *family)?;
-        let known = family.schemas().filter(|schema| schema.known_to(self.target));
+        let known = family.schemas().filter(|schema| self.has(schema));
         let best =
             known.min_by_key(|schema| self.faults_as(element, element.namespace(), schema))?;
         Some((best, self.faults_as(element, element.namespace(), best) == 0))
@@ -403,6 +422,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                 match model.step(state, &schema.namespace, uri, child.name()) {
                     Some((Symbol::Child(at), next)) => {
                         state = next;
+                        faults += usize::from(!model.children[at as usize].known_to(self.target));
                         todo.push((child, Some(model.children[at as usize].kind)));
                     }
                     Some((Symbol::Wildcard(_), next)) => state = next,
@@ -697,7 +717,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             .descendants()
             .find(|element| element.namespace() == &*schema.namespace)?;
         let family = families().iter().find(|family| *family.name == *schema.family)?;
-        let holds = |to: &&Schema| to.known_to(self.target) && self.all_faults(schema, to) == 0;
+        let holds = |to: &&Schema| self.has(to) && self.all_faults(schema, to) == 0;
         let at = family.versions().position(|version| *version == *schema.version)?;
         let later = family.schemas().skip(at + 1).find(holds);
         let better = later.or_else(|| family.schemas().take(at).rev().find(holds))?;
@@ -785,6 +805,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         model: &'t Model,
     ) {
         let from = self.todo.len();
+        let mut later = Vec::new();
         let mut state = State::default();
         let mut well = true;
         for child in element.elements() {
@@ -800,7 +821,11 @@ impl<'t, 'a> Checker<'t, 'a> {
             };
             state = next;
             let kind = match symbol {
-                Symbol::Child(at) => kind_of(schema, model.children[at as usize].kind),
+                Symbol::Child(at) => {
+                    let known = &model.children[at as usize];
+                    later.extend((!known.known_to(self.target)).then_some((child, known)));
+                    kind_of(schema, known.kind)
+                }
                 Symbol::Wildcard(_) => self.foreign(child, schema, schema.ty(id)),
             };
             self.todo.push((child, kind));
@@ -808,6 +833,9 @@ impl<'t, 'a> Checker<'t, 'a> {
         if well && model.may_end(state) {
             // The list is a stack, and findings are easier to follow in order.
             self.todo[from..].reverse();
+            for (child, known) in later {
+                self.later_child(child, schema, known);
+            }
             return;
         }
         self.todo.truncate(from);
@@ -886,6 +914,12 @@ impl<'t, 'a> Checker<'t, 'a> {
         for child in element.elements() {
             let (symbol, kind) = self.recognize(element, child, schema, id, (model, &present));
             self.todo.push((child, kind));
+            if let Some(Symbol::Child(at)) = symbol
+                && let Some(known) = model.children.get(at as usize)
+                && *known.name == *child.name()
+            {
+                self.later_child(child, schema, known);
+            }
             if let Some(symbol) = symbol
                 && let Some(rank) = parts.iter().position(|part| holds(part, symbol))
             {

@@ -288,8 +288,14 @@ impl Reader {
                             let kind = self.element_kind(child, depth)?;
                             let about = documentation(child);
                             let since = "".into();
-                            let child =
-                                Child { name: name.into(), kind, about, since, until: None };
+                            let child = Child {
+                                name: name.into(),
+                                kind,
+                                about,
+                                since,
+                                until: None,
+                                servers: Vec::new(),
+                            };
                             parts.children.push(child);
                             parts.children.len() - 1
                         }
