@@ -103,7 +103,7 @@ impl Baseline {
                 _ => true,
             }
         });
-        report.suppressed += before - report.findings.len();
+        report.baselined += before - report.findings.len();
         let judged = |path: &str| report.files.iter().any(|file| file.path == path);
         left.iter()
             .filter(|(key, count)| **count > 0 && judged(&key.0))

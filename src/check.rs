@@ -329,6 +329,9 @@ pub fn check(input: &Input<'_>) -> Outcome {
     let mut beside: BTreeMap<String, Vec<suppression::Suppression>> = BTreeMap::new();
     let mut suppressed = 0;
     found.retain(|finding| {
+        if input.settings.is_isolated {
+            return true;
+        }
         let all = match &finding.file {
             None => &mut suppressions,
             Some(file) => beside.entry(file.clone()).or_insert_with(|| {
@@ -343,7 +346,8 @@ pub fn check(input: &Input<'_>) -> Outcome {
         suppressed += usize::from(silenced);
         !silenced
     });
-    if input.kind != FileKind::Properties && !suppressions.is_empty() {
+    if input.kind != FileKind::Properties && !suppressions.is_empty() && !input.settings.is_isolated
+    {
         let kinds = kinds();
         // Whoever runs a part of the rules learns nothing about comments for the others.
         let judged = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
@@ -460,8 +464,12 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The texts that findings and their notes point into.
     pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
-    /// How many findings were silenced by comments or a baseline.
+    /// How many findings were silenced by comments.
     pub suppressed: usize,
+    /// How many findings a baseline lists.
+    pub baselined: usize,
+    /// How many files and folders that may hold definitions ignore files leave out.
+    pub ignored_files: usize,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
     pub secrets: BTreeMap<String, Vec<Span>>,
 }

@@ -195,6 +195,8 @@ pub struct Settings {
     pub mail: Mail,
     /// What counts as now, for who wants the same findings on every day.
     pub now: Option<Instant>,
+    /// Whether comments in definitions silence nothing. No file says so, but the command line.
+    pub is_isolated: bool,
 }
 
 /// What is wrong with a settings file.
@@ -231,6 +233,68 @@ impl Settings {
             reader.problems.sort_by_key(|problem| problem.span);
             Err(reader.problems)
         }
+    }
+
+    /// Takes out what can start, reach or write something, for a command that only looks at the tree which these settings
+    /// came with; answers with the tables that had something to say.
+    pub fn withhold(&mut self) -> Vec<&'static str> {
+        let hosts = !std::mem::take(&mut self.hosts).is_empty();
+        let tools = !std::mem::take(&mut self.tools).is_empty();
+        let mail = std::mem::take(&mut self.mail) != Mail::default();
+        let tables = [("[hosts]", hosts), ("[tools]", tools), ("[mail]", mail)];
+        tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
+    }
+
+    /// These settings, and what `base` says where they say nothing.
+    pub fn over(mut self, base: &Settings) -> Settings {
+        let fill = |own: &mut Option<String>, base: &Option<String>| {
+            if own.is_none() {
+                own.clone_from(base);
+            }
+        };
+        for (name, rating) in &base.rules {
+            self.rules.entry(name.clone()).or_insert(*rating);
+        }
+        self.overrides.splice(0..0, base.overrides.iter().cloned());
+        for function in &base.functions {
+            if self.functions.iter().all(|own| own.name != function.name) {
+                self.functions.push(function.clone());
+            }
+        }
+        for action in &base.actions {
+            if self.actions.iter().all(|own| own.name != action.name) {
+                self.actions.push(action.clone());
+            }
+        }
+        if self.target == Target::default() {
+            self.target = base.target;
+        }
+        let (server, below) = (&mut self.server, &base.server);
+        fill(&mut server.name_node, &below.name_node);
+        fill(&mut server.job_tracker, &below.job_tracker);
+        fill(&mut server.resource_manager, &below.resource_manager);
+        server.definition_limit = server.definition_limit.or(below.definition_limit);
+        server.retry_max = server.retry_max.or(below.retry_max);
+        for (own, base) in [
+            (&mut server.filesystems, &below.filesystems),
+            (&mut server.variables, &below.variables),
+        ] {
+            if own.is_empty() {
+                own.clone_from(base);
+            }
+        }
+        fill(&mut self.migration, &base.migration);
+        self.secrets.names.extend(base.secrets.names.iter().cloned());
+        for (own, base) in [(&mut self.hosts, &base.hosts), (&mut self.tools, &base.tools)] {
+            for (name, value) in base {
+                own.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        if self.mail == Mail::default() {
+            self.mail = base.mail.clone();
+        }
+        self.now = self.now.or(base.now);
+        self
     }
 
     /// How a kind is rated in the file at `path` (relative to the settings file).

@@ -4,13 +4,16 @@ mod cache;
 mod timing;
 mod watch;
 
-use super::disk::{self, Found, Loaded, LoadedSettings, PropertyArguments, SettingsCache};
-use super::{Exit, Failure, Shell, look, mend, shellcheck};
+use super::{Exit, Failure, Shell, mend, shellcheck};
+use crate::properties::PropertyArguments;
 use ankus::baseline::{self, Baseline};
 use ankus::check::{self, Part, Report};
 use ankus::diag::{Group, Level, Safety, nearest};
 use ankus::render;
 use ankus::settings::{Rating, Settings, Target};
+use ankus::source;
+use ankus_project::look::hashed;
+use ankus_project::{Found, Given, Loaded, LoadedSettings, Notes, Project, cache_folder, write};
 use ankus_runtime::time::Instant;
 use cache::{Cache, Record};
 use rayon::prelude::*;
@@ -18,6 +21,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+/// The largest baseline.
+const BASELINE_LIMIT: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -78,7 +84,7 @@ pub(crate) struct Arguments {
     /// Do not use answers of an earlier run, and keep none.
     #[arg(long)]
     no_cache: bool,
-    /// Keep answers for the next run here; else in .ankus/cache, where there are 200 definitions and more.
+    /// Keep answers for the next run here; else in your folder of caches, where there are 200 definitions and more.
     #[arg(long, value_name = "DIR", env = "ANKUS_CACHE_DIR")]
     cache_dir: Option<PathBuf>,
     /// Exit with 0 whatever was found.
@@ -153,21 +159,23 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 
 /// Checks everything once and prints what was found.
 fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let known = arguments.baseline.as_deref().map(read_baseline).transpose()?;
+    let project = shell.project()?;
+    let given = arguments.properties.given();
+    let known = arguments.baseline.as_deref().map(|path| read_baseline(path, &project));
+    let known = known.transpose()?;
     let mut failures = Vec::new();
     let from_stdin = arguments.paths.iter().any(|path| path.as_os_str() == "-");
     let mending = arguments.fix || arguments.diff;
     let mut report = if from_stdin {
         let name = arguments.stdin_filename.as_deref();
-        let loaded = disk::load_stdin(name, &cache, &arguments.properties)?;
+        let loaded = project.load_stdin(name, &given)?;
         let mut loaded = adjusted(loaded, arguments);
         if arguments.timing {
             timing::print(&[loaded], shell)?;
             return Ok(Exit::Success);
         }
         if mending {
-            let mended = mend::mended(&loaded, &arguments.properties, safety(arguments));
+            let mended = mend::mended(&project, &loaded, &given, safety(arguments));
             let shown = loaded.found.shown.clone();
             let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
             if arguments.diff {
@@ -183,18 +191,19 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         report.add(&loaded.input(), outcome);
         report
     } else {
-        let search = disk::definitions(&arguments.paths)?;
+        let search = project.definitions(&arguments.paths)?;
         failures = search.failures;
+        let ignored = search.ignored;
         if arguments.timing {
-            let load = |found: &Found| disk::load(found, &cache, &arguments.properties);
+            let load = |found: &Found| project.load(found, &given, None);
             let loaded = search.found.iter().map(|found| Ok(adjusted(load(found)?, arguments)));
             timing::print(&loaded.collect::<miette::Result<Vec<_>>>()?, shell)?;
             return Ok(Exit::Success);
         }
         if mending {
             let work = mend::Work {
-                properties: &arguments.properties,
-                cache: &cache,
+                given: &given,
+                project: &project,
                 allowed: safety(arguments),
                 write: arguments.fix,
             };
@@ -203,11 +212,13 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
                 return Ok(Exit::fault_if(changed > 0));
             }
         }
-        check_all(&search.found, &cache, arguments, &mut failures)?
+        let mut report = check_all(&search.found, &project, &given, arguments, &mut failures)?;
+        report.ignored_files = ignored;
+        report
     };
     report.finish();
     if let Some(path) = &arguments.write_baseline {
-        disk::write(path, baseline::write(&report).as_bytes())?;
+        write::file(path, baseline::write(&report).as_bytes())?;
         let count = count_of(report.findings.len(), "finding");
         shell.say(format!(
             "wrote {count} to {0}; `ankus check --baseline {0}` keeps quiet about them",
@@ -221,7 +232,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let colors = shell.colors && arguments.output.is_none();
     let render = |out: &mut dyn Write| rendered(&report, arguments, colors, out);
     match &arguments.output {
-        Some(path) => disk::write_with(path, render)?,
+        Some(path) => write::file_with(path, render)?,
         // The standard output holds the mended definition.
         None if from_stdin && mending => {
             let mut text = Vec::new();
@@ -231,6 +242,9 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         None => shell.out_with(render)?,
     }
     shell.flush()?;
+    if !arguments.quiet {
+        project.left_out().iter().for_each(|sentence| shell.say(sentence));
+    }
     if !arguments.quiet && arguments.format == Format::Human {
         // On a terminal both streams come out together.
         let apart = if report.findings.is_empty() { "" } else { "\n" };
@@ -262,8 +276,8 @@ fn safety(arguments: &Arguments) -> Safety {
     if arguments.unsafe_fixes { Safety::Guess } else { Safety::Safe }
 }
 
-fn read_baseline(path: &Path) -> miette::Result<Baseline> {
-    let text = std::fs::read_to_string(path).map_err(|error| disk::unreadable(path, error))?;
+fn read_baseline(path: &Path, project: &Project) -> miette::Result<Baseline> {
+    let text = ankus_project::text_of(&project.named(path, BASELINE_LIMIT)?);
     let failure = |why| Failure::new(format!("cannot use `{}`: {why}", path.display()));
     Ok(Baseline::read(&text).map_err(failure)?)
 }
@@ -400,13 +414,14 @@ struct Done {
 /// Checks files in parallel, and what they would be submitted with.
 fn check_all(
     found: &[Found],
-    settings: &SettingsCache,
+    project: &Project,
+    given: &Given,
     arguments: &Arguments,
     failures: &mut Vec<String>,
 ) -> miette::Result<Report> {
     let mut report = Report::default();
     let adjuster = Adjuster::default();
-    let mut cache = cache(found, arguments);
+    let mut cache = cache(found, given, project, arguments)?;
     // In portions, so that a huge tree does not stand in memory with all its texts at once.
     for portion in found.chunks(512) {
         let last = portion.last().map_or("", |found| found.shown.as_str());
@@ -416,7 +431,7 @@ fn check_all(
             portion.iter().map(|found| (found, known.remove(&found.shown))).collect();
         let cached = cache.as_ref();
         let work = |(found, record): (&Found, Option<Record>)| {
-            let written = settings.for_file(&found.path)?;
+            let written = project.settings(&found.path)?;
             let own = adjuster.adjust(written.clone(), &found.shown, arguments);
             // What a tool says is asked for anew.
             let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
@@ -427,17 +442,12 @@ fn check_all(
                 let is_old = settled.is_none();
                 return Ok(Done { part, record: settled.or(Some(record)), is_old });
             }
-            let load = || -> miette::Result<_> {
-                let mut loaded = disk::load(found, settings, &arguments.properties)?;
-                loaded.settings = own;
-                Ok(loaded)
-            };
             // What is not kept need not be written down.
-            let (loaded, looks) = match question {
-                Some(_) => look::noted(load),
-                None => (load(), None),
-            };
-            let loaded = loaded?;
+            let notes = question.map(|_| Notes::default());
+            let mut loaded = project.load(found, given, notes.as_ref())?;
+            loaded.settings = own;
+            shellcheck::ask(&mut loaded);
+            let looks = notes.and_then(Notes::taken);
             let outcome = checked(&loaded);
             let part = Part::new(&loaded.input(), outcome);
             // What was not read cannot be compared.
@@ -476,15 +486,44 @@ fn check_all(
 }
 
 /// The answers of the last run with these arguments, where there are definitions enough to make that worth while.
-fn cache(found: &[Found], arguments: &Arguments) -> Option<Cache> {
+fn cache(
+    found: &[Found],
+    given: &Given,
+    project: &Project,
+    arguments: &Arguments,
+) -> miette::Result<Option<Cache>> {
+    let lies_in_a_tree = |folder: &Path| found.iter().any(|found| found.tree.holds(folder));
     let folder = match &arguments.cache_dir {
-        Some(folder) => folder.as_path(),
-        None if found.len() >= cache::WORTH_IT => Path::new(cache::FOLDER),
-        None => return None,
+        _ if arguments.no_cache => return Ok(None),
+        // Whoever sends the tree would send the answers along.
+        Some(folder) if lies_in_a_tree(folder) => {
+            let folder = folder.display();
+            let failure = Failure::new(format!("`{folder}` lies in the tree that is checked"));
+            return Err(failure.help("name a folder for --cache-dir that lies elsewhere").into());
+        }
+        Some(folder) => folder.clone(),
+        None if found.len() < cache::WORTH_IT => return Ok(None),
+        None => match cache_folder().filter(|folder| !lies_in_a_tree(folder)) {
+            Some(folder) => folder,
+            None => return Ok(None),
+        },
     };
+    // Files that were named may lie outside the tree, where looks are not recorded.
+    let contents: Option<Vec<u64>> = given
+        .files
+        .iter()
+        .map(|path| project.named(path, source::SIZE_LIMIT).ok().map(|bytes| hashed(&bytes)))
+        .collect();
+    let Some(contents) = contents else { return Ok(None) };
     let about = (&arguments.paths, &arguments.properties, &arguments.select, &arguments.ignore);
-    let words = format!("{about:?} {:?} {:?}", arguments.target, arguments.now);
-    (!arguments.no_cache).then(|| Cache::open(folder, &words))
+    let words = format!(
+        "{about:?} {:?} {:?} {:?} {}",
+        arguments.target,
+        arguments.now,
+        contents,
+        project.is_isolated()
+    );
+    Ok(Cache::open(&folder, &words))
 }
 
 /// Whether more threads than this one would be of no use, or are not wanted.

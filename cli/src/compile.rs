@@ -1,9 +1,9 @@
 //! `ankus compile`: a workflow becomes a plan.
 
-use super::application;
-use super::disk::{self, PropertyArguments};
 use super::{Exit, Failure, Shell};
+use crate::properties::PropertyArguments;
 use ankus::render;
+use ankus_project::write;
 use std::path::PathBuf;
 
 /// Compile a workflow to a plan: one file with everything a run needs of the definition.
@@ -25,7 +25,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let application = application::load(&arguments.path, &arguments.properties, shell)?;
+    let application =
+        shell.project()?.application(&arguments.path, &arguments.properties.given())?;
     let plan = match application.plan() {
         Ok(plan) => plan,
         Err(why) => {
@@ -35,7 +36,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     };
     let bytes = plan.to_bytes();
-    disk::write(&arguments.output, &bytes)?;
+    write::file(&arguments.output, &bytes)?;
     let (nodes, size) = (plan.nodes.len(), bytes.len());
     shell.say(format!("{}: {nodes} nodes, {size} bytes", arguments.output.display()));
     if plan.nodes.is_empty() {

@@ -1,8 +1,8 @@
 //! `ankus config`: what holds, from where it came, and a file to begin with.
 
-use super::disk::{self, SettingsCache};
 use super::{Exit, Failure, Shell};
 use ankus::settings::{Rating, Settings, Target};
+use ankus_project::{Kind, unreadable};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -37,11 +37,16 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 }
 
 fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
-    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
-    let file = if metadata.is_dir() { path.join("workflow.xml") } else { path.to_owned() };
-    let loaded = SettingsCache::new(shell)?.for_file(&file)?;
+    let project = shell.project()?;
+    let tree = project.tree(path)?;
+    let file = match tree.kind(path) {
+        Some(Kind::Folder) => path.join("workflow.xml"),
+        Some(_) => path.to_owned(),
+        None => return Err(unreadable(path, std::io::ErrorKind::NotFound.into())),
+    };
+    let loaded = project.settings(&file)?;
     let text = match &loaded.file {
-        Some(file) => format!("# {}\n", disk::shown(file)),
+        Some(file) => format!("# {}\n", ankus_project::shown(file)),
         None => "# no ankus.toml from here upward: this is what holds without one\n".to_owned(),
     };
     shell.out(text + &written(&loaded.settings))?;

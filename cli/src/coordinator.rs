@@ -1,11 +1,11 @@
 //! `ankus run COORDINATOR|BUNDLE`: coordinators run here, durably, and their workflows with them.
 
-use super::disk::{self, Found, Loaded, SettingsCache};
 use super::run::Arguments;
 use super::store::{self, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, operate, timeline};
 use ankus::check::FileKind;
 use ankus::settings::Settings;
+use ankus_project::{Found, Loaded, Looks, Project, application_around};
 use ankus_runtime::coordinator::Definition;
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
@@ -28,10 +28,14 @@ const LOOK: Duration = Duration::from_millis(50);
 const ASK: Duration = Duration::from_secs(1);
 
 /// Submits a coordinator or a bundle and follows it to its end.
-pub(super) fn run(found: &Found, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let loaded = disk::load(found, &cache, &arguments.properties)?;
-    let tracks = timeline::tracks(&loaded, shell)?;
+pub(super) fn run(
+    found: &Found,
+    arguments: &Arguments,
+    project: &Project,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let loaded = project.load(found, &arguments.properties.given(), None)?;
+    let tracks = timeline::tracks(&loaded, project, shell)?;
     let assumed: Vec<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
@@ -179,7 +183,8 @@ pub(super) fn mounts(loaded: &Loaded, definitions: &[Definition]) -> Vec<(String
     let mut mounts = Vec::new();
     for definition in definitions {
         let path = &definition.app_path;
-        let file = disk::application_around(&loaded.found.path, path, "workflow.xml");
+        let looks = Looks::into_tree(&loaded.found.tree, None);
+        let file = application_around(looks, &loaded.found.path, path, "workflow.xml");
         let Some(folder) = file.as_deref().and_then(Path::parent) else { continue };
         let at = FileUri::parse(path);
         let at = match at.parent() {
@@ -372,15 +377,16 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
 /// The definition that a coordinator is to have instead of its own.
 pub(super) fn updated(
     path: &Path,
-    properties: &disk::PropertyArguments,
+    properties: &crate::properties::PropertyArguments,
     shell: &mut Shell,
 ) -> miette::Result<Definition> {
-    let found = timeline::find(path)?;
+    let project = shell.working_project()?;
+    let found = timeline::find(&project, path)?;
     if found.kind != FileKind::Coordinator {
         return Err(Failure::new(format!("`{}` is no coordinator", path.display())).into());
     }
-    let loaded = disk::load(&found, &SettingsCache::new(shell)?, properties)?;
-    let mut tracks = timeline::tracks(&loaded, shell)?.tracks;
+    let loaded = project.load(&found, &properties.given(), None)?;
+    let mut tracks = timeline::tracks(&loaded, &project, shell)?.tracks;
     let none = || Failure::new(format!("`{}` is no coordinator", path.display()));
     Ok(tracks.pop().ok_or_else(none)?.definition)
 }

@@ -1,12 +1,12 @@
 //! `ankus diff`.
 
 use super::check::count_of;
-use super::disk::{self, SettingsCache, unreadable};
 use super::{Exit, Failure, Shell};
 use ankus::check::FileKind;
 use ankus::emit::compare::{Change, Fate, compare, compare_properties};
 use ankus::settings::secrets::Secrets;
 use ankus::source::{Source, Span};
+use ankus_project::{Kind, Project};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ struct Pair {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
+    let cache = shell.project()?;
     let (old, new) = (gather(&arguments.old, &cache)?, gather(&arguments.new, &cache)?);
     if old.is_empty() && new.is_empty() {
         return Err(Failure::new("there is no definition on either side").into());
@@ -85,14 +85,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 
 /// What lies at a path: a file under an empty name, or the definitions of a tree, their defaults and their properties
 /// under their paths in it.
-fn gather(path: &Path, cache: &SettingsCache) -> miette::Result<BTreeMap<String, Side>> {
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, error))?;
-    let search = disk::definitions(&[path.to_path_buf()])?;
+fn gather(path: &Path, cache: &Project) -> miette::Result<BTreeMap<String, Side>> {
+    let tree = cache.tree(path)?;
+    let search = cache.definitions(&[path.to_path_buf()])?;
     if let Some(failure) = search.failures.first() {
         return Err(Failure::new(failure.clone()).into());
     }
     let mut found = search.found;
-    if metadata.is_dir() {
+    if tree.kind(path) == Some(Kind::Folder) {
         let folders: BTreeSet<PathBuf> =
             found.iter().filter_map(|found| found.path.parent().map(Path::to_path_buf)).collect();
         let beside = [
@@ -104,15 +104,15 @@ fn gather(path: &Path, cache: &SettingsCache) -> miette::Result<BTreeMap<String,
         for folder in folders {
             for (name, kind) in beside {
                 let path = folder.join(name);
-                if path.is_file() {
-                    found.push(disk::Found { shown: disk::shown(&path), path, kind });
+                if tree.kind(&path).is_some_and(|kind| kind != Kind::Folder) {
+                    found.push(cache.found(path, kind)?);
                 }
             }
         }
     }
     let mut sides = BTreeMap::new();
     for found in found {
-        let loaded = disk::read(&found, cache)?;
+        let loaded = cache.read(&found)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
             return Err(
                 Failure::new(format!("`{}` is no text that can be compared", found.shown)).into()

@@ -1,6 +1,5 @@
 //! `ankus doctor`: whether everything that a run may need is there.
 
-use super::disk::SettingsCache;
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
 use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
@@ -34,10 +33,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut well = true;
     shell.out(format!("ankus     {}\n", env!("CARGO_PKG_VERSION")))?;
 
-    let settings = SettingsCache::new(shell).and_then(|cache| cache.for_file(Path::new("x")));
+    let settings = shell.working_project().and_then(|project| project.settings(Path::new("x")));
     let (tools, hosts) = match &settings {
         Ok(loaded) => {
-            let file = loaded.file.as_ref().map(|file| super::disk::shown(file));
+            let file = loaded.file.as_ref().map(|file| ankus_project::shown(file));
             let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
             shell.out(format!("settings  {file}\n"))?;
             (loaded.settings.tools.clone(), loaded.settings.hosts.clone())

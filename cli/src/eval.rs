@@ -1,8 +1,8 @@
 //! `ankus eval`: a text as the server would evaluate it.
 
-use super::disk::SettingsCache;
 use super::{Exit, Failure, Shell};
 use ankus::passes::expressions::types::{self, Known, Type};
+use ankus_project::{Kind, Project, Tree};
 use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
 use ankus_runtime::el::{
@@ -10,9 +10,13 @@ use ankus_runtime::el::{
     Value, WorkflowScope,
 };
 use serde_json::{Value as Json, json};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The largest state, and the largest file of properties.
+const LARGEST: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
@@ -77,12 +81,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     };
     let phase = phase(&arguments.at)?;
-    let settings = SettingsCache::new(shell)?.for_file(Path::new("-"))?.settings;
+    let project = shell.project()?;
+    let settings = project.settings(Path::new("-"))?.settings;
     let target = arguments.target.as_deref().unwrap_or(settings.target.name());
     let dialect = Dialect::of_target(target);
     let site: Vec<_> =
         settings.functions.iter().map(ankus::passes::expressions::site_function).collect();
-    let mut world = world(&arguments, phase)?;
+    let mut world = world(&arguments, phase, &project)?;
     for function in &site {
         if let Some(value) = function.answer() {
             world.state.set_function(&function.name, value.into_owned());
@@ -158,15 +163,16 @@ fn phase(name: &str) -> miette::Result<Phase> {
 }
 
 /// What the text is evaluated against.
-fn world(arguments: &Arguments, phase: Phase) -> miette::Result<World> {
-    let read = |path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|error| Failure::new(format!("cannot read {}", path.display())).because(error))
+fn world(arguments: &Arguments, phase: Phase, project: &Project) -> miette::Result<World> {
+    let read = |path: &Path| -> miette::Result<String> {
+        let bytes = project.named(path, LARGEST)?;
+        Ok(String::from_utf8(bytes)
+            .map_err(|_| Failure::new(format!("{} is not valid UTF-8", path.display())))?)
     };
     let json = match &arguments.state {
         None => Json::Null,
         Some(path) => serde_json::from_str(&read(path)?).map_err(|error| {
-            Failure::new(format!("{} is no JSON", path.display())).because(error)
+            Failure::new(format!("{} is not valid JSON", path.display())).because(error)
         })?,
     };
     let mut state = State::new(&json, phase).map_err(|message| {
@@ -198,7 +204,7 @@ fn world(arguments: &Arguments, phase: Phase) -> miette::Result<World> {
     if el::Scope::now(&state).is_none() {
         state.set_now(now.as_millis() as i64);
     }
-    Ok(World { state })
+    Ok(World { state, tree: project.tree(Path::new("."))? })
 }
 
 fn success(value: &Value<'_>, effects: &Effects) -> Json {
@@ -306,6 +312,8 @@ fn parts(template: &Template, world: &World, site: &[el::SiteFunction]) -> Vec<P
 /// The state, and the disk where a `file:` URI names what the state does not hold.
 struct World {
     state: State,
+    /// What functions of files may look at.
+    tree: Arc<Tree>,
 }
 
 impl Known for World {
@@ -375,12 +383,26 @@ fn on_disk(uri: &str) -> Option<PathBuf> {
     path.starts_with('/').then(|| PathBuf::from(path))
 }
 
-fn status(path: &Path) -> Option<FileStatus> {
-    let data = std::fs::metadata(path).ok()?;
-    Some(FileStatus { is_folder: data.is_dir(), length: data.len() as i64, block_size: 32 << 20 })
-}
-
 impl World {
+    /// What is at a path of the tree, if anything.
+    fn status_of(&self, path: &Path) -> Result<Option<FileStatus>, Box<el::Failure>> {
+        match self.tree.metadata(path) {
+            Ok(data) => Ok(Some(FileStatus {
+                is_folder: data.is_dir(),
+                length: data.len() as i64,
+                block_size: 32 << 20,
+            })),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Ok(None),
+                _ => {
+                    let message =
+                        format!("cannot look at {}: {error}; --tree names another", path.display());
+                    Err(el::Failure::exception("IOException", message))
+                }
+            },
+        }
+    }
+
     fn asks_state(&self, uri: &str) -> bool {
         uri.contains(el::state::FILE_ROOT) || on_disk(uri).is_none()
     }
@@ -394,7 +416,7 @@ impl FileScope for World {
             return FileScope::exists(&self.state, uri);
         };
         if !el::glob::Glob::is_pattern(uri) {
-            return Ok(status(&path).is_some());
+            return Ok(self.status_of(&path)?.is_some());
         }
         // From the deepest folder without a wildcard downward, level by level.
         let scheme = &uri[..uri.len() - path.to_string_lossy().len()];
@@ -407,8 +429,8 @@ impl FileScope for World {
         let mut open = vec![PathBuf::from(fixed)];
         let mut seen = 0;
         while let Some(folder) = open.pop() {
-            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
-            for entry in entries.flatten() {
+            let Ok(entries) = self.tree.list(&folder) else { continue };
+            for entry in entries {
                 seen += 1;
                 if seen > 10_000 {
                     let message = "the pattern has too many candidates";
@@ -416,12 +438,12 @@ impl FileScope for World {
                         el::Failure::exception("FileSystemException", message).code("FS013")
                     );
                 }
-                let path = entry.path();
+                let path = folder.join(&entry.name);
                 let full = format!("{scheme}{}", path.display());
                 if glob.matches(&full) {
                     return Ok(true);
                 }
-                if path.is_dir() && path.components().count() < levels {
+                if entry.kind == Some(Kind::Folder) && path.components().count() < levels {
                     open.push(path);
                 }
             }
@@ -431,7 +453,7 @@ impl FileScope for World {
 
     fn status(&self, uri: &str) -> Result<Option<FileStatus>, Box<el::Failure>> {
         match on_disk(uri).filter(|_| !self.asks_state(uri)) {
-            Some(path) => Ok(status(&path)),
+            Some(path) => self.status_of(&path),
             None => FileScope::status(&self.state, uri),
         }
     }
@@ -440,7 +462,11 @@ impl FileScope for World {
         let Some(path) = on_disk(uri).filter(|_| !self.asks_state(uri)) else {
             return FileScope::children(&self.state, uri);
         };
-        let Ok(entries) = std::fs::read_dir(path) else { return Ok(Vec::new()) };
-        Ok(entries.flatten().filter_map(|entry| status(&entry.path())).collect())
+        let Ok(entries) = self.tree.list(&path) else { return Ok(Vec::new()) };
+        let mut children = Vec::new();
+        for entry in entries {
+            children.extend(self.status_of(&path.join(entry.name))?);
+        }
+        Ok(children)
     }
 }

@@ -1,11 +1,11 @@
 //! `ankus fmt`.
 
 use super::check::count_of;
-use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
 use ankus::edit;
 use ankus::source::Source;
 use ankus::syntax::format::{Refusal, format};
+use ankus_project::{Given, LoadedSettings, write};
 use rayon::prelude::*;
 use std::path::PathBuf;
 
@@ -26,10 +26,10 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let none = PropertyArguments { no_properties: true, ..PropertyArguments::default() };
+    let cache = shell.project()?;
+    let none = Given { no_properties: true, ..Given::default() };
     if arguments.paths.iter().any(|path| path.as_os_str() == "-") {
-        let loaded = disk::load_stdin(arguments.stdin_filename.as_deref(), &cache, &none)?;
+        let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), &none)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
             return Err(Failure::new("the standard input is no text").into());
         }
@@ -59,14 +59,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             }
         };
     }
-    let search = disk::definitions(&arguments.paths)?;
+    let search = cache.definitions(&arguments.paths)?;
     let (mut changed, mut kept, mut refusals) = (0, 0, 0);
     let mut failures = search.failures;
     for portion in search.found.chunks(256) {
         let formatted: Vec<_> = portion
             .par_iter()
             .map(|found| {
-                let loaded = disk::read(found, &cache)?;
+                let loaded = cache.read(found)?;
                 let limit = limit(&loaded.settings);
                 let text = (loaded.not_text.is_none() && loaded.too_large.is_none())
                     .then(|| format(&loaded.source.text, limit));
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     } else if arguments.diff {
                         shell.out(edit::unified_diff(shown, &loaded.source.text, &text))?;
                     } else if let Some(bytes) = loaded.encoding.encode(&text) {
-                        disk::write(&loaded.found.path, &bytes)?;
+                        write::file(&loaded.found.path, &bytes)?;
                     } else {
                         changed -= 1;
                         refusals += 1;
@@ -124,7 +124,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(refusals > 0 || (asked && changed > 0)))
 }
 
-fn limit(settings: &disk::LoadedSettings) -> usize {
+fn limit(settings: &LoadedSettings) -> usize {
     settings.settings.server.definition_limit.unwrap_or(100_000).try_into().unwrap_or(usize::MAX)
 }
 

@@ -1,13 +1,14 @@
 //! `ankus graph`.
 
-use super::disk::{self, Found, PropertyArguments, SettingsCache};
 use super::store::{self, StoreArguments};
-use super::{Exit, Failure, Shell, application};
+use super::{Exit, Failure, Shell};
+use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind};
 use ankus::emit::graph::{self, Definition, Definitions, Options, State};
 use ankus::lint::reads::expressions;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission;
+use ankus_project::{Given, Loaded, Looks, Project, write};
 use ankus_runtime::driver::{self, view};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -101,17 +102,18 @@ pub(super) fn of_job(
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
+    let cache = shell.project()?;
+    let given = arguments.properties.given();
     let loaded = if arguments.application.as_os_str() == "-" {
         let name = arguments.stdin_filename.as_deref();
-        disk::load_stdin(name, &cache, &arguments.properties)?
+        cache.load_stdin(name, &given)?
     } else {
-        let found = application::find(&arguments.application, &arguments.properties)?;
-        disk::load(&found, &cache, &arguments.properties)?
+        let found = cache.find(&arguments.application, &given)?;
+        cache.load(&found, &given, None)?
     };
     let definition = definition(&loaded)?;
     let folder = loaded.found.path.clone();
-    let beside = Beside { cache: &cache, arguments: &arguments, root: folder };
+    let beside = Beside { project: &cache, given: &given, root: folder };
     let options = Options {
         expand: arguments.expand_sub_workflows,
         data: arguments.data,
@@ -134,9 +136,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     };
     let text = graph::render(&drawing, format);
     match &arguments.output {
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            Failure::new(format!("cannot write `{}`", path.display())).because(error)
-        })?,
+        Some(path) => write::file(path, text.as_bytes())?,
         None => shell.out(text)?,
     }
     Ok(Exit::Success)
@@ -162,9 +162,9 @@ fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, S
     read().map_err(store::failure)
 }
 
-fn definition(loaded: &disk::Loaded) -> miette::Result<Definition> {
+fn definition(loaded: &Loaded) -> miette::Result<Definition> {
     if let Some(not_text) = &loaded.not_text {
-        let message = format!("`{}` is no text: {}", loaded.found.shown, not_text.reason);
+        let message = format!("`{}` is not text: {}", loaded.found.shown, not_text.reason);
         return Err(Failure::new(message).into());
     }
     if loaded.too_large.is_some() {
@@ -181,8 +181,8 @@ fn definition(loaded: &disk::Loaded) -> miette::Result<Definition> {
 
 /// Finds the definitions that others name, among the files around them.
 struct Beside<'a> {
-    cache: &'a SettingsCache,
-    arguments: &'a Arguments,
+    project: &'a Project,
+    given: &'a Given,
     /// The definition that is drawn.
     root: PathBuf,
 }
@@ -193,12 +193,14 @@ const UPWARD: usize = 8;
 impl Definitions for Beside<'_> {
     fn open(&self, from: &Source, path: &str, kind: FileKind) -> Option<Definition> {
         let own = Path::new(&from.path);
-        let own = if own.exists() { own } else { self.root.as_path() };
-        let submission = disk::submission(&self.arguments.properties, own, kind_of(own)).ok();
+        let tree = self.project.tree(&self.root).ok()?;
+        let looks = Looks::into_tree(&tree, None);
+        let own = if looks.is_file(own) { own } else { self.root.as_path() };
+        let submission = self.project.submission(self.given, own, kind_of(own)).ok();
         let path = filled_in(path, own, &submission.unwrap_or_default());
-        let file = find(own, &path, kind)?;
-        let found = Found { shown: disk::shown(&file), path: file, kind };
-        let loaded = disk::load(&found, self.cache, &self.arguments.properties).ok()?;
+        let file = find(looks, own, &path, kind)?;
+        let found = self.project.found(file, kind).ok()?;
+        let loaded = self.project.load(&found, self.given, None).ok()?;
         // A folder may hold what its name does not say.
         (check::recognize(&loaded.source.text) == Some(kind)).then_some(())?;
         definition(&loaded).ok()
@@ -241,7 +243,7 @@ fn filled_in(path: &str, own: &Path, submission: &Submission) -> String {
 }
 
 /// The file at a path of a server, by the most of its end that is found around `own`.
-fn find(own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
+fn find(looks: Looks<'_>, own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
     let name = match kind {
         FileKind::Coordinator => "coordinator.xml",
         FileKind::Bundle => "bundle.xml",
@@ -249,8 +251,8 @@ fn find(own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
         _ => "workflow.xml",
     };
     let taken = |candidate: PathBuf| {
-        let file = if candidate.is_dir() { candidate.join(name) } else { candidate };
-        file.is_file().then_some(file)
+        let file = if looks.is_folder(&candidate) { candidate.join(name) } else { candidate };
+        looks.is_file(&file).then_some(file)
     };
     let path = path.split_once("://").map_or(path, |(_, rest)| rest);
     if let Some(file) = taken(PathBuf::from(path)).filter(|_| path.starts_with('/')) {
@@ -274,5 +276,5 @@ fn find(own: &Path, path: &str, kind: FileKind) -> Option<PathBuf> {
     let beside = folder.join(name);
     let unknown =
         known == parts.len() && kind == FileKind::Workflow && kind_of(own) != FileKind::Workflow;
-    (unknown && beside.is_file()).then_some(beside)
+    (unknown && looks.is_file(&beside)).then_some(beside)
 }

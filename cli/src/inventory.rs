@@ -1,11 +1,11 @@
 //! `ankus inventory`.
 
-use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
 use ankus::check::{self, FileKind};
 use ankus::diag::Group;
 use ankus::emit::inventory::{self, Application, Inventory};
 use ankus::settings::{Rating, Settings};
+use ankus_project::{Given, write};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -44,8 +44,8 @@ enum Format {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let search = disk::definitions(&arguments.paths)?;
+    let cache = shell.project()?;
+    let search = cache.definitions(&arguments.paths)?;
     let mut failures = search.failures;
     let migration: BTreeSet<&'static str> = check::kinds()
         .iter()
@@ -54,11 +54,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         .collect();
     let found: Vec<_> =
         search.found.into_iter().filter(|found| found.kind != FileKind::Properties).collect();
-    let properties = PropertyArguments::default();
+    let properties = Given::default();
     let applications: Vec<miette::Result<Application>> = found
         .par_iter()
         .map(|found| {
-            let mut loaded = disk::load(found, &cache, &properties)?;
+            let mut loaded = cache.load(found, &properties, None)?;
             let mut settings = Settings::clone(&loaded.settings.settings);
             if settings.migration.is_none() {
                 settings.migration = Some(arguments.to.clone());
@@ -99,7 +99,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         Format::Html => inventory::html(&inventory),
     };
     match &arguments.output {
-        Some(path) => disk::write(path, text.as_bytes())?,
+        Some(path) => write::file(path, text.as_bytes())?,
         None => shell.out(text)?,
     }
     shell.flush()?;

@@ -109,7 +109,7 @@ enum JobCommand {
         #[arg(long, value_name = "NODES")]
         skip: Option<String>,
         /// Another value for a property.
-        #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = super::disk::name_and_value)]
+        #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = ankus_project::name_and_value)]
         define: Vec<(String, String)>,
         #[command(flatten)]
         scope: Scope,
@@ -137,7 +137,7 @@ enum JobCommand {
         /// The definition: a file or a folder.
         path: PathBuf,
         #[command(flatten)]
-        properties: super::disk::PropertyArguments,
+        properties: crate::properties::PropertyArguments,
         /// Show what is different.
         #[arg(long)]
         diff: bool,

@@ -5,14 +5,12 @@
 //! failures of the tool itself are `miette` reports, printed once by [`main`]. A closed pipe is no error.
 #![expect(clippy::disallowed_methods, reason = "the command line is the outside world")]
 
-mod application;
 mod check;
 mod compile;
 mod completions;
 mod config;
 mod coordinator;
 mod diff;
-mod disk;
 mod doctor;
 mod eval;
 mod explain;
@@ -21,13 +19,13 @@ mod graph;
 mod inventory;
 mod job;
 mod log;
-mod look;
 mod man;
 mod mend;
 mod operate;
 mod params;
 mod plan;
 mod progress;
+mod properties;
 mod rules;
 mod run;
 mod schema;
@@ -41,6 +39,7 @@ mod upgrade;
 
 use ankus_runtime::host::process;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 pub(crate) use shell::{Exit, Failure, Shell};
@@ -73,7 +72,16 @@ pub(crate) struct Shared {
     color: shell::Color,
     /// Settings to use, instead of the nearest `ankus.toml` upward.
     #[arg(long, global = true, value_name = "FILE")]
-    config: Option<std::path::PathBuf>,
+    config: Option<PathBuf>,
+    /// Your own settings, instead of `ankus/config.toml` in your folder of configurations.
+    #[arg(long, global = true, value_name = "FILE")]
+    user_config: Option<PathBuf>,
+    /// Use no settings, ignore files, suppressions or baseline of the tree that is looked at.
+    #[arg(long, global = true)]
+    isolated: bool,
+    /// The folder that may be read, instead of the repository or the folder that is named.
+    #[arg(long, global = true, value_name = "DIR")]
+    tree: Option<PathBuf>,
 }
 
 /// Declares the subcommands: variant, module of its `Arguments` and `run`; its help is the doc comment.
@@ -136,8 +144,8 @@ commands! {
 /// What tests of the runtime need of the command line.
 #[doc(hidden)]
 pub mod testing {
-    use super::application::Frontend;
     use ankus::settings::Settings;
+    use ankus_project::application::Frontend;
     use ankus_runtime::driver::{Compiler, Surroundings};
     use std::path::{Path, PathBuf};
     use std::sync::Arc;

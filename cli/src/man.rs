@@ -1,6 +1,7 @@
 //! `ankus man`: the manual pages of the commands.
 
 use super::{Exit, Failure, Shell};
+use ankus_project::write;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -28,8 +29,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut todo = vec![(command.get_name().to_owned(), command)];
     while let Some((name, command)) = todo.pop() {
         let path = folder.join(format!("{name}.1"));
-        std::fs::write(&path, page(&command.clone().name(name.clone())))
-            .map_err(|error| failure(&path, error))?;
+        write::file(&path, page(&command.clone().name(name.clone())).as_bytes())?;
         written += 1;
         for below in command.get_subcommands().filter(|below| below.get_name() != "help") {
             todo.push((format!("{name}-{}", below.get_name()), below.clone()));

@@ -4,7 +4,6 @@
 //! file, so that two applications which share their properties do not undo each other's fixes.
 
 use super::check::count_of;
-use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
 use super::{Failure, Shell};
 use ankus::check;
 use ankus::diag::Safety;
@@ -13,6 +12,7 @@ use ankus::files::{Entry, Files};
 use ankus::mend::{self, Mended, State};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
+use ankus_project::{Found, Given, Loaded, Project, encoded, write};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -21,8 +21,8 @@ use std::sync::Arc;
 /// What every definition is mended with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work<'a> {
-    pub(super) properties: &'a PropertyArguments,
-    pub(super) cache: &'a SettingsCache,
+    pub(super) given: &'a Given,
+    pub(super) project: &'a Project,
     pub(super) allowed: Safety,
     /// Whether files are written; if not, the differences are printed.
     pub(super) write: bool,
@@ -36,19 +36,20 @@ pub(super) fn set_text(loaded: &mut Loaded, text: String) {
 }
 
 /// Applies fixes to one definition and what lies beside it, in memory.
-pub(super) fn mended(loaded: &Loaded, properties: &PropertyArguments, allowed: Safety) -> Mended {
+pub(super) fn mended(project: &Project, loaded: &Loaded, given: &Given, allowed: Safety) -> Mended {
     if loaded.not_text.is_some() || loaded.too_large.is_some() {
         return Mended::default();
     }
-    mend::settle(&loaded.files, allowed, |files| state(loaded, files, properties))
+    mend::settle(&loaded.files, allowed, |files| state(project, loaded, files, given))
 }
 
 /// What a check says of a definition whose files have the texts of a snapshot.
-fn state(loaded: &Loaded, files: &Files, properties: &PropertyArguments) -> State {
+fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> State {
     let found = &loaded.found;
     let Some(source) = files.text(&found.shown) else { return State::default() };
     let submission = if found.kind.is_definition() {
-        disk::submission_among(properties, &found.path, found.kind, files).unwrap_or_default()
+        let among = project.submission_among(given, &found.path, found.kind, files);
+        among.unwrap_or_default()
     } else {
         loaded.submission.clone()
     };
@@ -75,8 +76,8 @@ impl Work<'_> {
             let mended: Vec<miette::Result<(Loaded, Mended)>> = portion
                 .par_iter()
                 .map(|found| {
-                    let loaded = adjust(disk::load(found, self.cache, self.properties)?);
-                    let mended = mended(&loaded, self.properties, self.allowed);
+                    let loaded = adjust(self.project.load(found, self.given, None)?);
+                    let mended = mended(self.project, &loaded, self.given, self.allowed);
                     Ok((loaded, mended))
                 })
                 .collect();
@@ -89,7 +90,7 @@ impl Work<'_> {
                             loaded.files.insert_text(path.clone(), text.clone());
                         }
                     }
-                    mended = self::mended(&loaded, self.properties, self.allowed);
+                    mended = self::mended(self.project, &loaded, self.given, self.allowed);
                 }
                 self.keep(&loaded, &mended, &mut changed, shell)?;
             }
@@ -111,12 +112,12 @@ impl Work<'_> {
                 } else {
                     PathBuf::from(path)
                 };
-                let Some(bytes) = disk::encoded(&real, text)? else {
+                let Some(bytes) = encoded(&loaded.found.tree, &real, text)? else {
                     return Err(Failure::new(format!("cannot write `{path}` in its encoding"))
                         .help("save it as UTF-8 first")
                         .into());
                 };
-                disk::write(&real, &bytes)?;
+                write::file(&real, &bytes)?;
                 let count = mended.applied.iter().filter(|step| step.path == *path).count();
                 let what = match count {
                     0 => "what belongs to it".to_owned(),

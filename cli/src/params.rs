@@ -1,7 +1,7 @@
 //! `ankus params`: what an application wants to be told.
 
-use super::disk::PropertyArguments;
-use super::{Exit, Shell, application};
+use super::{Exit, Shell};
+use crate::properties::PropertyArguments;
 use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::source::Source;
@@ -35,7 +35,8 @@ enum Format {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let found = application::load(&arguments.application, &arguments.properties, shell)?;
+    let found =
+        shell.project()?.application(&arguments.application, &arguments.properties.given())?;
     let loaded = &found.loaded;
     let (tree, _) = Tree::parse(&loaded.source.text);
     let settings = &loaded.settings.settings;

@@ -1,11 +1,14 @@
 //! `ankus plan`: what a compiled plan holds, and whether it is whole.
 
-use super::disk;
 use super::{Exit, Shell};
+use ankus_project::Project;
 use ankus_runtime::plan::{Plan, Work, to_json};
 use std::path::{Path, PathBuf};
 
 /// Show or verify a compiled plan.
+/// The largest plan.
+const LARGEST: u64 = 1 << 30;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
@@ -40,8 +43,8 @@ enum Format {
 }
 
 /// Reads a plan; what is no plan, is damaged or newer is one sentence.
-pub(crate) fn read(path: &Path) -> miette::Result<Result<Plan, String>> {
-    let bytes = std::fs::read(path).map_err(|error| disk::unreadable(path, error))?;
+pub(crate) fn read(path: &Path, project: &Project) -> miette::Result<Result<Plan, String>> {
+    let bytes = project.named(path, LARGEST)?;
     Ok(Plan::from_bytes(&bytes).map_err(|error| format!("{}: {error}", path.display())))
 }
 
@@ -50,7 +53,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         PlanCommand::Show { file, format } => (file, Some(format)),
         PlanCommand::Verify { file } => (file, None),
     };
-    let plan = match read(&file)? {
+    let plan = match read(&file, &shell.project()?)? {
         Ok(plan) => plan,
         Err(why) => {
             shell.say(why);

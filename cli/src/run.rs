@@ -1,11 +1,12 @@
 //! `ankus run`: a workflow runs here, durably.
 
-use super::application::{self, APPLICATION_PATH};
-use super::disk::{PropertyArguments, SettingsCache};
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, coordinator, plan, simulate, timeline};
+use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
 use ankus::{diag, render};
+use ankus_project::application::{self, APPLICATION_PATH};
+use ankus_project::{Given, Project, Tree};
 use ankus_runtime::driver::{self, Submit};
 use ankus_runtime::machine::{Command, JobStatus};
 use ankus_runtime::plan::{NoPart, Plan};
@@ -96,8 +97,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if arguments.simulate {
         return simulated(path, &arguments, shell);
     }
+    let project = if arguments.dry_run { shell.project()? } else { shell.working_project()? };
+    let given = arguments.properties.given();
     if !is_plan(path) {
-        let found = application::find(path, &arguments.properties)?;
+        let found = project.find(path, &given)?;
         match found.kind {
             ankus::check::FileKind::Coordinator | ankus::check::FileKind::Bundle => {
                 if arguments.begin.is_some() || arguments.only.is_some() {
@@ -105,15 +108,15 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     let help = "name its workflow";
                     return Err(Failure::new(message).help(help).into());
                 }
-                return coordinator::run(&found, &arguments, shell);
+                return coordinator::run(&found, &arguments, &project, shell);
             }
             _ => {}
         }
     }
     let prepared = if is_plan(path) {
-        of_plan(path, &arguments, shell)?
+        of_plan(path, &project, &given, shell)?
     } else {
-        of_application(path, &arguments, shell)?
+        of_application(path, &arguments, &project, shell)?
     };
     let Some(Prepared { mut submit, settings, settings_file }) = prepared else {
         return Ok(Exit::Fault);
@@ -195,9 +198,10 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
 
 /// A coordinator or a bundle in simulated time.
 fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let loaded = super::disk::load(&timeline::find(path)?, &cache, &arguments.properties)?;
-    let tracks = timeline::tracks(&loaded, shell)?;
+    let cache = shell.project()?;
+    let found = timeline::find(&cache, path)?;
+    let loaded = cache.load(&found, &arguments.properties.given(), None)?;
+    let tracks = timeline::tracks(&loaded, &cache, shell)?;
     timeline::admit(&tracks.tracks)?;
     let data = timeline::on_disk(arguments.root.as_deref(), &loaded)?;
     let (at, until, format) = (arguments.at, arguments.until, arguments.format);
@@ -209,16 +213,17 @@ fn simulated(path: &Path, arguments: &Arguments, shell: &mut Shell) -> miette::R
 
 fn is_plan(path: &Path) -> bool {
     let mut head = [0; 8];
-    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    let read = Tree::of(path).and_then(|tree| tree.open(path)?.0.read_exact(&mut head));
     read.is_ok() && &head == b"ANKUSPLN"
 }
 
 fn of_plan(
     path: &Path,
-    arguments: &Arguments,
+    project: &Project,
+    given: &Given,
     shell: &mut Shell,
 ) -> miette::Result<Option<Prepared>> {
-    let plan = match plan::read(path)? {
+    let plan = match plan::read(path, project)? {
         Ok(plan) => plan,
         Err(why) => {
             shell.say(why);
@@ -227,17 +232,17 @@ fn of_plan(
     };
     let definition = PathBuf::from(&plan.path);
     let (settings, settings_file) = store::settings_of(shell, &definition)?;
-    let submission = super::disk::submission(
-        &PropertyArguments { no_properties: true, ..arguments.properties.clone() },
+    let submission = project.submission(
+        &Given { no_properties: true, ..given.clone() },
         path,
         ankus::check::FileKind::Workflow,
     )?;
     let mut properties: BTreeMap<String, String> =
         submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-    properties.entry("user.name".to_owned()).or_insert_with(|| super::disk::user().to_owned());
+    properties.entry("user.name".to_owned()).or_insert_with(|| ankus_project::user().to_owned());
     properties.entry(APPLICATION_PATH.to_owned()).or_insert_with(|| {
         let folder = definition.parent().and_then(Path::file_name).unwrap_or_default();
-        format!("hdfs://localhost:8020/user/{}/{}", super::disk::user(), folder.to_string_lossy())
+        format!("hdfs://localhost:8020/user/{}/{}", ankus_project::user(), folder.to_string_lossy())
     });
     let folder = definition.parent().map(|folder| std::path::absolute(folder).unwrap_or_default());
     let mounts = match folder {
@@ -253,9 +258,10 @@ fn of_plan(
 fn of_application(
     path: &Path,
     arguments: &Arguments,
+    project: &Project,
     shell: &mut Shell,
 ) -> miette::Result<Option<Prepared>> {
-    let application = application::load(path, &arguments.properties, shell)?;
+    let application = project.application(path, &arguments.properties.given())?;
     let errors = application.errors();
     if !errors.findings.is_empty() {
         shell.say(render::human::render(&errors, shell.talk_colors));

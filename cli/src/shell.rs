@@ -1,9 +1,10 @@
 //! The terminal a command talks to: results on stdout, talk on stderr, colors judged for each.
 
 use super::Shared;
+pub(crate) use ankus_project::Failure;
+use ankus_project::{Invocation, Project};
 use miette::Report;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write};
-use std::path::PathBuf;
 
 /// How a command ended; failures of the tool itself are errors and become 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,8 +64,7 @@ pub(crate) struct Shell {
     pub(crate) colors: bool,
     /// Whether stderr takes colors.
     pub(crate) talk_colors: bool,
-    /// `--config`.
-    pub(crate) config: Option<PathBuf>,
+    invocation: Invocation,
 }
 
 impl Shell {
@@ -72,7 +72,24 @@ impl Shell {
         let stdout = std::io::stdout();
         let colors = shared.color.holds(stdout.is_terminal());
         let talk_colors = shared.color.holds(std::io::stderr().is_terminal());
-        Shell { out: BufWriter::new(stdout), colors, talk_colors, config: shared.config }
+        let invocation = Invocation {
+            config: shared.config,
+            user_config: shared.user_config,
+            isolated: shared.isolated,
+            tree: shared.tree,
+            does: false,
+        };
+        Shell { out: BufWriter::new(stdout), colors, talk_colors, invocation }
+    }
+
+    /// The disk, for a command that looks at what others wrote.
+    pub(crate) fn project(&self) -> miette::Result<Project> {
+        Project::open(self.invocation.clone())
+    }
+
+    /// The disk, for a command that does what its user could do.
+    pub(crate) fn working_project(&self) -> miette::Result<Project> {
+        Project::open(Invocation { does: true, ..self.invocation.clone() })
     }
 
     /// Writes a piece of the result as it stands.
@@ -119,54 +136,6 @@ impl Shell {
             text.push_str(&format!("\n  help: {help}"));
         }
         self.say(text);
-    }
-}
-
-/// A failure of the tool itself: a file that cannot be read, arguments that make no sense.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    message: String,
-    help: Option<String>,
-    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
-}
-
-impl Failure {
-    /// One line, lower case, no full stop.
-    pub(crate) fn new(message: impl Into<String>) -> Failure {
-        Failure { message: message.into(), help: None, cause: None }
-    }
-
-    /// Says what to do.
-    pub(crate) fn help(mut self, help: impl Into<String>) -> Failure {
-        self.help = Some(help.into());
-        self
-    }
-
-    /// Says what was behind it.
-    pub(crate) fn because(
-        mut self,
-        cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-    ) -> Failure {
-        self.cause = Some(cause.into());
-        self
-    }
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Failure {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.cause.as_ref().map(|cause| cause.as_ref() as _)
-    }
-}
-
-impl miette::Diagnostic for Failure {
-    fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as _)
     }
 }
 

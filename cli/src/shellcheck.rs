@@ -1,8 +1,9 @@
 //! ShellCheck, asked about the scripts of an application where the settings name it.
 
-use ankus::files::{Files, Remark, name_of};
+use ankus::files::{Remark, name_of};
 use ankus::source::Source;
 use ankus::syntax::shellcheck;
+use ankus_project::Loaded;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -13,9 +14,11 @@ pub(super) const TOOL: &str = "shellcheck";
 /// How long it may think about one script.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Adds what `program` says of every shell script whose name the definition has in it. A tool that cannot be run, or says
-/// nothing that is understood, leaves no remark.
-pub(super) fn ask(program: &str, definition: &str, files: &mut Files) {
+/// Adds what the program of the user's settings says of every shell script whose name the definition has in it. A tool
+/// that cannot be run, or says nothing that is understood, leaves no remark.
+pub(super) fn ask(loaded: &mut Loaded) {
+    let Some(program) = loaded.settings.settings.tools.get(TOOL) else { return };
+    let (definition, files) = (&loaded.source.text, &mut loaded.files);
     let named = |script: &&Arc<Source>| {
         is_shell(&script.text) && definition.contains(name_of(&script.path))
     };

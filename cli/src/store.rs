@@ -1,10 +1,9 @@
 //! The store of a run: where it is, who runs it, and what is shown of the jobs in it.
 
-use super::application::Frontend;
-use super::disk::SettingsCache;
 use super::progress::Progress;
 use super::{Exit, Failure, Shell};
 use ankus::settings::Settings;
+use ankus_project::application::Frontend;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
 use ankus_runtime::host::files;
@@ -140,7 +139,7 @@ pub(crate) fn settings_of(
     shell: &Shell,
     definition: &Path,
 ) -> miette::Result<(Arc<Settings>, Option<PathBuf>)> {
-    let loaded = SettingsCache::new(shell)?.for_file(definition)?;
+    let loaded = shell.working_project()?.settings(definition)?;
     Ok((loaded.settings, loaded.file))
 }
 

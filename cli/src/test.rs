@@ -2,10 +2,10 @@
 
 mod timed;
 
-use super::application::{self, Application, Frontend};
-use super::disk::{self, PropertyArguments};
 use super::{Exit, Failure, Shell};
 use ankus::render;
+use ankus_project::application::{self, Application, Frontend};
+use ankus_project::{Given, Kind, Project, shown, unreadable, write};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::plan::{Global, Plan, Work};
@@ -114,25 +114,27 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(path) = &arguments.init {
         return init(path, shell);
     }
+    let project = shell.project()?;
     let mut found = Vec::new();
     for path in &arguments.paths {
-        let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
-        if !metadata.is_dir() {
-            found.push(path.clone());
-            continue;
-        }
-        for entry in ignore::WalkBuilder::new(path).require_git(false).build() {
-            let entry = entry.map_err(|error| Failure::new(format!("cannot read {error}")))?;
-            if entry.file_name().to_str().is_some_and(|name| name.ends_with(ENDING)) {
-                found.push(entry.into_path());
+        match project.tree(path)?.kind(path) {
+            None => return Err(unreadable(path, std::io::ErrorKind::NotFound.into())),
+            Some(Kind::Folder) => {}
+            Some(_) => {
+                found.push(path.clone());
+                continue;
             }
         }
+        let files = project.files(path, false, usize::MAX)?.into_iter().map(|file| file.path);
+        found.extend(files.filter(|file| {
+            file.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.ends_with(ENDING))
+        }));
     }
     found.sort();
     found.dedup();
-    let shell_config = shell.config.clone();
-    let mut results: Vec<Scored> =
-        found.par_iter().map(|path| play_file(path, shell_config.as_deref())).collect();
+    let mut results: Vec<Scored> = found.par_iter().map(|path| play_file(path, &project)).collect();
     if let Some(filter) = &arguments.filter {
         results.retain(|result| result.shown.contains(filter) || result.title.contains(filter));
     }
@@ -142,7 +144,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             .into());
     }
     if arguments.update {
-        return update(&results, shell);
+        return update(&results, &project, shell);
     }
     let failed = results.iter().filter(|result| result.fails()).count();
     let text = match arguments.format {
@@ -162,24 +164,24 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::fault_if(failed > 0))
 }
 
-fn play_file(path: &Path, config: Option<&Path>) -> Scored {
-    let shown = disk::shown(path);
+fn play_file(path: &Path, project: &Project) -> Scored {
+    let shown = ankus_project::shown(path);
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let mut title = name.trim_end_matches(ENDING).to_owned();
     let outcome = (|| {
-        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let text = read(path, project).map_err(|error| error.to_string())?;
         let scenario: Scenario = toml::from_str(&text).map_err(|error| error.to_string())?;
         if let Some(given) = &scenario.title {
             title.clone_from(given);
         }
         let folder = path.parent().unwrap_or(Path::new(""));
-        let application = load(&folder.join(&scenario.app), folder, &scenario, config)?;
+        let application = load(&folder.join(&scenario.app), folder, &scenario, project)?;
         let (plans, played) = if timed::is_timed(&application) {
-            let played = timed::play(&application, &scenario, config)?;
+            let played = timed::play(&application, &scenario, project)?;
             (played.plans.clone(), played)
         } else {
             let plan = Arc::new(application.plan()?);
-            (vec![plan.clone()], play_one(&application, &scenario, plan)?)
+            (vec![plan.clone()], play_one(&application, &scenario, plan, project)?)
         };
         let differences = compare(&scenario.expect, &played.seen);
         Ok(Scores { plans, played, differences })
@@ -191,14 +193,14 @@ fn load(
     path: &Path,
     folder: &Path,
     scenario: &Scenario,
-    config: Option<&Path>,
+    project: &Project,
 ) -> Result<Application, String> {
-    let properties = PropertyArguments {
+    let given = Given {
         files: scenario.property_files.iter().map(|file| folder.join(file)).collect(),
         define: scenario.properties.clone().into_iter().collect(),
         no_properties: false,
     };
-    application::load_with(path, &properties, config).map_err(|report| {
+    project.application(path, &given).map_err(|report| {
         let mut text = report.to_string();
         if let Some(help) = report.help() {
             let _ = write!(text, " ({help})");
@@ -211,13 +213,14 @@ fn play_one(
     application: &Application,
     scenario: &Scenario,
     plan: Arc<Plan>,
+    project: &Project,
 ) -> Result<Played, String> {
     let properties = application.properties();
     let uri = FileUri::parse(&application::folder_uri(&properties));
     let folder = application.loaded.found.path.parent().map(Path::to_path_buf).unwrap_or_default();
     let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
     let mut files = Vec::new();
-    play_files(&folder, &uri, &mut files);
+    play_files(project, &folder, &uri, &mut files);
     let frontend = Frontend { settings: application.settings().clone() };
     let mut compile = |path: &FileUri,
                        files: &dyn Files,
@@ -229,22 +232,24 @@ fn play_one(
 }
 
 /// The files of a folder, where they stand in a simulated file root.
-fn play_files(folder: &Path, uri: &FileUri, files: &mut Vec<(String, Vec<u8>)>) {
-    let most = files.len() + MOST_FILES;
-    for entry in ignore::WalkBuilder::new(folder).hidden(false).require_git(false).build().flatten()
-    {
-        let small =
-            entry.metadata().is_ok_and(|found| found.is_file() && found.len() <= LARGEST_FILE);
-        let inner =
-            entry.path().strip_prefix(folder).ok().and_then(Path::to_str).map(str::to_owned);
-        let (true, Some(inner)) = (small, inner) else { continue };
-        if let Ok(content) = std::fs::read(entry.path()) {
-            files.push((uri.with_path(format!("{}/{inner}", uri.path)).to_string(), content));
-        }
-        if files.len() >= most {
-            break;
+fn play_files(project: &Project, folder: &Path, uri: &FileUri, files: &mut Vec<(String, Vec<u8>)>) {
+    let found =
+        project.tree(folder).and_then(|tree| Ok((tree, project.files(folder, true, MOST_FILES)?)));
+    let Ok((tree, found)) = found else { return };
+    for file in found {
+        let Some(inside) = file.inside.to_str() else { continue };
+        if let Ok(content) = tree.read(&file.path, LARGEST_FILE) {
+            files.push((uri.with_path(format!("{}/{inside}", uri.path)).to_string(), content));
         }
     }
+}
+
+/// The text of a scenario.
+fn read(path: &Path, project: &Project) -> miette::Result<String> {
+    let tree = project.tree(path)?;
+    let bytes = tree.read(path, LARGEST_FILE).map_err(|error| unreadable(path, error))?;
+    Ok(String::from_utf8(bytes)
+        .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(path))))?)
 }
 
 fn human(results: &[Scored]) -> String {
@@ -402,7 +407,7 @@ fn ways(plan: &Plan) -> BTreeSet<(String, String)> {
 }
 
 /// Writes what was seen in the place of what was expected.
-fn update(results: &[Scored], shell: &mut Shell) -> miette::Result<Exit> {
+fn update(results: &[Scored], project: &Project, shell: &mut Shell) -> miette::Result<Exit> {
     let mut failed = false;
     for result in results {
         match &result.outcome {
@@ -411,11 +416,10 @@ fn update(results: &[Scored], shell: &mut Shell) -> miette::Result<Exit> {
                 shell.say(format!("{}: {why}", result.shown));
             }
             Ok(outcome) => {
-                let text = std::fs::read_to_string(&result.path)
-                    .map_err(|error| disk::unreadable(&result.path, error))?;
+                let text = read(&result.path, project)?;
                 let new = with_expectation(&text, &expectation(&outcome.played))?;
                 if new != text {
-                    disk::write(&result.path, new.as_bytes())?;
+                    write::file(&result.path, new.as_bytes())?;
                     shell.say(format!("wrote {}", result.shown));
                 }
             }
@@ -485,9 +489,10 @@ fn with_expectation(text: &str, expect: &Expect) -> miette::Result<String> {
 
 /// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
 fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
-    let application = application::load(path, &PropertyArguments::default(), shell)?;
+    let project = shell.project()?;
+    let application = project.application(path, &Given::default())?;
     if timed::is_timed(&application) {
-        return timed::init(&application, shell);
+        return timed::init(&application, &project, shell);
     }
     let plan = match application.plan() {
         Ok(plan) => Arc::new(plan),
@@ -525,7 +530,8 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         for name in &failing {
             scenario.actions.insert(name.clone(), stub(Outcome::Error));
         }
-        let played = play_one(&application, &scenario, plan.clone()).map_err(Failure::new)?;
+        let played =
+            play_one(&application, &scenario, plan.clone(), &project).map_err(Failure::new)?;
         if let Some(refused) = &played.refused {
             let help = "give what it asks for in a job.properties beside the application";
             return Err(Failure::new(format!("the submission is refused: {refused}"))
@@ -557,8 +563,11 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         };
         let name: String = name.chars().take(100).collect();
         let target = folder.join(format!("{name}{ENDING}"));
-        if target.exists() {
-            shell.say(format!("{} is there already and stays as it is", disk::shown(&target)));
+        if target.symlink_metadata().is_ok() {
+            shell.say(format!(
+                "{} is there already and stays as it is",
+                ankus_project::shown(&target)
+            ));
             continue;
         }
         let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
@@ -571,9 +580,10 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
             let _ = write!(text, "\n[actions.{:?}]\nresult = \"{result}\"\n", node.name);
         }
         let text = with_expectation(&text, &expectation(&played))?;
-        std::fs::create_dir_all(&folder).map_err(|error| disk::unreadable(&folder, error))?;
-        disk::write(&target, text.as_bytes())?;
-        shell.out(format!("{}\n", disk::shown(&target)))?;
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| ankus_project::unreadable(&folder, error))?;
+        write::file(&target, text.as_bytes())?;
+        shell.out(format!("{}\n", ankus_project::shown(&target)))?;
         written += 1;
     }
     let missed: Vec<_> = ways(&plan).into_iter().filter(|way| !taken.contains(way)).collect();

@@ -1,10 +1,11 @@
 //! `ankus timeline`: when a coordinator or the coordinators of a bundle act, and on which data.
 
-use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell};
+use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind, Submitted};
 use ankus::emit::timeline::{self, Request, Track};
 use ankus::syntax::properties::Origin;
+use ankus_project::{Found, Given, Kind, Loaded, Looks, Project, Tree, application_around};
 use ankus_runtime::coordinator::{
     Actions, Bundle, Definition, Existing, Instances, partition_places,
 };
@@ -82,9 +83,12 @@ pub(super) struct Tracks {
 }
 
 /// The coordinator of an application, or those of a bundle; those that are left out are told.
-pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Tracks> {
-    let cache = SettingsCache::new(shell)?;
-    let tracks = tracks_with(loaded, &cache)?;
+pub(super) fn tracks(
+    loaded: &Loaded,
+    project: &Project,
+    shell: &mut Shell,
+) -> miette::Result<Tracks> {
+    let tracks = tracks_with(loaded, project)?;
     if !tracks.left_out.is_empty() {
         shell.say(format!(
             "left out, for the bundle does not start them or they do not lie around it: {}",
@@ -95,7 +99,7 @@ pub(super) fn tracks(loaded: &Loaded, shell: &mut Shell) -> miette::Result<Track
 }
 
 /// The same, and nothing is told.
-pub(super) fn tracks_with(loaded: &Loaded, cache: &SettingsCache) -> miette::Result<Tracks> {
+pub(super) fn tracks_with(loaded: &Loaded, cache: &Project) -> miette::Result<Tracks> {
     if loaded.found.kind == FileKind::Bundle {
         let (bundle, assumed) = certain(check::submit_bundle(&loaded.input()), loaded)?;
         return members(cache, loaded, bundle, &assumed);
@@ -140,8 +144,8 @@ pub(super) fn admit(tracks: &[Track]) -> miette::Result<()> {
 /// The file systems below a folder.
 pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Option<OnDisk>> {
     let Some(root) = root else { return Ok(None) };
-    if !root.is_dir() {
-        return Err(Failure::new(format!("`{}` is no folder", root.display())).into());
+    if Tree::below(root).is_err() {
+        return Err(Failure::new(format!("`{}` is not a folder", root.display())).into());
     }
     let settings = &loaded.settings;
     let base = settings.file.as_ref().and_then(|file| file.parent());
@@ -150,10 +154,10 @@ pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Op
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let found = find(&arguments.application)?;
-    let loaded = disk::load(&found, &cache, &arguments.properties)?;
-    let Tracks { tracks, bundle, .. } = tracks(&loaded, shell)?;
+    let cache = shell.project()?;
+    let found = find(&cache, &arguments.application)?;
+    let loaded = cache.load(&found, &arguments.properties.given(), None)?;
+    let Tracks { tracks, bundle, .. } = tracks(&loaded, &cache, shell)?;
 
     let now = arguments.at.unwrap_or_else(|| {
         let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -234,14 +238,14 @@ impl Existing for OnDisk {
 }
 
 /// The definition that a path names.
-pub(super) fn find(path: &Path) -> miette::Result<Found> {
-    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
+pub(super) fn find(project: &Project, path: &Path) -> miette::Result<Found> {
+    let tree = project.tree(path)?;
     let here = path.to_path_buf();
-    let file = match metadata.is_dir() {
+    let file = match tree.kind(path) == Some(Kind::Folder) {
         true => ["coordinator.xml", "bundle.xml"]
             .into_iter()
             .map(|name| path.join(name))
-            .find(|path| path.is_file()),
+            .find(|path| tree.kind(path).is_some_and(|kind| kind != Kind::Folder)),
         false => Some(here.clone()),
     };
     let wrong = |what: &str| {
@@ -251,7 +255,7 @@ pub(super) fn find(path: &Path) -> miette::Result<Found> {
     let Some(file) = file else {
         return Err(wrong("has neither a coordinator.xml nor a bundle.xml").into());
     };
-    let search = disk::definitions(std::slice::from_ref(&file))?;
+    let search = project.definitions(std::slice::from_ref(&file))?;
     let found = search.found.into_iter().next();
     let timed = |found: &Found| matches!(found.kind, FileKind::Coordinator | FileKind::Bundle);
     Ok(found.filter(timed).ok_or_else(|| wrong("is neither a coordinator nor a bundle"))?)
@@ -302,7 +306,7 @@ fn certain<T>(submitted: Submitted<T>, loaded: &Loaded) -> miette::Result<(T, Ve
 
 /// The coordinators of a bundle that can be found around it.
 fn members(
-    cache: &SettingsCache,
+    cache: &Project,
     loaded: &Loaded,
     mut bundle: Bundle,
     assumed: &[String],
@@ -317,8 +321,9 @@ fn members(
             absent.push(format!("`{}` (not enabled)", member.name));
             continue;
         }
+        let looks = Looks::into_tree(&loaded.found.tree, None);
         let Some(path) =
-            disk::application_around(&loaded.found.path, &member.app_path, "coordinator.xml")
+            application_around(looks, &loaded.found.path, &member.app_path, "coordinator.xml")
         else {
             let lost_one = format!("`{}` ({})", member.name, member.app_path);
             lost.push(lost_one.clone());
@@ -326,8 +331,8 @@ fn members(
             continue;
         };
         found_members.push(member.clone());
-        let found = find(&path)?;
-        let mut coordinator = disk::load(&found, cache, &PropertyArguments::default())?;
+        let found = find(cache, &path)?;
+        let mut coordinator = cache.load(&found, &Given::default(), None)?;
         let given = ankus::lint::coordinator::given(&bundle, &unknown, at);
         let own = std::mem::take(&mut coordinator.submission);
         for (name, bound) in own.values {

@@ -1,13 +1,13 @@
 //! `ankus upgrade`.
 
 use super::check::count_of;
-use super::disk::{self, PropertyArguments, SettingsCache};
 use super::{Exit, Failure, Shell, mend};
 use ankus::diag::Safety;
 use ankus::edit;
 use ankus::emit::upgrade::{Remark, upgrade};
 use ankus::settings::{Rating, Settings};
 use ankus::source::Source;
+use ankus_project::{Given, write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -28,15 +28,15 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    let cache = SettingsCache::new(shell)?;
-    let search = disk::definitions(&arguments.paths)?;
+    let cache = shell.project()?;
+    let search = cache.definitions(&arguments.paths)?;
     if search.found.is_empty() {
         return Err(Failure::new("there is no definition here").into());
     }
-    let properties = PropertyArguments::default();
+    let properties = Given::default();
     let (mut raised, mut new, mut obstructed) = (0, 0, 0);
     for found in &search.found {
-        let mut loaded = disk::load(found, &cache, &properties)?;
+        let mut loaded = cache.load(found, &properties, None)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
             obstructed += 1;
             shell.say(format!("{}: it is no text", found.shown));
@@ -63,7 +63,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             });
             settings.rules = rated.collect();
             loaded.settings.settings = Arc::new(settings);
-            let mended = mend::mended(&loaded, &properties, Safety::Safe);
+            let mended = mend::mended(&cache, &loaded, &properties, Safety::Safe);
             if let Some(moved) = mended.texts.get(&found.shown) {
                 text.clone_from(moved);
             }
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 .help("save it as UTF-8 first")
                 .into());
         };
-        disk::write(&found.path, &bytes)?;
+        write::file(&found.path, &bytes)?;
         for change in &changes {
             shell.out(format!("{}\n", told(&before, change)))?;
         }

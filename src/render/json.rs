@@ -34,6 +34,8 @@ impl Serialize for Whole<'_> {
             "infos": report.count(Level::Info),
             "fixable": report.fixable(),
             "suppressed": report.suppressed,
+            "baselined": report.baselined,
+            "ignored_files": report.ignored_files,
         });
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("version", &1)?;
@@ -206,7 +208,16 @@ pub fn schema() -> Value {
         "witness": object(witness, &["fault", "node", "failures", "run"]),
         "fixes": list(object(fix, &["title", "safety", "edits"])),
     });
-    let counts = ["files", "errors", "warnings", "infos", "fixable", "suppressed"];
+    let counts = [
+        "files",
+        "errors",
+        "warnings",
+        "infos",
+        "fixable",
+        "suppressed",
+        "baselined",
+        "ignored_files",
+    ];
     let summary: Map<String, Value> =
         counts.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
     let required = ["version", "tool", "files", "findings", "summary"];

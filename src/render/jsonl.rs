@@ -31,6 +31,8 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
         "infos": report.count(Level::Info),
         "fixable": report.fixable(),
         "suppressed": report.suppressed,
+        "baselined": report.baselined,
+        "ignored_files": report.ignored_files,
     });
     writeln!(out, "{summary}")
 }

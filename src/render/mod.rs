@@ -40,8 +40,18 @@ pub fn summary(report: &Report) -> String {
     .into_iter()
     .flatten()
     .collect();
+    let silenced: Vec<String> = [
+        (report.suppressed, "suppressed by comments"),
+        (report.baselined, "in the baseline"),
+        (report.ignored_files, "left out by ignore files"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, how)| format!("; {number} {how}"))
+    .collect();
     let Some(files) = count(report.files.len(), "file") else {
-        return "nothing to check: no Oozie definition is here".to_owned();
+        let nothing = "nothing to check: no Oozie definition is here";
+        return format!("{nothing}{}", silenced.concat());
     };
     let mut text = if parts.is_empty() {
         format!("{files}, nothing to report")
@@ -58,8 +68,5 @@ pub fn summary(report: &Report) -> String {
     if !mended.is_empty() {
         text.push_str(&format!("; {}", mended.join(", ")));
     }
-    if report.suppressed > 0 {
-        text.push_str(&format!("; {} allowed", report.suppressed));
-    }
-    text
+    text + &silenced.concat()
 }

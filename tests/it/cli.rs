@@ -59,6 +59,8 @@ pub(crate) struct Run {
 pub(crate) fn ankus<Argument: AsRef<OsStr>>(arguments: &[Argument]) -> Call {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
     command.args(arguments).env_remove("NO_COLOR").env_remove("ANKUS_STORE").env("USER", "nobody");
+    // Nothing of whoever runs the tests.
+    command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env("XDG_CACHE_HOME", "/nowhere");
     Call { command, input: Vec::new() }
 }
 

@@ -66,16 +66,20 @@ fn a_shell_checker_is_asked_where_the_settings_name_it() {
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).expect("ours");
     let check = || {
         let arguments = ["check", "a", "--select", "script-lint", "--format", "concise"];
-        ankus(&arguments).folder(apps.path()).run()
+        let own = ["--user-config", "own.toml"];
+        ankus(&[&arguments[..], &own].concat()).folder(apps.path()).run()
     };
-    assert_eq!(check().said(0, "").stdout, "");
-    let settings = |program: &str| {
+    let settings = |file: &str, program: &str| {
         let text = format!("[tools]\nshellcheck = \"{program}\"\n");
-        std::fs::write(apps.path().join("ankus.toml"), text).expect("a file");
+        std::fs::write(apps.path().join(file), text).expect("a file");
     };
-    settings(tool.to_str().expect("text"));
+    // What the tree says of programs is left out, and that is said.
+    std::fs::write(apps.path().join("own.toml"), "").expect("a file");
+    settings("ankus.toml", tool.to_str().expect("text"));
+    assert_eq!(check().said(0, "[tools] of `ankus.toml` has no effect here").stdout, "");
+    settings("own.toml", tool.to_str().expect("text"));
     assert_eq!(check().stdout, "a/clean.sh:2:7: info: SC2086: Quote it [script-lint]\n");
-    settings("/nowhere/shellcheck");
+    settings("own.toml", "/nowhere/shellcheck");
     assert_eq!(check().said(0, "").stdout, "");
 }
 
@@ -208,12 +212,15 @@ fn answers_are_kept_where_they_are_many() {
     let files: Vec<(&str, &str)> =
         definitions.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     let estate = folder(&files);
+    let caches = tempfile::tempdir().expect("room");
+    let kept = caches.path().join("ankus");
     let check = |arguments: &[&str]| {
         let fixed = ["check", "--format", "concise"];
-        ankus(&[&fixed, arguments].concat()).folder(estate.path()).run()
+        let command = ankus(&[&fixed, arguments].concat()).folder(estate.path());
+        command.variable("XDG_CACHE_HOME", caches.path().to_str().expect("text")).run()
     };
     let count = || {
-        let entries = std::fs::read_dir(estate.path().join(".ankus/cache"));
+        let entries = std::fs::read_dir(&kept);
         let names = entries.into_iter().flatten().flatten().map(|entry| entry.file_name());
         names.filter(|name| name.to_string_lossy().starts_with("check-")).count()
     };
@@ -223,15 +230,14 @@ fn answers_are_kept_where_they_are_many() {
     assert_eq!(count(), 0, "few definitions leave nothing behind");
     assert_eq!(check(&[]).stdout, first.stdout);
     assert_eq!(count(), 1);
-    let ignored = std::fs::read_to_string(estate.path().join(".ankus/cache/.gitignore"));
-    assert_eq!(ignored.expect("it is written"), "*\n");
+    assert!(!estate.path().join(".ankus").exists(), "nothing is left in the tree");
     assert_eq!(check(&[]).stdout, first.stdout);
     assert!(check(&["--select", "script-crlf"]).stdout.is_empty());
     assert_eq!(count(), 2);
     ankus(&["doctor"]).folder(estate.path()).run().said(0, "the first run makes it");
     // A damaged file is no file; one of another program neither.
-    let entries = std::fs::read_dir(estate.path().join(".ankus/cache")).expect("it is there");
-    for entry in entries.flatten().filter(|entry| entry.file_name() != ".gitignore") {
+    let entries = std::fs::read_dir(&kept).expect("it is there");
+    for entry in entries.flatten().filter(|entry| entry.file_name() != "key") {
         let mut bytes = std::fs::read(entry.path()).expect("ours");
         let middle = bytes.len() / 2;
         bytes[middle] ^= 0xff;
@@ -240,4 +246,11 @@ fn answers_are_kept_where_they_are_many() {
     }
     assert_eq!(check(&[]).stdout, first.stdout);
     assert_eq!(check(&[]).stdout, first.stdout);
+    // A folder that others may read or write could hold answers that others made.
+    check(&["--cache-dir", "answers"]).said(2, "lies in the tree that is checked");
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&kept, open).expect("ours");
+    let before = count();
+    check(&["--select", "script-lint"]);
+    assert_eq!(count(), before);
 }

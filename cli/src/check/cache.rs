@@ -1,18 +1,21 @@
 //! Answers of an earlier check, kept for the next one.
 //!
 //! A question is a definition with everything that its answer depends on: this very program, the settings, arguments and
-//! user, and every look at the disk that was taken for it ([`crate::look`]), those that found nothing included. An answer is
+//! user, and every look at the disk that was taken for it ([`ankus_project::look`]), those that found nothing included. An answer is
 //! used only where all of that is the same; so it is never wrong, and deleting the folder costs nothing but time.
+//!
+//! The folder is the user's own, and each record carries a checksum with a key that lies in it: nobody who sends a tree
+//! can send answers along. A folder that belongs to somebody else, or that others may write, is not used.
 //!
 //! There is one file for each set of arguments, sorted by path as the definitions are, so that it is read and written
 //! along with a check and never stands in memory as a whole. It is written anew only where something changed.
 
-use super::super::disk::{self, Found, LoadedSettings, today, user};
-use super::super::look::{Look, Memory, hashed};
 use ankus::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
 use ankus::diag::{Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
 use ankus::settings::{Settings, Target};
 use ankus::source::{self, Encoding, Source, Span};
+use ankus_project::look::{Look, Memory, hashed};
+use ankus_project::{Found, LoadedSettings, Tree, today, user};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
@@ -31,12 +34,13 @@ const FILES: usize = 16;
 
 /// Below so many definitions, looking up answers is not worth a folder.
 pub(super) const WORTH_IT: usize = 200;
-/// Where it is, from the working directory.
-pub(super) const FOLDER: &str = ".ankus/cache";
+/// The name of the key in the folder.
+const KEY: &str = "key";
 
 /// The answers to one set of arguments, read from the front while definitions are checked in their order.
 pub(super) struct Cache {
     path: PathBuf,
+    key: Key,
     arguments: u64,
     old: Option<Old>,
     new: Option<New>,
@@ -52,8 +56,30 @@ pub(super) struct Record {
     body: Vec<u8>,
 }
 
+/// What only the owner of the folder knows.
+type Key = [u8; 32];
+
+/// The key of a folder that is the user's alone, made where there is none.
+fn key(folder: &Path) -> Option<Key> {
+    let file = folder.join(KEY);
+    if let Ok(bytes) = private::read(folder, &file) {
+        return bytes.try_into().ok();
+    }
+    private::make(folder).ok()?;
+    let mut key = [0; 32];
+    for part in key.chunks_mut(8) {
+        use std::hash::{BuildHasher, RandomState};
+        // The keys of each hasher come from the system's source of randomness.
+        part.copy_from_slice(&RandomState::new().hash_one(0).to_le_bytes());
+    }
+    private::create(&file).and_then(|mut open| open.write_all(&key)).ok()?;
+    // Another process may have been first.
+    private::read(folder, &file).ok()?.try_into().ok()
+}
+
 struct Old {
     file: BufReader<File>,
+    key: Key,
     /// Everything before was used as it stands.
     used: u64,
     next: Option<Record>,
@@ -64,27 +90,30 @@ struct New {
     path: PathBuf,
 }
 
-/// This program and the folder it works in.
+/// This program.
 fn program() -> u64 {
     let own = std::env::current_exe().and_then(std::fs::metadata).ok();
     let own = own.map(|metadata| (metadata.len(), metadata.modified().ok()));
-    hashed(&(env!("CARGO_PKG_VERSION"), own, std::env::current_dir().ok()))
+    hashed(&(env!("CARGO_PKG_VERSION"), own))
 }
 
 impl Cache {
     /// Opens the answers to these arguments, if there are any.
-    pub(super) fn open(folder: &Path, arguments: &str) -> Cache {
-        let arguments = hashed(arguments);
+    pub(super) fn open(folder: &Path, arguments: &str) -> Option<Cache> {
+        // The folder is the user's own, and holds the answers to what is asked in any other.
+        let arguments = hashed(&(arguments, std::env::current_dir().ok()));
         let path = folder.join(format!("check-{arguments:016x}"));
-        Cache {
-            old: Old::open(&path),
+        let key = key(folder)?;
+        Some(Cache {
+            old: Old::open(&path, key),
             new: None,
             path,
+            key,
             arguments,
             is_fixed: false,
             memory: Memory::default(),
             settings: Mutex::default(),
-        }
+        })
     }
 
     /// The records of definitions up to this path, which come in the order of paths.
@@ -142,7 +171,7 @@ impl Cache {
         }
         let mut is_news = false;
         for look in &mut kept.looks {
-            let (is_same, settled) = self.memory.same(look);
+            let (is_same, settled) = self.memory.same(&found.tree, look);
             if !is_same {
                 return None;
             }
@@ -169,7 +198,8 @@ impl Cache {
         }
         match (&mut self.new, &mut self.old) {
             (Some(new), _) => {
-                let written = records.iter().try_for_each(|record| record.write(&mut new.file));
+                let written =
+                    records.iter().try_for_each(|record| record.write(self.key, &mut new.file));
                 if written.is_err() {
                     let _ = std::fs::remove_file(&new.path);
                     self.new = None;
@@ -213,14 +243,14 @@ fn tidy(folder: &Path) {
 }
 
 impl Old {
-    fn open(path: &Path) -> Option<Old> {
-        let mut file = BufReader::with_capacity(1 << 18, File::open(path).ok()?);
+    fn open(path: &Path, key: Key) -> Option<Old> {
+        let mut file = BufReader::with_capacity(1 << 18, private::open(path).ok()?);
         let mut head = [0; HEAD as usize];
         file.read_exact(&mut head).ok()?;
         if head[..16] != *MAGIC || head[16..] != program().to_le_bytes() {
             return None;
         }
-        let mut old = Old { file, used: HEAD, next: None };
+        let mut old = Old { file, key, used: HEAD, next: None };
         old.next = old.read();
         Some(old)
     }
@@ -243,21 +273,21 @@ impl Old {
         };
         let (shown, body) = (bytes(shown)?, bytes(body)?);
         let record = Record { shown: String::from_utf8(shown).ok()?, body };
-        (record.check() == check).then_some(record)
+        (record.check(self.key) == check).then_some(record)
     }
 }
 
 impl Record {
-    fn check(&self) -> u64 {
-        hashed(&(&self.shown, &self.body))
+    fn check(&self, key: Key) -> u64 {
+        hashed(&(key, &self.shown, &self.body, key))
     }
 
     fn length(&self) -> u64 {
         (24 + self.shown.len() + self.body.len()) as u64
     }
 
-    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        for number in [self.check(), self.shown.len() as u64, self.body.len() as u64] {
+    fn write(&self, key: Key, out: &mut impl Write) -> std::io::Result<()> {
+        for number in [self.check(key), self.shown.len() as u64, self.body.len() as u64] {
             out.write_all(&number.to_le_bytes())?;
         }
         out.write_all(self.shown.as_bytes())?;
@@ -268,22 +298,15 @@ impl Record {
 impl New {
     /// Begins a file with what was used of the old one.
     fn begin(path: &Path, old: Option<&Old>) -> Option<New> {
-        let folder = path.parent()?;
-        std::fs::create_dir_all(folder).ok()?;
-        let ignore = folder.join(".gitignore");
-        if !ignore.exists() {
-            // It is nobody's work.
-            std::fs::write(&ignore, "*\n").ok()?;
-        }
         let mut name = path.file_name()?.to_owned();
         name.push(format!(".{}", std::process::id()));
         let own = path.with_file_name(name);
-        let mut file = BufWriter::with_capacity(1 << 18, File::create(&own).ok()?);
+        let mut file = BufWriter::with_capacity(1 << 18, private::create(&own).ok()?);
         let begun = match old {
             None => {
                 file.write_all(MAGIC).and_then(|()| file.write_all(&program().to_le_bytes())).ok()
             }
-            Some(old) => File::open(path).ok().and_then(|mut from| {
+            Some(old) => private::open(path).ok().and_then(|mut from| {
                 from.seek(SeekFrom::Start(0)).ok()?;
                 std::io::copy(&mut from.take(old.used), &mut file).ok().map(|_| ())
             }),
@@ -292,6 +315,66 @@ impl New {
             let _ = std::fs::remove_file(&own);
         }
         begun.map(|()| New { file, path: own })
+    }
+}
+
+/// Files that are the user's alone.
+mod private {
+    use std::fs::{File, OpenOptions};
+    use std::io::{Error, Read, Result};
+    use std::path::Path;
+
+    #[cfg(unix)]
+    fn checked(file: File) -> Result<File> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = file.metadata()?;
+        let own = rustix::process::geteuid().as_raw();
+        match metadata.uid() == own && metadata.mode() & 0o077 == 0 {
+            true => Ok(file),
+            false => Err(Error::other("it is not the user's alone")),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn checked(file: File) -> Result<File> {
+        Ok(file)
+    }
+
+    fn options() -> OpenOptions {
+        let mut options = OpenOptions::new();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+            options.mode(0o600).custom_flags(flags.bits() as i32);
+        }
+        options
+    }
+
+    /// Makes a folder.
+    pub(super) fn make(folder: &Path) -> Result<()> {
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder)
+    }
+
+    /// Opens a file to read it.
+    pub(super) fn open(path: &Path) -> Result<File> {
+        checked(options().read(true).open(path)?)
+    }
+
+    /// Makes a file that is not there.
+    pub(super) fn create(path: &Path) -> Result<File> {
+        options().write(true).create_new(true).open(path)
+    }
+
+    /// Reads a small file of a folder, both of which must be the user's alone.
+    pub(super) fn read(folder: &Path, path: &Path) -> Result<Vec<u8>> {
+        checked(File::open(folder)?)?;
+        let mut bytes = Vec::new();
+        open(path)?.take(1 << 10).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -426,7 +509,8 @@ impl Kept {
 
     /// The answer, with the texts it points into.
     fn part(self, found: &Found) -> Option<Part> {
-        let sources = self.sources.into_iter().map(KeptSource::read).collect::<Option<_>>()?;
+        let read = |source: KeptSource| source.read(&found.tree);
+        let sources = self.sources.into_iter().map(read).collect::<Option<_>>()?;
         let reference = match self.reference {
             None => None,
             Some((target, verdict, validate, submit)) => Some(Reference {
@@ -457,12 +541,12 @@ impl Kept {
 
 impl KeptSource {
     /// Reads the text again, in whichever way gives what it was.
-    fn read(self) -> Option<(String, Arc<Source>, Encoding)> {
+    fn read(self, tree: &Tree) -> Option<(String, Arc<Source>, Encoding)> {
         let encoding = *ENCODINGS.get(usize::from(self.encoding))?;
-        let bytes = std::fs::read(&self.path).ok()?;
+        let bytes = tree.read(Path::new(&self.path), source::SIZE_LIMIT).ok()?;
         let as_was = |text: &String| hashed(text) == self.text;
         let decoded = source::decode(&bytes).ok().map(|(text, _)| text).filter(as_was);
-        let text = decoded.or_else(|| Some(disk::text_of(&bytes)).filter(as_was))?;
+        let text = decoded.or_else(|| Some(ankus_project::text_of(&bytes)).filter(as_was))?;
         Some((self.key, Arc::new(Source::new(self.path, text)), encoding))
     }
 }

@@ -1,10 +1,11 @@
 //! `ankus check --timing`: where the time goes.
 
-use super::super::{Shell, disk::Loaded};
+use super::super::Shell;
 use super::checked;
 use ankus::lint::{self, Facts};
 use ankus::settings::Rating;
 use ankus::syntax::xml::Tree;
+use ankus_project::Loaded;
 use std::time::{Duration, Instant};
 
 /// Runs each stage and each rule that is on over all files, one after the other, and prints a table: the dearest first.

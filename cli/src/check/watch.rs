@@ -2,6 +2,7 @@
 
 use super::super::{Exit, Shell};
 use super::{Arguments, once};
+use ankus_project::{Kind, Project};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -16,7 +17,8 @@ type Look = BTreeMap<PathBuf, (u64, Option<SystemTime>)>;
 /// Goes on until the process is interrupted or its reader goes away.
 pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     loop {
-        let before = look(arguments);
+        let project = shell.project()?;
+        let before = look(arguments, &project);
         if shell.colors {
             shell.out("\u{1b}[2J\u{1b}[H")?;
         }
@@ -28,27 +30,27 @@ pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         }
         shell.flush()?;
         shell.say("watching; Ctrl-C ends it");
-        while look(arguments) == before {
+        while look(arguments, &project) == before {
             std::thread::sleep(PAUSE);
         }
     }
 }
 
-fn look(arguments: &Arguments) -> Look {
+fn look(arguments: &Arguments, project: &Project) -> Look {
     let mut seen = Look::new();
     let properties = arguments.properties.files.iter();
     for path in arguments.paths.iter().chain(properties).chain(&arguments.baseline) {
         // What lies beside a file belongs to its application.
-        let folder =
-            if path.is_dir() { path.as_path() } else { path.parent().unwrap_or(Path::new("")) };
+        let Ok(tree) = project.tree(path) else { continue };
+        let folder = match tree.kind(path) {
+            Some(Kind::Folder) => path.as_path(),
+            _ => path.parent().unwrap_or(Path::new("")),
+        };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        for entry in ignore::WalkBuilder::new(folder).require_git(false).build().flatten() {
-            let Ok(metadata) = entry.metadata() else { continue };
-            if metadata.is_file() {
-                let own = arguments.output.as_deref() == Some(entry.path());
-                if !own {
-                    seen.insert(entry.into_path(), (metadata.len(), metadata.modified().ok()));
-                }
+        for file in project.files(folder, false, usize::MAX).unwrap_or_default() {
+            let Ok(metadata) = tree.metadata(&file.path) else { continue };
+            if arguments.output.as_ref() != Some(&file.path) {
+                seen.insert(file.path, (metadata.len(), metadata.modified().ok()));
             }
         }
     }

@@ -1,10 +1,10 @@
 //! Scenarios of coordinators and bundles: where their files are found, what is written first, what is expected of them.
 
 use super::{ENDING, play_files, with_expectation};
-use crate::application::{Application, Frontend};
-use crate::disk::{self, SettingsCache};
 use crate::{Exit, Failure, Shell, coordinator, timeline};
 use ankus::check::{self, FileKind};
+use ankus_project::application::{Application, Frontend};
+use ankus_project::{Project, write};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::machine::Refused;
@@ -38,7 +38,7 @@ struct Prepared {
 /// What a server would keep; or, within, why it would not take it.
 fn prepare(
     application: &Application,
-    config: Option<&std::path::Path>,
+    project: &Project,
 ) -> Result<Result<Prepared, Refused>, String> {
     let loaded = &application.loaded;
     if let Some(refused) = refusal(application) {
@@ -48,8 +48,7 @@ fn prepare(
         Some(help) => format!("{report} ({help})"),
         None => report.to_string(),
     };
-    let cache = SettingsCache::with(config).map_err(text)?;
-    let tracks = timeline::tracks_with(loaded, &cache).map_err(text)?;
+    let tracks = timeline::tracks_with(loaded, project).map_err(text)?;
     let assumed: BTreeSet<&str> =
         tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
     if !assumed.is_empty() {
@@ -69,7 +68,7 @@ fn prepare(
         let has_workflow = !mounts.is_empty();
         for (uri, folder) in mounts {
             if mounted.insert(uri.clone()) {
-                play_files(&folder, &FileUri::parse(&uri), &mut files);
+                play_files(project, &folder, &FileUri::parse(&uri), &mut files);
             }
         }
         own.push(Track { name: track.name, definition: track.definition, has_workflow });
@@ -103,9 +102,9 @@ fn refusal(application: &Application) -> Option<Refused> {
 pub(super) fn play(
     application: &Application,
     scenario: &Scenario,
-    config: Option<&std::path::Path>,
+    project: &Project,
 ) -> Result<Played, String> {
-    let mut prepared = match prepare(application, config)? {
+    let mut prepared = match prepare(application, project)? {
         Ok(prepared) => prepared,
         Err(refused) => {
             let seen = Seen {
@@ -288,8 +287,12 @@ fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
 }
 
 /// Writes a first set of scenarios.
-pub(super) fn init(application: &Application, shell: &mut Shell) -> miette::Result<Exit> {
-    let mut prepared = match prepare(application, shell.config.as_deref()).map_err(Failure::new)? {
+pub(super) fn init(
+    application: &Application,
+    project: &Project,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let mut prepared = match prepare(application, project).map_err(Failure::new)? {
         Ok(prepared) => prepared,
         Err(refused) => {
             let message =
@@ -303,8 +306,11 @@ pub(super) fn init(application: &Application, shell: &mut Shell) -> miette::Resu
     let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     for draft in drafts(&prepared.application, file) {
         let target = folder.join(format!("{}{ENDING}", draft.name));
-        if target.exists() {
-            shell.say(format!("{} is there already and stays as it is", disk::shown(&target)));
+        if target.symlink_metadata().is_ok() {
+            shell.say(format!(
+                "{} is there already and stays as it is",
+                ankus_project::shown(&target)
+            ));
             continue;
         }
         let scenario = draft.scenario;
@@ -329,9 +335,10 @@ pub(super) fn init(application: &Application, shell: &mut Shell) -> miette::Resu
         let none = SeenTimed::default();
         let expect = expectation(&played, played.seen.timed.as_ref().unwrap_or(&none));
         let text = with_expectation(&text, &expect)?;
-        std::fs::create_dir_all(&folder).map_err(|error| disk::unreadable(&folder, error))?;
-        disk::write(&target, text.as_bytes())?;
-        shell.out(format!("{}\n", disk::shown(&target)))?;
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| ankus_project::unreadable(&folder, error))?;
+        write::file(&target, text.as_bytes())?;
+        shell.out(format!("{}\n", ankus_project::shown(&target)))?;
     }
     Ok(Exit::Success)
 }

@@ -1,8 +1,8 @@
 //! An application that is named on the command line: its definition, its properties, its plan, and where it stands for
 //! a run.
 
-use super::disk::{self, Found, Loaded, PropertyArguments, SettingsCache};
-use super::{Failure, Shell};
+use super::tree::{Kind, absolute};
+use super::{Failure, Found, Given, Loaded, Looks, Project, user};
 use ankus::check::{self, FileKind, Outcome, Report};
 use ankus::emit::plan::{self, Options};
 use ankus::files::Files;
@@ -25,77 +25,72 @@ const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"]
 const PATHS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
 /// The property that names a workflow.
-pub(crate) const APPLICATION_PATH: &str = PATHS[0];
+pub const APPLICATION_PATH: &str = PATHS[0];
 /// A definition that a run comes upon is at most so large.
 const LARGEST: u64 = source::SIZE_LIMIT;
 
 /// An application, read and checked.
-pub(crate) struct Application {
+pub struct Application {
     /// What was read.
-    pub(crate) loaded: Loaded,
+    pub loaded: Loaded,
     /// What came of its check.
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
 }
 
-/// The definition that a path stands for: itself, or that of a folder.
-pub(crate) fn find(path: &Path, properties: &PropertyArguments) -> miette::Result<Found> {
-    let metadata = std::fs::metadata(path).map_err(|error| disk::unreadable(path, error))?;
-    if !metadata.is_dir() {
-        let found = disk::definitions(&[path.to_owned()])?.found;
-        return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
-    }
-    // What the properties name comes first: a folder may hold several definitions.
-    let guess = disk::submission(properties, &path.join(DEFINITIONS[0]), FileKind::Workflow)?;
-    let named = PATHS.iter().zip(DEFINITIONS).filter_map(|(name, definition)| {
-        let value = guess.get(name)?.trim_end_matches('/');
-        let last = value.rsplit('/').next().unwrap_or_default();
-        Some(path.join(if last.ends_with(".xml") { last } else { definition }))
-    });
-    let usual = DEFINITIONS.iter().map(|name| path.join(name));
-    match named.chain(usual).find(|path| path.is_file()) {
-        Some(path) => find(&path, properties),
-        None => {
-            let message = format!("there is no definition in `{}`", path.display());
-            let help =
-                "name the file, or a folder with a workflow.xml, coordinator.xml or bundle.xml";
-            Err(Failure::new(message).help(help).into())
+impl Project {
+    /// The definition that a path stands for: itself, or that of a folder.
+    ///
+    /// # Errors
+    /// Where there is none, or the path cannot be read.
+    pub fn find(&self, path: &Path, given: &Given) -> miette::Result<Found> {
+        let tree = self.tree(path)?;
+        if tree.kind(path) != Some(Kind::Folder) {
+            let found = self.definitions(&[path.to_owned()])?.found;
+            return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
+        }
+        // What the properties name comes first: a folder may hold several definitions.
+        let guess = self.submission(given, &path.join(DEFINITIONS[0]), FileKind::Workflow)?;
+        let named = PATHS.iter().zip(DEFINITIONS).filter_map(|(name, definition)| {
+            let value = guess.get(name)?.trim_end_matches('/');
+            let last = value.rsplit('/').next().unwrap_or_default();
+            Some(path.join(if last.ends_with(".xml") { last } else { definition }))
+        });
+        let usual = DEFINITIONS.iter().map(|name| path.join(name));
+        let looks = Looks::into_tree(&tree, None);
+        match named.chain(usual).find(|path| looks.is_there(path)) {
+            Some(path) => self.find(&path, given),
+            None => {
+                let message = format!("there is no definition in `{}`", path.display());
+                let help =
+                    "name the file, or a folder with a workflow.xml, coordinator.xml or bundle.xml";
+                Err(Failure::new(message).help(help).into())
+            }
         }
     }
-}
 
-/// Reads an application and checks it.
-pub(crate) fn load(
-    path: &Path,
-    properties: &PropertyArguments,
-    shell: &Shell,
-) -> miette::Result<Application> {
-    load_with(path, properties, shell.config.as_deref())
-}
-
-/// The same, with the `--config` that was given.
-pub(crate) fn load_with(
-    path: &Path,
-    properties: &PropertyArguments,
-    config: Option<&Path>,
-) -> miette::Result<Application> {
-    let found = find(path, properties)?;
-    let cache = SettingsCache::with(config)?;
-    let loaded = disk::load(&found, &cache, properties)?;
-    let outcome = match loaded.too_large {
-        Some(size) => check::too_large(&loaded.input(), size),
-        None => check::check(&loaded.input()),
-    };
-    Ok(Application { loaded, outcome })
+    /// Reads an application and checks it.
+    ///
+    /// # Errors
+    /// Where it is not there, or cannot be read.
+    pub fn application(&self, path: &Path, given: &Given) -> miette::Result<Application> {
+        let found = self.find(path, given)?;
+        let loaded = self.load(&found, given, None)?;
+        let outcome = match loaded.too_large {
+            Some(size) => check::too_large(&loaded.input(), size),
+            None => check::check(&loaded.input()),
+        };
+        Ok(Application { loaded, outcome })
+    }
 }
 
 impl Application {
     /// What holds for it.
-    pub(crate) fn settings(&self) -> &Arc<Settings> {
+    pub fn settings(&self) -> &Arc<Settings> {
         &self.loaded.settings.settings
     }
 
     /// Findings of level `error`, as a report.
-    pub(crate) fn errors(&self) -> Report {
+    pub fn errors(&self) -> Report {
         let mut report = Report::default();
         let mut outcome = Outcome {
             file: self.outcome.file.clone(),
@@ -111,10 +106,10 @@ impl Application {
     }
 
     /// The plan; an error is one sentence why the server would not take the definition.
-    pub(crate) fn plan(&self) -> Result<Plan, String> {
+    pub fn plan(&self) -> Result<Plan, String> {
         let kind = self.loaded.found.kind;
         if kind != FileKind::Workflow {
-            return Err(format!("`{}` is no workflow", self.loaded.found.shown));
+            return Err(format!("`{}` is not a workflow", self.loaded.found.shown));
         }
         let Some(checked) = self.outcome.checked.as_ref().and_then(check::Checked::workflow) else {
             let reference = self.outcome.file.reference.as_ref();
@@ -130,24 +125,22 @@ impl Application {
     }
 
     /// The code with which a submission with these properties would be refused, and the names in its message.
-    pub(crate) fn refusal(&self) -> Option<(&'static str, String)> {
+    pub fn refusal(&self) -> Option<(&'static str, String)> {
         let verdict = self.outcome.file.reference.as_ref()?.submit.as_ref()?;
         Some((verdict.code?, verdict.subject.join(", ")))
     }
 
     /// What it is submitted with, the path of the application and the user included.
-    pub(crate) fn properties(&self) -> BTreeMap<String, String> {
+    pub fn properties(&self) -> BTreeMap<String, String> {
         let given = self.loaded.submission.values.iter();
         let given = given.filter(|(_, bound)| !matches!(bound.origin, Origin::Default(_)));
         let mut properties: BTreeMap<String, String> =
             given.map(|(name, bound)| (name.clone(), bound.value.clone())).collect();
-        let user = properties
-            .entry("user.name".to_owned())
-            .or_insert_with(|| disk::user().to_owned())
-            .clone();
+        let user =
+            properties.entry("user.name".to_owned()).or_insert_with(|| user().to_owned()).clone();
         if !properties.contains_key(APPLICATION_PATH) {
             let name_node = properties.get("nameNode").map_or("hdfs://localhost:8020", |text| text);
-            let file = std::path::absolute(&self.loaded.found.path).unwrap_or_default();
+            let file = absolute(&self.loaded.found.path).unwrap_or_default();
             let folder = file.parent().and_then(Path::file_name).unwrap_or_default();
             let mut path = format!(
                 "{}/user/{user}/{}",
@@ -164,9 +157,9 @@ impl Application {
 
     /// Where the application's folder stands in the file systems of a run. Folders above are shown too as long as they
     /// have the names that the path has, so that a neighbour is found where the path says it is.
-    pub(crate) fn mounts(&self, properties: &BTreeMap<String, String>) -> Vec<(String, PathBuf)> {
+    pub fn mounts(&self, properties: &BTreeMap<String, String>) -> Vec<(String, PathBuf)> {
         let mut at = FileUri::parse(&folder_uri(properties));
-        let file = std::path::absolute(&self.loaded.found.path).unwrap_or_default();
+        let file = absolute(&self.loaded.found.path).unwrap_or_default();
         let mut folder = file.parent().map(Path::to_path_buf).unwrap_or_default();
         while let (Some(up), Some(above)) = (at.parent(), folder.parent()) {
             let agree = |name: Option<&std::ffi::OsStr>, uri: &FileUri| {
@@ -183,7 +176,7 @@ impl Application {
 }
 
 /// The URI of the application's folder, as its properties say.
-pub(crate) fn folder_uri(properties: &BTreeMap<String, String>) -> String {
+pub fn folder_uri(properties: &BTreeMap<String, String>) -> String {
     let path = properties.get(APPLICATION_PATH).map_or("", String::as_str);
     let lookup = |name: &str| properties.get(name).map(|value| value.as_str().into());
     let path = substitute(path, lookup).map_or_else(|_| path.to_owned(), |path| path.into_owned());
@@ -219,9 +212,9 @@ fn options(
 }
 
 /// Makes plans of the sub-workflows that a run comes upon.
-pub(crate) struct Frontend {
+pub struct Frontend {
     /// What holds for the run.
-    pub(crate) settings: Arc<Settings>,
+    pub settings: Arc<Settings>,
 }
 
 impl Compiler for Frontend {
@@ -246,7 +239,7 @@ impl Compiler for Frontend {
         let (text, encoding) = match source::decode(&bytes) {
             Ok(decoded) => decoded,
             Err(error) => {
-                let message = format!("E0701: `{file}` is no text: {}", error.reason);
+                let message = format!("E0701: `{file}` is not text: {}", error.reason);
                 return Err(own("OozieClientException", message));
             }
         };
@@ -273,7 +266,7 @@ impl Compiler for Frontend {
             settings_path: &source.path,
             submission: &submission,
             files: &snapshot,
-            user: disk::user(),
+            user: user(),
             now: None,
         });
         let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {

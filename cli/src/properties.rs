@@ -1,0 +1,29 @@
+//! `-P`, `-D` and `--no-properties`: what an application is submitted with.
+
+use ankus_project::{Given, name_and_value};
+use std::path::PathBuf;
+
+/// The properties an application is submitted with.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct PropertyArguments {
+    /// Properties to submit with: `.properties`, or `.xml` in Hadoop's form. Repeatable; the later wins.
+    #[arg(short = 'P', long = "properties", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// One property; wins over files.
+    #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = name_and_value)]
+    pub(crate) define: Vec<(String, String)>,
+    /// Do not use the `job.properties` beside the application.
+    #[arg(long)]
+    pub(crate) no_properties: bool,
+}
+
+impl PropertyArguments {
+    /// As the disk is asked for them.
+    pub(crate) fn given(&self) -> Given {
+        Given {
+            files: self.files.clone(),
+            define: self.define.clone(),
+            no_properties: self.no_properties,
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Applications on a disk: where they are, what belongs to them, and the one door through which they are read.
+//!
+//! The checker is pure and sees texts; a command, an editor or a server has paths. Between them stands this crate. A
+//! [`Tree`] is the part of the disk that a command was given, and opens regular files below its root and nothing else.
+//! [`Project`] knows which settings hold where, searches trees for definitions, and loads a definition with everything
+//! that a check of it may see; each look at the disk can be recorded ([`look`]), so that a later run knows whether it
+//! would see the same. What is written goes through [`write`].
+//!
+//! `SECURITY.md` says what a tree may do to whoever looks at it.
+#![expect(clippy::disallowed_methods, reason = "this is the door to the disk")]
+
+pub mod application;
+
+mod failure;
+
+pub mod load;
+
+pub mod look;
+
+pub mod search;
+
+mod settings;
+
+mod submission;
+
+mod tree;
+
+pub mod write;
+
+pub use failure::{Failure, unreadable};
+pub use load::{Loaded, application_around, encoded, today, user};
+pub use look::{Looks, Notes};
+pub use search::{Found, Search, TreeFile};
+pub use settings::{Invocation, LoadedSettings, Project, cache_folder, user_file};
+pub use submission::{Given, name_and_value, text_of};
+pub use tree::{Kind, Listed, Tree, shown};

@@ -1,0 +1,516 @@
+//! A definition with everything that a check of it may see.
+//!
+//! In: a definition that was found. Out: [`Loaded`], its text with the settings and properties that hold, and a snapshot
+//! of the files around it. Everything is read through [`Looks`], so that it can be recorded.
+
+use super::look::{self, State};
+use super::search::{Found, kind_of};
+use super::settings::{LoadedSettings, Project};
+use super::submission::{Given, text_of};
+use super::tree::{Kind, Tree, absolute, shown};
+use super::{Failure, Looks, Notes, unreadable};
+use ankus::check::{FileKind, Input};
+use ankus::files::{Entry, Files, folder_of, name_of};
+use ankus::source::{self, Encoding, NotText, Source};
+use ankus::syntax::archive;
+use ankus::syntax::properties::Submission;
+use ankus_runtime::host::files::FileUri;
+use ankus_runtime::time::Instant;
+use memchr::memmem;
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// How many entries of a folder, and how many folders of an application, are looked at.
+const LISTED_ENTRIES: usize = 2_000;
+const LISTED_FOLDERS: usize = 64;
+/// How many texts of a folder are read because they may belong to its definition; past that only those it names.
+const SIDE_TEXTS: usize = 64;
+/// How many jars of an application are looked into.
+const JARS: usize = 256;
+/// How many listings of folders are kept at once.
+const KNOWN_FOLDERS: usize = 1_024;
+
+/// Everything a check of one file needs, owned.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The file.
+    pub found: Found,
+    /// Its text; empty where it is none.
+    pub source: Arc<Source>,
+    /// How the bytes stood for the text.
+    pub encoding: Encoding,
+    /// Why it is no text.
+    pub not_text: Option<NotText>,
+    /// Bytes of the file, where it is over the limit and was not read.
+    pub too_large: Option<u64>,
+    /// What holds for it.
+    pub settings: LoadedSettings,
+    /// What it would be submitted with.
+    pub submission: Submission,
+    /// What else may be looked at.
+    pub files: Files,
+}
+
+/// Who runs this process, as the server would take it from a submission.
+pub fn user() -> &'static str {
+    static USER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    USER.get_or_init(|| {
+        let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+        named.filter(|name| !name.is_empty()).unwrap_or_else(|| "nobody".to_owned())
+    })
+}
+
+/// The day this process was started on: what is said of a file does not change within a day.
+pub fn today() -> Instant {
+    static TODAY: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    *TODAY.get_or_init(|| {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Instant((since.unwrap_or_default().as_secs() / 86_400 * 86_400) as i64)
+    })
+}
+
+impl Loaded {
+    /// As the check takes it.
+    pub fn input(&self) -> Input<'_> {
+        Input {
+            source: &self.source,
+            encoding: self.encoding,
+            not_text: self.not_text.as_ref(),
+            kind: self.found.kind,
+            settings: &self.settings.settings,
+            settings_path: self.settings.relative(&self.found.shown),
+            submission: &self.submission,
+            files: &self.files,
+            user: user(),
+            now: Some(self.settings.settings.now.unwrap_or_else(today)),
+        }
+    }
+}
+
+impl Project {
+    /// Reads a definition and what belongs to it; the looks are recorded where there are notes.
+    ///
+    /// # Errors
+    /// Where the definition, its settings or its properties cannot be read.
+    pub fn load(
+        &self,
+        found: &Found,
+        given: &Given,
+        notes: Option<&Notes>,
+    ) -> miette::Result<Loaded> {
+        let looks = Looks::into_tree(&found.tree, notes);
+        let mut loaded = self.read_through(found, looks)?;
+        let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
+        if loaded.too_large.is_none() && belongs {
+            let listing = self.folders.listing(folder_of_path(&found.path), looks);
+            let is_there = |path: &Path| match (listing.complete, path.file_name()) {
+                (Some(true), Some(name)) => listing.has(&name.to_string_lossy()),
+                _ => looks.is_there(path),
+            };
+            let (path, kind, none) = (&found.path, found.kind, Files::new());
+            loaded.submission =
+                self.found_submission(given, path, kind, &none, looks, &is_there)?;
+            loaded.files = self.snapshot(&loaded, looks);
+            if matches!(found.kind, FileKind::Coordinator | FileKind::Bundle) {
+                add_includes(&mut loaded, looks);
+                add_applications(&mut loaded, looks);
+            }
+        } else if loaded.too_large.is_none() {
+            loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
+        }
+        Ok(loaded)
+    }
+
+    /// Reads a definition and its settings, and nothing beside it.
+    ///
+    /// # Errors
+    /// Where one of them cannot be read.
+    pub fn read(&self, found: &Found) -> miette::Result<Loaded> {
+        self.read_through(found, Looks::into_tree(&found.tree, None))
+    }
+
+    fn read_through(&self, found: &Found, looks: Looks<'_>) -> miette::Result<Loaded> {
+        let mut loaded = Loaded {
+            found: found.clone(),
+            source: Arc::new(Source::new(found.shown.clone(), "")),
+            encoding: Encoding::Utf8,
+            not_text: None,
+            too_large: None,
+            settings: self.settings(&found.path)?,
+            submission: Submission::default(),
+            files: Files::new(),
+        };
+        match looks.read(&found.path, source::SIZE_LIMIT) {
+            Ok(bytes) => set_text(&mut loaded, bytes),
+            Err(error) => match found.tree.metadata(&found.path) {
+                Ok(metadata) if metadata.is_file() && metadata.len() > source::SIZE_LIMIT => {
+                    loaded.too_large = Some(metadata.len());
+                }
+                _ => return Err(unreadable(&found.path, error)),
+            },
+        }
+        Ok(loaded)
+    }
+
+    /// A definition from the standard input, with the files beside the name it goes by.
+    ///
+    /// # Errors
+    /// Where the input, the settings or the properties cannot be read.
+    pub fn load_stdin(&self, name: Option<&Path>, given: &Given) -> miette::Result<Loaded> {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(source::SIZE_LIMIT + 1).read_to_end(&mut bytes);
+        read.map_err(|error| Failure::new("cannot read the standard input").because(error))?;
+        let path = name.unwrap_or(Path::new("<stdin>"));
+        let tree = self.tree(path)?;
+        let kind = kind_of(&tree, path, &bytes).unwrap_or(FileKind::Workflow);
+        let found = Found { path: path.to_path_buf(), shown: shown(path), kind, tree };
+        let mut loaded = Loaded {
+            source: Arc::new(Source::new(found.shown.clone(), "")),
+            encoding: Encoding::Utf8,
+            not_text: None,
+            too_large: (bytes.len() as u64 > source::SIZE_LIMIT).then_some(bytes.len() as u64),
+            settings: self.settings(path)?,
+            submission: self.submission(given, path, kind)?,
+            files: Files::new(),
+            found,
+        };
+        if loaded.too_large.is_none() {
+            set_text(&mut loaded, bytes);
+            if name.is_some() {
+                let tree = Arc::clone(&loaded.found.tree);
+                loaded.files = self.snapshot(&loaded, Looks::into_tree(&tree, None));
+            } else {
+                let own = Entry::Text(Arc::clone(&loaded.source));
+                loaded.files.insert(loaded.found.shown.clone(), own);
+            }
+        }
+        Ok(loaded)
+    }
+
+    /// What lies in the folder of a definition: names in it and in its folders; texts of the XML and the properties
+    /// beside it, of definitions one folder down, and of whatever the definition names.
+    fn snapshot(&self, loaded: &Loaded, looks: Looks<'_>) -> Files {
+        let Loaded { found, source: definition, submission, .. } = loaded;
+        let mut files = Files::new();
+        let folder = folder_of_path(&found.path);
+        let is_side = |name: &str| name.ends_with(".xml") || name.ends_with(".properties");
+        let is_definition = |name: &str| {
+            matches!(name, "workflow.xml" | "coordinator.xml" | "bundle.xml" | "config-default.xml")
+        };
+        let own = self.folders.listing(folder, looks);
+        // Where hundreds of definitions share a folder, each would read all others.
+        let crowded = own.entries.iter().filter(|entry| is_side(&entry.name)).count() > SIDE_TEXTS;
+        let mentions =
+            |name: &str| memmem::find(definition.text.as_bytes(), name.as_bytes()).is_some();
+        let itself = name_of(&found.shown);
+        let subfolders = list(folder, &own, folder_of(&found.shown), &mut files, looks, &|name| {
+            // Its own text is there already.
+            name != itself
+                && ((if crowded { is_definition(name) } else { is_side(name) }) || mentions(name))
+        });
+        for (path, shown) in subfolders.into_iter().take(LISTED_FOLDERS) {
+            let listing = self.folders.listing(&path, looks);
+            let wanted = |name: &str| is_definition(name) || mentions(name);
+            list(&path, &listing, &shown, &mut files, looks, &wanted);
+            // Where classes are run, what the jars hold is worth a look.
+            if path.ends_with("lib") && definition.text.contains("main-class") {
+                add_jars(&path, &listing, &shown, &definition.text, &mut files, looks);
+            }
+        }
+        files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
+        for path in &submission.files {
+            if files.text(path).is_none() {
+                let read = looks.read(Path::new(path), look::SIDE_LIMIT).ok();
+                let read = read.or_else(|| self.named(Path::new(path), look::SIDE_LIMIT).ok());
+                if let Some(bytes) = read {
+                    files.insert_text(path.clone(), text_of(&bytes));
+                }
+            }
+        }
+        files
+    }
+}
+
+/// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie
+/// around it; they go by the path under which the definition asks for them as well.
+fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
+    for (uri, name) in ankus::check::application_paths(&loaded.input()) {
+        let Some(file) = application_around(looks, &loaded.found.path, &uri, name) else {
+            continue;
+        };
+        let folder = folder_of(&loaded.found.shown).to_owned();
+        let asked = FileUri::parse(&uri).path;
+        let is_file = asked.ends_with(".xml");
+        let base = if is_file { folder_of(&asked).to_owned() } else { asked.clone() };
+        let beside = ["config-default.xml", "coord-config-default.xml", "datasets.xml"];
+        let others = beside.map(|name| (file.with_file_name(name), format!("{base}/{name}")));
+        let own = if is_file { asked.clone() } else { format!("{asked}/{name}") };
+        for (file, asked) in [(file.clone(), own)].into_iter().chain(others) {
+            let Some(bytes) = looks.side(&file) else { continue };
+            let Ok((text, _)) = source::decode(&bytes) else { continue };
+            let path = shown(&file);
+            let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
+            if let Some(place) = ankus::files::join(&folder, asked.trim_start_matches('/')) {
+                loaded.files.insert(place, entry.clone());
+            }
+            if loaded.files.text(&path).is_none() {
+                loaded.files.insert(path, entry);
+            }
+        }
+    }
+}
+
+/// The file of an application whose path is one of a file system: the end of that path, from the folder of the definition
+/// or one of the two above it on.
+pub fn application_around(
+    looks: Looks<'_>,
+    definition: &Path,
+    uri: &str,
+    name: &str,
+) -> Option<PathBuf> {
+    let path = FileUri::parse(uri).path;
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
+    let absolute = absolute(definition).ok()?;
+    for length in (1..=parts.len()).rev() {
+        let end: PathBuf = parts[parts.len() - length..].iter().collect();
+        // A bare name says too little of other folders.
+        let folders = if length == 1 { 1 } else { 3 };
+        for folder in looks.tree().folders_above(&absolute).take(folders) {
+            let candidate = folder.join(&end);
+            let file = if looks.is_folder(&candidate) { candidate.join(name) } else { candidate };
+            if looks.is_file(&file) && file != absolute {
+                return Some(file);
+            }
+        }
+    }
+    None
+}
+
+/// Adds included files of datasets that lie further up: those whose path ends as the URI does, with a folder at least.
+fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
+    const LEVELS: usize = 8;
+    let Ok(absolute) = absolute(&loaded.found.path) else { return };
+    if !loaded.source.text.contains("include") {
+        return;
+    }
+    // Files may include further files.
+    for _ in 0..16 {
+        let missing = ankus::check::submit_coordinator(&loaded.input()).unknown.includes;
+        let mut some = false;
+        for uri in missing.iter().take(100) {
+            let uri = FileUri::parse(uri);
+            let parts: Vec<&str> = uri.path.split('/').filter(|part| !part.is_empty()).collect();
+            let ends =
+                (2..=parts.len()).rev().map(|length| parts[parts.len() - length..].join("/"));
+            let mut candidates = ends.flat_map(|end| {
+                let folders = looks.tree().folders_above(&absolute).take(LEVELS);
+                folders.map(move |folder| folder.join(&end))
+            });
+            let Some(file) = candidates.find(|file| looks.is_file(file) && *file != absolute)
+            else {
+                continue;
+            };
+            if let Some(bytes) = looks.side(&file)
+                && let Ok((text, _)) = source::decode(&bytes)
+                && let Some(place) = ankus::files::join(
+                    folder_of(&loaded.found.shown),
+                    uri.path.trim_start_matches('/'),
+                )
+            {
+                loaded.files.insert_text(place, text);
+                some = true;
+            }
+        }
+        if !some {
+            break;
+        }
+    }
+}
+
+fn set_text(loaded: &mut Loaded, bytes: Vec<u8>) {
+    if loaded.found.kind == FileKind::Properties {
+        loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text_of(&bytes)));
+        return;
+    }
+    match source::decode_owned(bytes) {
+        Ok((text, encoding)) => {
+            loaded.source = Arc::new(Source::new(loaded.found.shown.clone(), text));
+            loaded.encoding = encoding;
+        }
+        Err(error) => loaded.not_text = Some(error),
+    }
+}
+
+/// What a folder holds, by name.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    entries: Vec<Listed>,
+    /// Whether that is everything in it; `None` where it could not be read at all.
+    complete: Option<bool>,
+    /// What the system keeps of the folder, where a change of the listing is sure to show in it.
+    pub(crate) state: Option<State>,
+}
+
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Listed {
+    name: String,
+    kind: Kind,
+}
+
+impl std::hash::Hash for Listing {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        (&self.entries, self.complete).hash(state);
+    }
+}
+
+/// Folders that were listed, each once while its definitions are at work.
+#[derive(Debug, Default)]
+pub(crate) struct Folders(Mutex<HashMap<PathBuf, Arc<Listing>>>);
+
+impl Folders {
+    fn listing(&self, folder: &Path, looks: Looks<'_>) -> Arc<Listing> {
+        let known = self.0.lock().expect("readers do not panic").get(folder).cloned();
+        let listing = known.unwrap_or_else(|| {
+            let listing = Arc::new(Listing::read(looks.tree(), folder));
+            let mut folders = self.0.lock().expect("readers do not panic");
+            // Definitions come by folder, so what is older is hardly asked for again.
+            if folders.len() >= KNOWN_FOLDERS {
+                folders.clear();
+            }
+            folders.insert(folder.to_path_buf(), Arc::clone(&listing));
+            listing
+        });
+        looks.listed(folder, &listing);
+        listing
+    }
+}
+
+/// The folder of a file, as a path that can be listed.
+fn folder_of_path(file: &Path) -> &Path {
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+impl Listing {
+    /// Whether something other than a folder has this name.
+    fn has(&self, name: &str) -> bool {
+        let found = self.entries.binary_search_by(|entry| entry.name.as_str().cmp(name));
+        found.is_ok_and(|at| self.entries[at].kind != Kind::Folder)
+    }
+
+    pub(crate) fn read(tree: &Tree, folder: &Path) -> Listing {
+        // Before the names, so that a change between the two shows.
+        let state = tree.metadata(folder).ok().and_then(|metadata| State::settled(&metadata));
+        let Ok(entries) = tree.list(folder) else { return Listing::default() };
+        let mut listing = Listing { entries: Vec::new(), complete: Some(true), state };
+        for entry in entries {
+            if entry.is_link {
+                // The folder does not show what they lead to.
+                listing.state = None;
+            }
+            // A link that leads nowhere in the tree is not there.
+            let Some(kind) = entry.kind else { continue };
+            let name = entry.name.to_string_lossy().into_owned();
+            listing.entries.push(Listed { name, kind });
+        }
+        listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        if listing.entries.len() > LISTED_ENTRIES {
+            listing.entries.truncate(LISTED_ENTRIES);
+            listing.complete = Some(false);
+        }
+        listing
+    }
+}
+
+/// Puts a folder into the snapshot and reads the texts that are `wanted`; answers with its folders.
+fn list(
+    folder: &Path,
+    listing: &Listing,
+    shown: &str,
+    files: &mut Files,
+    looks: Looks<'_>,
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<(PathBuf, String)> {
+    let mut subfolders = Vec::new();
+    for Listed { name, kind } in &listing.entries {
+        let below = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
+        if *kind == Kind::Folder {
+            files.insert(below.clone(), Entry::Folder);
+            if !name.starts_with('.') {
+                subfolders.push((folder.join(name), below));
+            }
+            continue;
+        }
+        let is_wanted = *kind == Kind::File && wanted(name);
+        let text = is_wanted.then(|| looks.side(&folder.join(name))).flatten().and_then(|bytes| {
+            let text = source::decode(&bytes).map(|(text, _)| text);
+            // A script may be in any old encoding.
+            text.ok().or_else(|| (!bytes.contains(&0)).then(|| text_of(&bytes)))
+        });
+        match text {
+            Some(text) => files.insert_text(below, text),
+            None => files.insert(below, Entry::Unread),
+        }
+    }
+    if listing.complete == Some(true) {
+        files.set_listed(shown);
+    }
+    subfolders
+}
+
+/// Adds what the jars of a folder hold, as far as the definition can mean it.
+fn add_jars(
+    folder: &Path,
+    listing: &Listing,
+    shown: &str,
+    definition: &str,
+    files: &mut Files,
+    looks: Looks<'_>,
+) {
+    for jar in listing.entries.iter().filter(|entry| entry.name.ends_with(".jar")).take(JARS) {
+        let Some(names) = jar_names(&folder.join(&jar.name), looks) else { continue };
+        let meant = |name: &String| {
+            let class = name.strip_suffix(".class").map(ankus::files::name_of);
+            class.is_some_and(|class| definition.contains(class))
+        };
+        files.set_archive(
+            format!("{shown}/{}", jar.name),
+            names.into_iter().filter(meant).collect(),
+        );
+    }
+}
+
+fn jar_names(path: &Path, looks: Looks<'_>) -> Option<Vec<String>> {
+    looks.touched(path);
+    let (mut file, metadata) = looks.tree().open(path).ok()?;
+    let mut read = |back: u64, length: u64| {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(metadata.len().checked_sub(back)?)).ok()?;
+        (&file).take(length).read_to_end(&mut bytes).ok()?;
+        Some(bytes)
+    };
+    let tail = archive::TAIL.min(metadata.len());
+    let (back, length) = archive::directory(&read(tail, tail)?)?;
+    let length = (length <= archive::DIRECTORY_LIMIT).then_some(length)?;
+    archive::names(&read(back, length)?)
+}
+
+/// Bytes for a new text of a file that is there, in the encoding it has; `None` where that is not known for sure.
+///
+/// # Errors
+/// Where the file cannot be read.
+pub fn encoded(tree: &Tree, path: &Path, text: &str) -> miette::Result<Option<Vec<u8>>> {
+    let old = tree.read(path, source::SIZE_LIMIT).map_err(|error| unreadable(path, error))?;
+    if path.extension().is_some_and(|extension| extension == "properties") {
+        if std::str::from_utf8(&old).is_ok() {
+            return Ok(Some(text.as_bytes().to_vec()));
+        }
+        return Ok(text.chars().map(|character| u8::try_from(character).ok()).collect());
+    }
+    Ok(source::decode(&old).ok().and_then(|(_, encoding)| encoding.encode(text)))
+}

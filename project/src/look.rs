@@ -1,0 +1,349 @@
+//! Recorded disk reads: what a check saw beside a definition, so that a later run knows whether it would see the same.
+//!
+//! Whoever loads a definition looks through a [`Looks`]. One that [`records`](Notes) writes each look down with what it
+//! showed: contents, what stands at a path (nothing, too), names in a folder. [`Memory::same`] looks again. A look is
+//! spared only where the system's own time of the last change (which nobody can set) and the rest of what it keeps of a
+//! file are as they were, and that time was safely past when it was noted; else contents are compared.
+
+use super::load::Listing;
+use super::tree::{Kind, Tree, read_at_most};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::Path;
+use std::sync::Mutex;
+
+/// Texts beside a definition larger than this are not read for a check.
+pub(crate) const SIDE_LIMIT: u64 = 1024 * 1024;
+/// A change within this time of a look may have the same time as what was seen.
+const TICK_NS: i128 = 2_000_000_000;
+/// How many looks are remembered at once.
+const REMEMBERED: usize = 8_192;
+
+/// What was looked for at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+enum What {
+    /// What a file holds, if it has at most so many bytes.
+    Content(u64),
+    /// What it holds, unless it is larger than [`SIDE_LIMIT`].
+    Side,
+    /// A file, a folder, or nothing.
+    Kind,
+    /// Names in a folder.
+    Names,
+    /// What the system keeps of it.
+    State,
+}
+
+/// A look at the disk, and what it showed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Look {
+    path: String,
+    what: What,
+    saw: u64,
+    state: Option<State>,
+}
+
+/// What the system keeps of a file or folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct State {
+    device: u64,
+    file: u64,
+    size: u64,
+    modified_ns: i128,
+    changed_ns: i128,
+}
+
+impl State {
+    #[cfg(unix)]
+    fn of(metadata: &Metadata) -> Option<State> {
+        use std::os::unix::fs::MetadataExt;
+        let time = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
+        Some(State {
+            device: metadata.dev(),
+            file: metadata.ino(),
+            size: metadata.size(),
+            modified_ns: time(metadata.mtime(), metadata.mtime_nsec()),
+            changed_ns: time(metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+
+    /// Elsewhere no time is kept that nobody can set.
+    #[cfg(not(unix))]
+    fn of(_: &Metadata) -> Option<State> {
+        None
+    }
+
+    /// The same, if a change from now on is sure to show in it.
+    pub(crate) fn settled(metadata: &Metadata) -> Option<State> {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).ok()?;
+        let now_ns = i128::try_from(since.as_nanos()).ok()?;
+        State::of(metadata).filter(|state| state.changed_ns + TICK_NS < now_ns)
+    }
+}
+
+/// The looks of one check, as they are taken.
+#[derive(Debug, Default)]
+pub struct Notes(Mutex<Noted>);
+
+#[derive(Debug, Default)]
+struct Noted {
+    looks: Vec<Look>,
+    /// Whether something was seen that cannot be written down.
+    is_lost: bool,
+}
+
+impl Notes {
+    /// The looks, unless one of them cannot be recorded.
+    pub fn taken(self) -> Option<Vec<Look>> {
+        let noted = self.0.into_inner().expect("readers do not panic");
+        (!noted.is_lost).then_some(noted.looks)
+    }
+
+    fn note(&self, path: &Path, what: What, (saw, state): Seen) {
+        let mut noted = self.0.lock().expect("readers do not panic");
+        match path.to_str() {
+            Some(path) => noted.looks.push(Look { path: path.to_owned(), what, saw, state }),
+            None => noted.is_lost = true,
+        }
+    }
+}
+
+/// A number for a value; the same within one build of this program.
+pub fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Looks into one tree, recorded or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Looks<'a> {
+    tree: &'a Tree,
+    notes: Option<&'a Notes>,
+}
+
+impl<'a> Looks<'a> {
+    /// Looks that are recorded where there are notes.
+    pub fn into_tree(tree: &'a Tree, notes: Option<&'a Notes>) -> Looks<'a> {
+        Looks { tree, notes }
+    }
+
+    /// What is looked into.
+    pub fn tree(&self) -> &'a Tree {
+        self.tree
+    }
+
+    /// Reads a file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// Those of [`Tree::open`]; and where it is larger.
+    pub fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+        let read = whole(self.tree, path, limit);
+        if let Some(notes) = self.notes {
+            let content = read.as_ref().ok().map(|(bytes, state)| (Some(bytes.as_slice()), *state));
+            notes.note(path, What::Content(limit), seen(content));
+        }
+        read.map(|(bytes, _)| bytes)
+    }
+
+    /// Reads a file that lies beside a definition, unless it is too large, cannot be read, or is no file.
+    pub(crate) fn side(&self, path: &Path) -> Option<Vec<u8>> {
+        let read = small(self.tree, path);
+        if let Some(notes) = self.notes {
+            let content = read.as_ref().map(|(bytes, state)| (bytes.as_deref(), *state));
+            notes.note(path, What::Side, seen(content));
+        }
+        read?.0
+    }
+
+    /// Whether a file is there.
+    pub fn is_file(&self, path: &Path) -> bool {
+        self.kind(path) == Some(Kind::File)
+    }
+
+    /// Whether something other than a folder is there, be it something that will not be read.
+    pub(crate) fn is_there(&self, path: &Path) -> bool {
+        self.kind(path).is_some_and(|kind| kind != Kind::Folder)
+    }
+
+    /// Whether a folder is there.
+    pub fn is_folder(&self, path: &Path) -> bool {
+        self.kind(path) == Some(Kind::Folder)
+    }
+
+    fn kind(&self, path: &Path) -> Option<Kind> {
+        let kind = self.tree.kind(path);
+        if let Some(notes) = self.notes {
+            notes.note(path, What::Kind, (hashed(&kind), None));
+        }
+        kind
+    }
+
+    /// Notes that a folder was listed.
+    pub(crate) fn listed(&self, path: &Path, listing: &Listing) {
+        if let Some(notes) = self.notes {
+            notes.note(path, What::Names, (hashed(listing), listing.state));
+        }
+    }
+
+    /// Notes that parts of a file were read.
+    pub(crate) fn touched(&self, path: &Path) {
+        if let Some(notes) = self.notes {
+            notes.note(path, What::State, (state_at(self.tree, path), None));
+        }
+    }
+}
+
+fn state_at(tree: &Tree, path: &Path) -> u64 {
+    hashed(&tree.metadata(path).ok().map(|metadata| (metadata.len(), State::of(&metadata))))
+}
+
+fn whole(tree: &Tree, path: &Path, limit: u64) -> std::io::Result<(Vec<u8>, Option<State>)> {
+    // What is kept of it comes before the content, so that a change between the two shows.
+    let (file, metadata) = tree.open(path)?;
+    let bytes = read_at_most(file, metadata.len(), limit)?;
+    Ok((bytes, State::settled(&metadata)))
+}
+
+/// What a side file holds; without content where it is too large or no file.
+fn small(tree: &Tree, path: &Path) -> Option<(Option<Vec<u8>>, Option<State>)> {
+    match tree.open(path) {
+        Ok((_, metadata)) if metadata.len() > SIDE_LIMIT => Some((None, State::settled(&metadata))),
+        Ok((file, metadata)) => {
+            let bytes = read_at_most(file, metadata.len(), SIDE_LIMIT).ok()?;
+            Some((Some(bytes), State::settled(&metadata)))
+        }
+        Err(_) => {
+            let metadata = tree.metadata(path).ok()?;
+            Some((None, State::settled(&metadata)))
+        }
+    }
+}
+
+fn seen(read: Option<(Option<&[u8]>, Option<State>)>) -> Seen {
+    (hashed(&read.map(|(bytes, _)| bytes)), read.and_then(|(_, state)| state))
+}
+
+/// Looks that were taken again in this run: definitions of one folder look at the same files.
+#[derive(Debug, Default)]
+pub struct Memory(Mutex<HashMap<(String, What), Seen>>);
+
+/// What a look showed, and the state that a change of it is sure to show in.
+type Seen = (u64, Option<State>);
+
+impl Memory {
+    /// Whether a look would show the same. A look that was not settled when it was noted may be so now; `true` in the
+    /// second place if it is.
+    pub fn same(&self, tree: &Tree, look: &mut Look) -> (bool, bool) {
+        let path = Path::new(&look.path);
+        match look.what {
+            What::Kind => return (hashed(&tree.kind(path)) == look.saw, false),
+            What::State => return (state_at(tree, path) == look.saw, false),
+            What::Content(_) | What::Side | What::Names => {}
+        }
+        if look.state.is_some() {
+            let now = tree.metadata(path).ok().and_then(|metadata| State::of(&metadata));
+            if now == look.state {
+                return (true, false);
+            }
+        }
+        let (saw, state) = self.again(tree, &look.path, look.what);
+        let is_news = saw == look.saw && state.is_some() && state != look.state;
+        if is_news {
+            look.state = state;
+        }
+        (saw == look.saw, is_news)
+    }
+
+    fn again(&self, tree: &Tree, path: &str, what: What) -> Seen {
+        let key = (path.to_owned(), what);
+        if let Some(known) = self.0.lock().expect("readers do not panic").get(&key) {
+            return *known;
+        }
+        let at = Path::new(path);
+        let found = match what {
+            What::Names => {
+                let listing = Listing::read(tree, at);
+                (hashed(&listing), listing.state)
+            }
+            What::Content(limit) => {
+                let read = whole(tree, at, limit).ok();
+                seen(read.as_ref().map(|(bytes, state)| (Some(bytes.as_slice()), *state)))
+            }
+            _ => {
+                let read = small(tree, at);
+                seen(read.as_ref().map(|(bytes, state)| (bytes.as_deref(), *state)))
+            }
+        };
+        let mut known = self.0.lock().expect("readers do not panic");
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(key, found);
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    /// What a person would see of a folder with two names in it, and the record of that.
+    fn look(tree: &Tree, folder: &Path) -> Vec<Look> {
+        let notes = Notes::default();
+        let looks = Looks::into_tree(tree, Some(&notes));
+        let (file, other) = (folder.join("a"), folder.join("b"));
+        looks.listed(folder, &Listing::read(tree, folder));
+        let _ = (looks.read(&file, 1 << 20), looks.side(&file));
+        let _ = (looks.is_file(&other), looks.is_folder(&other));
+        notes.taken().expect("paths are text")
+    }
+
+    #[test]
+    fn what_changed_is_seen_again() {
+        let folder = tempfile::tempdir().expect("room");
+        let tree = Tree::of(folder.path()).expect("a tree");
+        let file = folder.path().join("a");
+        let other = folder.path().join("b");
+        std::fs::write(&file, "one").expect("a file");
+        let same = |looks: &[Look]| {
+            let memory = Memory::default();
+            looks.iter().map(|look| memory.same(&tree, &mut look.clone()).0).collect::<Vec<_>>()
+        };
+        let before = look(&tree, folder.path());
+        assert_eq!(same(&before), [true; 5]);
+        // As long, at the same moment, and as old as before.
+        let metadata = std::fs::metadata(&file).expect("it is there");
+        std::fs::write(&file, "two").expect("a file");
+        let times = std::fs::FileTimes::new().set_modified(metadata.modified().expect("a time"));
+        File::options().write(true).open(&file).expect("ours").set_times(times).expect("ours");
+        assert_eq!(same(&before), [true, false, false, true, true]);
+        std::fs::write(&file, "one").expect("a file");
+        assert_eq!(same(&before), [true; 5]);
+        std::fs::create_dir(&other).expect("a folder");
+        assert_eq!(same(&before), [false, true, true, false, false]);
+        std::fs::remove_dir(&other).expect("ours");
+        std::fs::remove_file(&file).expect("ours");
+        std::fs::create_dir(&file).expect("a folder");
+        assert_eq!(same(&before), [false, false, false, true, true]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_settled_is_told_by_its_state() {
+        let folder = tempfile::tempdir().expect("room");
+        let tree = Tree::of(folder.path()).expect("a tree");
+        let file = folder.path().join("a");
+        std::fs::write(&file, "one").expect("a file");
+        std::thread::sleep(std::time::Duration::from_millis(2_100));
+        let looks = look(&tree, folder.path());
+        let read = looks.iter().find(|look| matches!(look.what, What::Content(_))).expect("noted");
+        assert!(read.state.is_some());
+        assert_eq!(Memory::default().same(&tree, &mut read.clone()), (true, false));
+        std::fs::write(&file, "two").expect("a file");
+        assert_eq!(Memory::default().same(&tree, &mut read.clone()), (false, false));
+    }
+}

@@ -1,0 +1,385 @@
+//! Finding definitions in trees.
+//!
+//! A file is recognized by its root element and not by its name. `.gitignore` and `.ignore` are honored; what they leave
+//! out is counted. Folders are walked in parallel and links are not followed.
+
+use super::settings::Project;
+use super::tree::{Kind, Listed, Tree, shown};
+use super::unreadable;
+use ankus::check::{FileKind, recognize};
+use ankus::source;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// How many bytes of a file are read to see what it is.
+const HEAD: u64 = 8 * 1024;
+/// The largest file of ignored patterns that is honored, and how many patterns hold in one folder: each takes up to
+/// 100 kB of memory once it is compiled.
+const IGNORE_BYTES: u64 = 256 * 1024;
+const IGNORE_PATTERNS: usize = 2_000;
+/// Files of ignored patterns, the one that counts more first.
+const IGNORE_FILES: [&str; 2] = [".ignore", ".gitignore"];
+/// How deep folders may lie in each other.
+const DEPTH: usize = 256;
+
+/// A file to be checked.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Where it is; `-` is the standard input.
+    pub path: PathBuf,
+    /// The path that people see.
+    pub shown: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// What it lies in.
+    pub tree: Arc<Tree>,
+}
+
+/// What a search found, what it left out, and what it could not read.
+#[derive(Debug, Default)]
+pub struct Search {
+    /// By shown path.
+    pub found: Vec<Found>,
+    /// Files and folders that ignore files name and that might hold definitions.
+    pub ignored: usize,
+    /// One sentence each.
+    pub failures: Vec<String>,
+}
+
+impl Project {
+    /// Every definition under `paths`: a file that is named is always taken, as a workflow where its root says nothing; a
+    /// folder is searched.
+    ///
+    /// # Errors
+    /// Where a named path is not there or cannot be read; the sentence names each of them.
+    pub fn definitions(&self, paths: &[PathBuf]) -> miette::Result<Search> {
+        let mut search = Search::default();
+        for path in paths {
+            let tree = self.tree(path)?;
+            match tree.kind(path) {
+                Some(Kind::Folder) => walk(path, &tree, self.is_isolated(), &mut search),
+                _ => search.found.push(named(path, tree)?),
+            }
+        }
+        search.found.sort_by(|a, b| a.shown.cmp(&b.shown));
+        search.found.dedup_by(|a, b| a.shown == b.shown);
+        search.failures.sort();
+        Ok(search)
+    }
+
+    /// A definition at a path that is known to be one of this kind.
+    ///
+    /// # Errors
+    /// Where its folder is not there.
+    pub fn found(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
+        Ok(Found { shown: shown(&path), kind, tree: self.tree(&path)?, path })
+    }
+}
+
+/// A regular file of a tree.
+#[derive(Clone, Debug)]
+pub struct TreeFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The same from the folder on that was searched.
+    pub inside: PathBuf,
+}
+
+impl Project {
+    /// The regular files below a folder by their paths, `most` at most; without hidden ones unless they are wanted.
+    /// Files of ignored patterns are honored, links are not followed, and what cannot be read is not there.
+    ///
+    /// # Errors
+    /// Where the folder is not there.
+    pub fn files(
+        &self,
+        folder: &Path,
+        with_hidden: bool,
+        most: usize,
+    ) -> miette::Result<Vec<TreeFile>> {
+        let tree = self.tree(folder)?;
+        let mut files = Vec::new();
+        let mut unread = Vec::new();
+        let first = Ignored::above(folder, &tree, self.is_isolated(), &mut unread);
+        let mut open = vec![(folder.to_owned(), PathBuf::new(), first)];
+        while let Some((at, below, ignored)) = open.pop() {
+            let Ok(mut entries) = tree.list(&at) else { continue };
+            entries.sort_by(|a, b| b.name.cmp(&a.name));
+            let ignored = match self.is_isolated() {
+                true => ignored,
+                false => {
+                    let names: Vec<&str> =
+                        entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+                    ignored.and(&at, &tree, &names, &mut unread)
+                }
+            };
+            let inside = tree.relative(&at).unwrap_or_default();
+            for entry in entries.into_iter().filter(|entry| !entry.is_link) {
+                let is_hidden = entry.name.as_encoded_bytes().first() == Some(&b'.');
+                let is_folder = entry.kind == Some(Kind::Folder);
+                if (is_hidden && !with_hidden)
+                    || entry.name == ".git"
+                    || ignored.covers(&inside.join(&entry.name), is_folder)
+                {
+                    continue;
+                }
+                let (path, name) = (at.join(&entry.name), below.join(&entry.name));
+                if is_folder && name.components().count() < DEPTH {
+                    open.push((path, name, ignored.clone()));
+                } else if entry.kind == Some(Kind::File) {
+                    files.push(TreeFile { path, inside: name });
+                }
+            }
+            if files.len() >= most {
+                files.truncate(most);
+                break;
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(files)
+    }
+}
+
+fn named(path: &Path, tree: Arc<Tree>) -> miette::Result<Found> {
+    let head = head(&tree, path).map_err(|error| unreadable(path, error))?;
+    let kind = kind_of(&tree, path, &head).unwrap_or(FileKind::Workflow);
+    Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree })
+}
+
+/// The ignored patterns that hold in a folder, those of the nearest folder first.
+#[derive(Clone, Debug, Default)]
+struct Ignored(Option<Arc<Patterns>>);
+
+#[derive(Debug)]
+struct Patterns {
+    matcher: Gitignore,
+    count: usize,
+    above: Ignored,
+}
+
+impl Ignored {
+    /// The patterns of the folders above one, up to the root of the tree.
+    fn above(folder: &Path, tree: &Tree, is_isolated: bool, failures: &mut Vec<String>) -> Ignored {
+        let mut ignored = Ignored::default();
+        let Ok(whole) = super::tree::absolute(folder) else { return ignored };
+        let mut above: Vec<&Path> = tree.folders_above(&whole).collect();
+        above.reverse();
+        for above in above.into_iter().filter(|_| !is_isolated) {
+            let there = |name: &&str| tree.kind(&above.join(name)).is_some();
+            let names: Vec<&str> = IGNORE_FILES.into_iter().filter(there).collect();
+            ignored = ignored.and(above, tree, &names, failures);
+        }
+        ignored
+    }
+
+    /// The patterns of a folder beside those that hold there anyway.
+    fn and(
+        &self,
+        folder: &Path,
+        tree: &Tree,
+        names: &[&str],
+        failures: &mut Vec<String>,
+    ) -> Ignored {
+        let mut all = self.clone();
+        // The last of a chain counts first.
+        for name in IGNORE_FILES.iter().rev().filter(|name| names.contains(name)) {
+            let file = folder.join(name);
+            let honored = patterns(&file, tree).and_then(|text| {
+                let inside = tree.relative(folder).map_err(|error| error.to_string())?;
+                all.with(&inside, &text)
+            });
+            match honored {
+                Ok(more) => all = more,
+                // To look at more is the safe side.
+                Err(why) => failures.push(format!("cannot honor `{}`: {why}", shown(&file))),
+            }
+        }
+        all
+    }
+
+    fn with(&self, folder: &Path, text: &str) -> Result<Ignored, String> {
+        let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+        let count = self.0.as_ref().map_or(0, |patterns| patterns.count) + lines.clone().count();
+        if count > IGNORE_PATTERNS {
+            return Err(format!("more than {IGNORE_PATTERNS} patterns hold here"));
+        }
+        let mut builder = GitignoreBuilder::new(Path::new("/").join(folder));
+        for line in lines {
+            // A pattern that makes no sense ignores nothing, as in git.
+            let _ = builder.add_line(None, line);
+        }
+        let matcher = builder.build().map_err(|error| error.to_string())?;
+        let above = self.clone();
+        Ok(Ignored(Some(Arc::new(Patterns { matcher, count, above }))))
+    }
+
+    /// Whether a path (from the root of the tree on) is left out.
+    fn covers(&self, path: &Path, is_folder: bool) -> bool {
+        let path = Path::new("/").join(path);
+        let mut next = self.0.as_ref();
+        while let Some(patterns) = next {
+            let matched = patterns.matcher.matched(&path, is_folder);
+            if !matched.is_none() {
+                return matched.is_ignore();
+            }
+            next = patterns.above.0.as_ref();
+        }
+        false
+    }
+}
+
+fn patterns(file: &Path, tree: &Tree) -> Result<String, String> {
+    let bytes = tree.read(file, IGNORE_BYTES).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What a walk has come upon.
+#[derive(Default)]
+struct Collected {
+    found: Vec<Found>,
+    failures: Vec<String>,
+}
+
+struct Walk<'a> {
+    tree: &'a Arc<Tree>,
+    /// Whether files of ignored patterns count for nothing.
+    is_isolated: bool,
+    collected: Mutex<Collected>,
+    ignored: AtomicUsize,
+}
+
+fn walk(folder: &Path, tree: &Arc<Tree>, is_isolated: bool, search: &mut Search) {
+    let walk =
+        Walk { tree, is_isolated, collected: Mutex::default(), ignored: AtomicUsize::new(0) };
+    let ignored = Ignored::above(folder, tree, is_isolated, &mut search.failures);
+    rayon::scope(|scope| walk.folder(scope, folder.to_owned(), ignored, 0));
+    let collected = walk.collected.into_inner().expect("no walker panics");
+    search.found.extend(collected.found);
+    search.failures.extend(collected.failures);
+    search.ignored += walk.ignored.into_inner();
+}
+
+impl<'a> Walk<'a> {
+    fn fail(&self, failure: String) {
+        self.collected.lock().expect("no walker panics").failures.push(failure);
+    }
+
+    fn folder<'s>(
+        &'s self,
+        scope: &rayon::Scope<'s>,
+        folder: PathBuf,
+        ignored: Ignored,
+        depth: usize,
+    ) {
+        if depth > DEPTH {
+            return self.fail(format!(
+                "cannot search `{}`: folders lie more than {DEPTH} deep",
+                shown(&folder)
+            ));
+        }
+        let mut entries = match self.tree.list(&folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.fail(format!("{:#}", unreadable(&folder, error))),
+        };
+        let mut ignored = ignored;
+        if !self.is_isolated {
+            let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
+            let mut failures = Vec::new();
+            ignored = ignored.and(&folder, self.tree, &names, &mut failures);
+            failures.into_iter().for_each(|failure| self.fail(failure));
+        }
+        entries.sort_by(|a, b| a.name.cmp(&b.name));
+        let inside = self.tree.relative(&folder).unwrap_or_default();
+        let mut found = Vec::new();
+        for Listed { name, kind, is_link } in entries {
+            let is_hidden = name.as_encoded_bytes().first() == Some(&b'.');
+            // Links in a tree lead to what is walked anyway, or out of it.
+            let Some(kind) = kind.filter(|kind| !is_link && *kind != Kind::Other && !is_hidden)
+            else {
+                continue;
+            };
+            let is_folder = kind == Kind::Folder;
+            let path = folder.join(&name);
+            if ignored.covers(&inside.join(&name), is_folder) {
+                let counts = is_folder || path.extension().is_some_and(|end| end == "xml");
+                self.ignored.fetch_add(usize::from(counts), Ordering::Relaxed);
+                continue;
+            }
+            if is_folder {
+                let ignored = ignored.clone();
+                scope.spawn(move |scope| self.folder(scope, path, ignored, depth + 1));
+                continue;
+            }
+            let told = match head(self.tree, &path) {
+                Ok(head) => kind_of(self.tree, &path, &head),
+                Err(error) => {
+                    self.fail(format!("{}", unreadable(&path, error)));
+                    continue;
+                }
+            };
+            // Configurations and properties are checked with the application that uses them.
+            let wanted = told.filter(|kind| kind.is_definition() || *kind == FileKind::Datasets);
+            if let Some(kind) = wanted {
+                let tree = Arc::clone(self.tree);
+                found.push(Found { shown: shown(&path), path, kind, tree });
+            }
+        }
+        self.collected.lock().expect("no walker panics").found.extend(found);
+    }
+}
+
+fn head(tree: &Tree, path: &Path) -> std::io::Result<Vec<u8>> {
+    let (mut file, _) = tree.open(path)?;
+    // Most files are read whole by the first call already; to learn that would take another.
+    let mut head = vec![0; HEAD as usize];
+    let read = file.read(&mut head)?;
+    head.truncate(read);
+    if read < HEAD as usize / 2 {
+        return Ok(head);
+    }
+    file.take(HEAD - read as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+pub(crate) fn kind_of(tree: &Tree, path: &Path, head: &[u8]) -> Option<FileKind> {
+    if path.extension().is_some_and(|extension| extension == "properties") {
+        return Some(FileKind::Properties);
+    }
+    // Most files of a tree are no XML at all; they are told by their first bytes.
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace())?;
+    if !matches!(first, b'<' | 0xEF | 0xFE | 0xFF | 0) {
+        return None;
+    }
+    let mut head = head;
+    let zero = memchr::memchr(0, head).is_some();
+    let text: Cow<'_, str> = match std::str::from_utf8(head) {
+        Ok(text) if !zero => text.into(),
+        // The end of the head may cut a character.
+        Err(error) if !zero && error.error_len().is_none() => {
+            String::from_utf8_lossy(&head[..error.valid_up_to()])
+        }
+        _ => loop {
+            match source::decode(head) {
+                Ok((text, _)) => break text.into(),
+                Err(error) if error.offset + 4 > head.len() && error.offset > 0 => {
+                    head = &head[..error.offset];
+                }
+                Err(_) => break String::from_utf8_lossy(head),
+            }
+        },
+    };
+    recognize(&text).or_else(|| {
+        // A long licence in front of the root.
+        let prolog = text.trim_start().starts_with("<!--") || text.trim_start().starts_with("<?");
+        let size = tree.metadata(path).ok().filter(|_| prolog)?.len();
+        if size <= HEAD || size > source::SIZE_LIMIT {
+            return None;
+        }
+        let bytes = tree.read(path, source::SIZE_LIMIT).ok()?;
+        recognize(&source::decode(&bytes).ok()?.0)
+    })
+}

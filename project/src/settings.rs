@@ -1,0 +1,350 @@
+//! What a command knows of the disk: the trees it looks at, and which settings hold where.
+//!
+//! Settings come from three places. What a tree says of itself (`ankus.toml`) may decide on rules, levels, paths, declared
+//! functions and action types. What can start, reach or write something counts from the tree only for commands that do
+//! what their user could do; a command that looks takes it from the user's own file. `--config` stands for the tree's file.
+
+use super::load::Folders;
+use super::tree::{Tree, absolute, shown};
+use super::{Failure, unreadable};
+use ankus::files::folder_of;
+use ankus::settings::{Problem, Settings};
+use ankus::source::Source;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// The name of the file in a tree.
+const FILE: &str = "ankus.toml";
+/// The largest settings, and the largest XML Schema that they name.
+const LARGEST: u64 = 1 << 20;
+
+/// How a command was called, as far as the disk is concerned.
+#[derive(Clone, Debug, Default)]
+pub struct Invocation {
+    /// `--config`: settings instead of those of the tree.
+    pub config: Option<PathBuf>,
+    /// `--user-config`: settings instead of the user's own.
+    pub user_config: Option<PathBuf>,
+    /// `--isolated`: nothing that the tree says of how it is looked at counts.
+    pub isolated: bool,
+    /// `--tree`: what may be read, instead of the repository or the folder that is named.
+    pub tree: Option<PathBuf>,
+    /// Whether the command does what its user could do, and does not only look.
+    pub does: bool,
+}
+
+/// Settings with the folder that their paths are relative to.
+#[derive(Clone, Debug, Default)]
+pub struct LoadedSettings {
+    /// What holds.
+    pub settings: Arc<Settings>,
+    /// The file of the tree, or `--config`.
+    pub file: Option<PathBuf>,
+}
+
+impl LoadedSettings {
+    /// A shown path as the overrides see it.
+    pub fn relative<'a>(&self, path: &'a str) -> &'a str {
+        let folder = self.file.as_ref().map(|file| shown(file)).unwrap_or_default();
+        let folder = folder_of(&folder);
+        let inside = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+        if folder.is_empty() { path } else { inside.unwrap_or(path) }
+    }
+}
+
+/// The trees a command looks at, the settings in them, each file of them read once, and what lies in their folders.
+#[derive(Debug)]
+pub struct Project {
+    invocation: Invocation,
+    /// The user's own settings.
+    user: LoadedSettings,
+    fixed: Option<LoadedSettings>,
+    trees: Mutex<Vec<Arc<Tree>>>,
+    by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
+    /// Tables of settings that were left out, by the file that has them.
+    left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
+    pub(crate) folders: Folders,
+}
+
+impl Project {
+    /// Reads the user's settings, and `--config`.
+    ///
+    /// # Errors
+    /// Where one of them cannot be read, is not understood, or belongs to somebody else.
+    pub fn open(invocation: Invocation) -> miette::Result<Project> {
+        let mut project = Project {
+            user: LoadedSettings::default(),
+            fixed: None,
+            trees: Mutex::default(),
+            by_folder: Mutex::default(),
+            left_out: Mutex::default(),
+            folders: Folders::default(),
+            invocation,
+        };
+        project.user = project.user_settings()?;
+        if project.invocation.isolated {
+            Arc::make_mut(&mut project.user.settings).is_isolated = true;
+        }
+        if let Some(file) = &project.invocation.config {
+            project.fixed = Some(project.settings_in(file, &*project.tree(file)?)?);
+        }
+        Ok(project)
+    }
+
+    /// Whether nothing counts that the tree says of how it is looked at.
+    pub fn is_isolated(&self) -> bool {
+        self.invocation.isolated
+    }
+
+    /// A tree that is looked at already and holds a path.
+    pub(crate) fn known_tree(&self, path: &Path) -> Option<Arc<Tree>> {
+        let trees = self.trees.lock().expect("readers do not panic");
+        trees.iter().find(|tree| tree.holds(path)).cloned()
+    }
+
+    /// The tree a path belongs to: one that is looked at already, or that which [`Tree::of`] finds.
+    ///
+    /// # Errors
+    /// Where its folder is not there.
+    pub fn tree(&self, path: &Path) -> miette::Result<Arc<Tree>> {
+        if let Some(known) = self.known_tree(path) {
+            return Ok(known);
+        }
+        let tree = match &self.invocation.tree {
+            _ if self.invocation.does => Tree::whole(path),
+            Some(folder) => Tree::below(folder),
+            None => Tree::of(path),
+        };
+        let tree = Arc::new(tree.map_err(|error| unreadable(path, error))?);
+        if !tree.holds(path) {
+            let failure = Failure::new(format!("`{}` lies outside `--tree`", path.display()));
+            return Err(failure.into());
+        }
+        self.trees.lock().expect("readers do not panic").push(Arc::clone(&tree));
+        Ok(tree)
+    }
+
+    /// The settings for a file: `--config`, or the nearest `ankus.toml` upward to the root of its tree, over those of the
+    /// user.
+    ///
+    /// # Errors
+    /// Where a file of settings cannot be read, is not understood, or belongs to somebody else.
+    pub fn settings(&self, path: &Path) -> miette::Result<LoadedSettings> {
+        if let Some(fixed) = &self.fixed {
+            return Ok(fixed.clone());
+        }
+        if self.invocation.isolated {
+            return Ok(self.user.clone());
+        }
+        let folder = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+            _ => PathBuf::from("."),
+        };
+        if let Some(known) = self.by_folder.lock().expect("readers do not panic").get(&folder) {
+            return Ok(known.clone());
+        }
+        let tree = self.tree(path)?;
+        let whole = absolute(path).map_err(|error| unreadable(path, error))?;
+        let mut passed = vec![folder];
+        let mut loaded = None;
+        let end = tree.settings_end();
+        let around = tree.folders_above(&whole).last().unwrap_or(&whole);
+        let further = around.ancestors().skip(1).take_while(|up| up.starts_with(end));
+        for up in tree.folders_above(&whole).chain(further) {
+            // What holds in a folder holds in all those below that were passed on the way here.
+            loaded = self.by_folder.lock().expect("readers do not panic").get(up).cloned();
+            if loaded.is_none() {
+                let file = up.join(FILE);
+                passed.push(up.to_path_buf());
+                // A link that leads out of the tree is something, too, and refused when it is read.
+                if file.symlink_metadata().is_ok() {
+                    let beyond = (!tree.holds(&file)).then(|| Tree::below(end)).transpose();
+                    let beyond = beyond.map_err(|error| unreadable(&file, error))?;
+                    loaded = Some(self.settings_in(&file, beyond.as_ref().unwrap_or(&tree))?);
+                }
+            }
+            if loaded.is_some() {
+                break;
+            }
+        }
+        let loaded = loaded.unwrap_or_else(|| self.user.clone());
+        let mut cache = self.by_folder.lock().expect("readers do not panic");
+        cache.extend(passed.into_iter().map(|folder| (folder, loaded.clone())));
+        Ok(loaded)
+    }
+
+    /// What was left out of the settings of trees, a sentence for each file.
+    pub fn left_out(&self) -> Vec<String> {
+        let left_out = self.left_out.lock().expect("readers do not panic");
+        let own = user_file()
+            .map_or_else(|| "your own settings".to_owned(), |own| format!("`{}`", own.display()));
+        let sentence = |(file, tables): (&String, &BTreeSet<&str>)| {
+            let tables: Vec<&str> = tables.iter().copied().collect();
+            let (tables, count) = (tables.join(", "), tables.len());
+            format!(
+                "{tables} of `{file}` {} no effect here: a command that only looks takes {} from {own} or `--user-config`",
+                if count == 1 { "has" } else { "have" },
+                if count == 1 { "it" } else { "them" },
+            )
+        };
+        left_out.iter().map(sentence).collect()
+    }
+
+    fn user_settings(&self) -> miette::Result<LoadedSettings> {
+        let named = self.invocation.user_config.clone();
+        let file = match named.clone().or_else(user_file) {
+            Some(file) if named.is_some() || file.symlink_metadata().is_ok() => file,
+            _ => return Ok(LoadedSettings::default()),
+        };
+        let metadata = std::fs::metadata(&file).map_err(|error| unreadable(&file, error))?;
+        if !metadata.is_file() || metadata.len() > LARGEST {
+            let failure = Failure::new(format!("`{}` is not a file of settings", file.display()));
+            return Err(failure.into());
+        }
+        owned(&file, &metadata, true)?;
+        let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let tree = Tree::below(folder).map_err(|error| unreadable(&file, error))?;
+        let settings = Arc::new(parse(&file, &text, &tree)?);
+        // Its paths are not those of a tree.
+        Ok(LoadedSettings { settings, file: None })
+    }
+
+    /// The settings in a file of a tree, over those of the user.
+    fn settings_in(&self, file: &Path, tree: &Tree) -> miette::Result<LoadedSettings> {
+        let (opened, metadata) = tree.open(file).map_err(|error| unreadable(file, error))?;
+        if self.invocation.config.as_deref() != Some(file) {
+            owned(file, &metadata, false)?;
+        }
+        let bytes = super::tree::read_at_most(opened, metadata.len(), LARGEST);
+        let bytes = bytes.map_err(|error| unreadable(file, error))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?;
+        let mut settings = parse(file, &text, tree)?;
+        if !self.invocation.does {
+            let tables = settings.withhold();
+            if !tables.is_empty() {
+                let mut left_out = self.left_out.lock().expect("readers do not panic");
+                left_out.entry(shown(file)).or_default().extend(tables);
+            }
+        }
+        settings.is_isolated = self.invocation.isolated;
+        let settings = Arc::new(settings.over(&self.user.settings));
+        Ok(LoadedSettings { settings, file: Some(file.to_path_buf()) })
+    }
+}
+
+/// Where the user's own settings are: `ANKUS_USER_CONFIG`, or `ankus/config.toml` in the platform's folder of them.
+pub fn user_file() -> Option<PathBuf> {
+    if let Some(file) = set("ANKUS_USER_CONFIG") {
+        return Some(file);
+    }
+    let folder = if cfg!(windows) {
+        set("APPDATA")
+    } else if cfg!(target_os = "macos") {
+        set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join("Library/Application Support")))
+    } else {
+        set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config")))
+    };
+    folder.map(|folder| folder.join("ankus").join("config.toml"))
+}
+
+/// A folder of the user's that the environment names; a relative one would lie in whatever is looked at.
+fn set(name: &str) -> Option<PathBuf> {
+    std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// Where answers are kept for the next run: `ankus` in the user's folder of caches.
+pub fn cache_folder() -> Option<PathBuf> {
+    let folder = if cfg!(windows) {
+        set("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join("Library/Caches")))
+    } else {
+        set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))
+    };
+    folder.map(|folder| folder.join("ankus"))
+}
+
+/// Refuses a file that belongs to somebody else, or that others may write where that matters.
+#[cfg(unix)]
+pub(crate) fn owned(
+    file: &Path,
+    metadata: &std::fs::Metadata,
+    is_private: bool,
+) -> miette::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    // Who works as another by sudo is still the one who asked.
+    let asker = std::env::var("SUDO_UID").ok().and_then(|id| id.parse().ok()).filter(|_| own == 0);
+    let owner = metadata.uid();
+    if owner != own && owner != 0 && Some(owner) != asker {
+        let failure = Failure::new(format!(
+            "`{}` belongs to the user with the id {owner}, and settings of others are not read",
+            shown(file)
+        ));
+        let help =
+            "name a file with --config to use it all the same, or pass --isolated to do without";
+        return Err(failure.help(help).into());
+    }
+    if is_private && metadata.mode() & 0o022 != 0 {
+        let failure = Failure::new(format!("`{}` may be written by others", shown(file)));
+        return Err(failure.help(format!("`chmod go-w {}`", shown(file))).into());
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+pub(crate) fn owned(_: &Path, _: &std::fs::Metadata, _: bool) -> miette::Result<()> {
+    Ok(())
+}
+
+/// Settings in a text, with the schemas that they name.
+fn parse(file: &Path, text: &str, tree: &Tree) -> miette::Result<Settings> {
+    let names: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
+    let mut settings = Settings::parse(text, &names).map_err(|problems| {
+        let source = Source::new(shown(file), text);
+        failure(&source, &problems)
+    })?;
+    let read = |path: &Path| -> miette::Result<String> {
+        let bytes = tree.read(path, LARGEST).map_err(|error| unreadable(path, error))?;
+        Ok(String::from_utf8(bytes)
+            .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(path))))?)
+    };
+    for action in &mut settings.actions {
+        if let Some(xsd) = &action.xsd {
+            let path = file.parent().unwrap_or(Path::new("")).join(xsd);
+            let text = read(&path)?;
+            // What is not there may be known anyway; the reader of the schema says so if not.
+            for location in ankus::schema::xsd::includes(&text) {
+                let beside = path.parent().unwrap_or(Path::new("")).join(&location);
+                if let Ok(text) = read(&beside) {
+                    action.xsd_included.push((location, text));
+                }
+            }
+            action.xsd_text = Some(text);
+        }
+    }
+    if let (_, problems) = ankus::schema::site::language(&settings.actions)
+        && let Some(problem) = problems.first()
+    {
+        return Err(Failure::new(format!("`{}`: {problem}", shown(file))).into());
+    }
+    Ok(settings)
+}
+
+fn failure(source: &Source, problems: &[Problem]) -> miette::Report {
+    let mut message = format!("`{}` is not understood", source.path);
+    for problem in problems {
+        let place = source.position(problem.span.start);
+        message.push_str(&format!(
+            "\n  {}:{}:{}: {}",
+            source.path, place.line, place.column, problem.message
+        ));
+        if let Some(help) = &problem.help {
+            message.push_str(&format!(" ({help})"));
+        }
+    }
+    Failure::new(message).into()
+}

@@ -1,0 +1,184 @@
+//! The properties that an application is submitted with: defaults beside it, files, and single ones.
+
+use super::settings::Project;
+use super::tree::{Tree, shown};
+use super::{Failure, Looks, unreadable};
+use ankus::check::FileKind;
+use ankus::files::Files;
+use ankus::source;
+use ankus::syntax::properties::{self, Origin, Submission};
+use std::path::{Path, PathBuf};
+
+/// The largest file of properties, and the largest configuration.
+const LARGEST: u64 = 8 << 20;
+
+/// The properties that a person gave.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// Files, the later wins: `.properties`, or `.xml` in Hadoop's form.
+    pub files: Vec<PathBuf>,
+    /// Single ones, which win over files.
+    pub define: Vec<(String, String)>,
+    /// Whether what lies beside the application is not wanted.
+    pub no_properties: bool,
+}
+
+/// Takes `NAME=VALUE` apart.
+///
+/// # Errors
+/// Where there is no name or no `=`.
+pub fn name_and_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
+
+impl Project {
+    /// The properties of an application, which are given or lie beside it.
+    ///
+    /// # Errors
+    /// Where a file of properties cannot be read.
+    pub fn submission(
+        &self,
+        given: &Given,
+        application: &Path,
+        kind: FileKind,
+    ) -> miette::Result<Submission> {
+        self.submission_among(given, application, kind, &Files::new())
+    }
+
+    /// The same, where some of the files have another text than on the disk.
+    ///
+    /// # Errors
+    /// As [`Project::submission`].
+    pub fn submission_among(
+        &self,
+        given: &Given,
+        application: &Path,
+        kind: FileKind,
+        files: &Files,
+    ) -> miette::Result<Submission> {
+        let tree = self.tree(application)?;
+        let looks = Looks::into_tree(&tree, None);
+        self.found_submission(given, application, kind, files, looks, &|path| looks.is_there(path))
+    }
+
+    /// The same, where it is known which files there are.
+    pub(crate) fn found_submission(
+        &self,
+        given: &Given,
+        application: &Path,
+        kind: FileKind,
+        files: &Files,
+        looks: Looks<'_>,
+        is_there: &dyn Fn(&Path) -> bool,
+    ) -> miette::Result<Submission> {
+        let overlaid = |path: &Path| {
+            let source = files.text(&shown(path))?;
+            let is_plain = path.extension().is_none_or(|extension| extension != "xml");
+            is_plain.then(|| properties::parse(&source.text).entries)
+        };
+        let beside = |path: &Path| match overlaid(path) {
+            Some(entries) => Ok(entries),
+            None => {
+                let bytes = looks.read(path, LARGEST).map_err(|error| unreadable(path, error))?;
+                entries(path, &bytes)
+            }
+        };
+        let folder = application.parent().unwrap_or(Path::new(""));
+        let mut submission = Submission::default();
+        let default = match kind {
+            FileKind::Workflow => Some("config-default.xml"),
+            FileKind::Coordinator => Some("coord-config-default.xml"),
+            FileKind::Bundle => Some("bundle-config-default.xml"),
+            _ => None,
+        };
+        let default = default.map(|name| folder.join(name)).filter(|path| is_there(path));
+        if let Some(default) = default {
+            match beside(&default) {
+                Ok(entries) => submission.merge(&Origin::Default(shown(&default)), &entries),
+                // What is wrong with them is a finding of their own.
+                Err(_) => submission.broken = Some(shown(&default)),
+            }
+        }
+        if given.files.is_empty() && !given.no_properties {
+            let names: &[&str] = match kind {
+                FileKind::Coordinator => &["coordinator.properties", "job.properties"],
+                FileKind::Bundle => &["bundle.properties", "job.properties"],
+                _ => &["job.properties"],
+            };
+            let first = names.iter().map(|name| folder.join(name)).find(|path| is_there(path));
+            if let Some(path) = first {
+                let entries = beside(&path)?;
+                submission.merge(&Origin::File(shown(&path)), &entries);
+            }
+        }
+        for path in &given.files {
+            let entries = match overlaid(path) {
+                Some(entries) => entries,
+                None => self.properties(path)?,
+            };
+            submission.merge(&Origin::File(shown(path)), &entries);
+        }
+        for (name, value) in &given.define {
+            submission.set(name, value);
+        }
+        Ok(submission)
+    }
+
+    /// Reads a file of properties that a person named, in the form its name tells.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or is not of that form.
+    pub fn properties(&self, path: &Path) -> miette::Result<Vec<properties::Entry>> {
+        let bytes = self.named(path, LARGEST)?;
+        entries(path, &bytes)
+    }
+
+    /// Reads a file that a person named. Within a tree that is looked at it is one of the tree's; elsewhere it is the
+    /// user's own, and may be a link or a pipe.
+    ///
+    /// # Errors
+    /// Where it cannot be read, or has more than `limit` bytes.
+    pub fn named(&self, path: &Path, limit: u64) -> miette::Result<Vec<u8>> {
+        let read = || {
+            let in_repository = || Tree::of(path).ok().filter(Tree::is_of_working_directory);
+            if let Some(tree) = self.known_tree(path) {
+                return tree.read(path, limit);
+            }
+            match in_repository() {
+                Some(tree) => tree.read(path, limit),
+                None => {
+                    let file = std::fs::File::open(path)?;
+                    let metadata = file.metadata()?;
+                    if metadata.is_dir() {
+                        return Err(std::io::ErrorKind::IsADirectory.into());
+                    }
+                    super::tree::read_at_most(file, metadata.len(), limit)
+                }
+            }
+        };
+        read().map_err(|error| unreadable(path, error))
+    }
+}
+
+fn entries(path: &Path, bytes: &[u8]) -> miette::Result<Vec<properties::Entry>> {
+    if path.extension().is_some_and(|extension| extension == "xml") {
+        let failure = |why: String| {
+            Failure::new(format!("`{}` is not a Hadoop configuration", path.display())).because(why)
+        };
+        let (text, _) = source::decode(bytes).map_err(|error| failure(error.reason))?;
+        let read = properties::parse_configuration(&text);
+        return Ok(read.map_err(|error| failure(error.message))?.entries);
+    }
+    Ok(properties::parse(&text_of(bytes)).entries)
+}
+
+/// Properties are Latin-1 by the book and UTF-8 by use.
+pub fn text_of(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect(),
+    }
+}

@@ -1,0 +1,579 @@
+//! The part of the disk that a command was given, and the only way to read it.
+//!
+//! Whoever sends a pull request chooses every name, link and special file in the tree. So a path is resolved below the
+//! root of the tree, links included; what a link leads out of it, or into `.git`, is refused; and only regular files are
+//! opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::{Error, ErrorKind, Read, Result};
+use std::path::{Component, Path, PathBuf};
+
+/// What stands at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A pipe, a socket, a device; a link that leads out of the tree.
+    Other,
+}
+
+/// An entry of a folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: OsString,
+    /// What it is; `None` for a link that leads nowhere.
+    pub kind: Option<Kind>,
+    /// Whether it is a symbolic link; `kind` is that of its target.
+    pub is_link: bool,
+}
+
+/// A folder, and everything below it except `.git`.
+#[derive(Debug)]
+pub struct Tree {
+    /// The root without links in its path.
+    root: PathBuf,
+    /// The root by the words of whoever named it, absolute.
+    spelled: PathBuf,
+    /// A folder in it by the words of whoever named it, and without links, where a link leads there from outside.
+    entered: Option<(PathBuf, PathBuf)>,
+    /// Whether everything may be read: for commands that do what their user could do.
+    is_open: bool,
+    #[cfg(unix)]
+    folder: std::os::fd::OwnedFd,
+}
+
+/// The sentence for what the door refuses.
+fn refused(why: &str) -> Error {
+    Error::other(why.to_owned())
+}
+
+const LEADS_OUT: &str = "it lies outside the tree that is looked at";
+const LINK_LEADS_OUT: &str = "it is a symbolic link that leads out of the tree that is looked at";
+const IN_GIT: &str = "it lies in `.git`, which is not looked at";
+const NOT_REGULAR: &str = "it is not a regular file";
+/// As many links as Linux follows in one path.
+#[cfg(unix)]
+const LINKS: usize = 40;
+
+/// The working directory, which no command leaves.
+fn here() -> Option<&'static Path> {
+    static HERE: std::sync::OnceLock<Option<PathBuf>> = std::sync::OnceLock::new();
+    HERE.get_or_init(|| std::env::current_dir().ok()).as_deref()
+}
+
+/// An absolute path without `.` and `..`; a `..` takes the name before it away, whatever stands there.
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
+    let mut whole = match here().filter(|_| !path.has_root()) {
+        Some(here) => here.to_owned(),
+        None if path.has_root() => PathBuf::new(),
+        None => return Err(Error::from(ErrorKind::NotFound)),
+    };
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                whole.pop();
+            }
+            Component::CurDir => {}
+            part => whole.push(part),
+        }
+    }
+    Ok(whole)
+}
+
+fn is_git(name: &OsStr) -> bool {
+    name.eq_ignore_ascii_case(".git")
+}
+
+fn is_repository(folder: &Path) -> bool {
+    folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// The root of the repository that a folder belongs to by its path as it is written. One that is reached through a link
+/// out of another does not count: whoever has the outer one could lead anywhere with it.
+fn repository(folder: &Path) -> Option<&Path> {
+    let around: Vec<&Path> = folder.ancestors().filter(|above| is_repository(above)).collect();
+    let mut found: Option<(&Path, PathBuf)> = None;
+    for inner in around.into_iter().rev() {
+        let Ok(real) = std::fs::canonicalize(inner) else { break };
+        if found.as_ref().is_some_and(|(_, outer)| !real.starts_with(outer)) {
+            break;
+        }
+        found = Some((inner, real));
+    }
+    found.map(|(folder, _)| folder)
+}
+
+impl Tree {
+    /// The tree that a named path belongs to: the repository of the working directory where the path lies in it; else
+    /// the repository around the path; else the folder that is named, or that of the file that is named.
+    ///
+    /// # Errors
+    /// Where the folder is not there or cannot be opened.
+    pub fn of(named: &Path) -> Result<Tree> {
+        let spelled = absolute(named)?;
+        if let Some(root) = here().and_then(repository)
+            && spelled.starts_with(root)
+        {
+            return Tree::below(root);
+        }
+        // A file is opened below its folder, so that what is a link does not choose the tree.
+        let is_folder = std::fs::metadata(&spelled).is_ok_and(|found| found.is_dir());
+        let folder = match spelled.parent() {
+            Some(parent) if !is_folder => parent,
+            _ => spelled.as_path(),
+        };
+        if let Some(root) = repository(folder) {
+            return Tree::below(root);
+        }
+        let real = std::fs::canonicalize(folder)?;
+        let Some(root) = repository(&real) else { return Tree::at(real, folder.to_owned()) };
+        Tree::at(root.to_owned(), root.to_owned())
+            .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
+    }
+
+    /// The tree below a folder that was named to be it.
+    ///
+    /// # Errors
+    /// Where the folder is not there or cannot be opened.
+    pub fn below(folder: &Path) -> Result<Tree> {
+        let spelled = absolute(folder)?;
+        Tree::at(std::fs::canonicalize(&spelled)?, spelled)
+    }
+
+    /// The whole disk, for commands that do what their user could do.
+    ///
+    /// # Errors
+    /// Where the root of the disk cannot be opened.
+    pub fn whole(named: &Path) -> Result<Tree> {
+        let spelled = absolute(named)?;
+        let root = spelled.ancestors().last().unwrap_or(&spelled).to_owned();
+        Ok(Tree { is_open: true, ..Tree::at(root.clone(), root)? })
+    }
+
+    fn at(root: PathBuf, spelled: PathBuf) -> Result<Tree> {
+        #[cfg(unix)]
+        let folder = {
+            use rustix::fs::{CWD, Mode, OFlags, openat};
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            openat(CWD, &root, flags, Mode::empty())?
+        };
+        Ok(Tree {
+            root,
+            spelled,
+            entered: None,
+            is_open: false,
+            #[cfg(unix)]
+            folder,
+        })
+    }
+
+    /// The root, without links in its path.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the working directory lies in it.
+    pub(crate) fn is_of_working_directory(&self) -> bool {
+        here().is_some_and(|here| here.starts_with(&self.root))
+    }
+
+    /// Whether a path lies below the root, as it is written.
+    pub fn holds(&self, path: &Path) -> bool {
+        self.relative(path).is_ok()
+    }
+
+    /// A path below the root, from the root on.
+    pub(crate) fn relative(&self, path: &Path) -> Result<PathBuf> {
+        let mut whole = absolute(path)?;
+        if let Some((spelled, real)) = &self.entered
+            && let Ok(rest) = whole.strip_prefix(spelled)
+        {
+            whole = real.join(rest);
+        }
+        let inside = whole.strip_prefix(&self.spelled).or_else(|_| whole.strip_prefix(&self.root));
+        let inside = inside.map_err(|_| refused(LEADS_OUT))?.to_owned();
+        match !self.is_open && inside.iter().any(is_git) {
+            true => Err(refused(IN_GIT)),
+            false => Ok(inside),
+        }
+    }
+
+    /// The folder up to which settings are looked for: the root of a repository; without one the working directory where
+    /// the tree lies in it, for whoever stands there has seen what is there.
+    pub(crate) fn settings_end(&self) -> &Path {
+        let here =
+            here().filter(|here| !is_repository(&self.root) && self.spelled.starts_with(here));
+        here.unwrap_or(&self.spelled)
+    }
+
+    /// Folders from that of a path up to the root, as they are written.
+    pub fn folders_above<'a>(&self, path: &'a Path) -> impl Iterator<Item = &'a Path> + use<'a> {
+        let (root, spelled) = (self.root.clone(), self.spelled.clone());
+        let above = path.ancestors().skip(1);
+        above.take_while(move |up| up.starts_with(&spelled) || up.starts_with(&root))
+    }
+
+    /// Opens a regular file.
+    ///
+    /// # Errors
+    /// Where it is not there, is no regular file, or lies outside.
+    pub fn open(&self, path: &Path) -> Result<(File, Metadata)> {
+        let file = self.open_any(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(match metadata.is_dir() {
+                true => Error::from(ErrorKind::IsADirectory),
+                false => refused(NOT_REGULAR),
+            });
+        }
+        Ok((file, metadata))
+    }
+
+    /// Reads a regular file of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// As [`Tree::open`]; and where it is larger.
+    pub fn read(&self, path: &Path, limit: u64) -> Result<Vec<u8>> {
+        let (file, metadata) = self.open(path)?;
+        read_at_most(file, metadata.len(), limit)
+    }
+
+    /// What the system keeps of a file or folder.
+    ///
+    /// # Errors
+    /// Where it is not there, or lies outside.
+    pub fn metadata(&self, path: &Path) -> Result<Metadata> {
+        self.look_at(path)
+    }
+
+    /// What stands at a path. What may not be looked at is something, for who reads it is told why it is refused.
+    pub fn kind(&self, path: &Path) -> Option<Kind> {
+        match self.look_at(path) {
+            Ok(found) => Some(kind_of(found.file_type())),
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => None,
+                _ => Some(Kind::Other),
+            },
+        }
+    }
+
+    /// The entries of a folder, in no order.
+    ///
+    /// # Errors
+    /// Where it is no folder, cannot be read, or lies outside.
+    pub fn list(&self, path: &Path) -> Result<Vec<Listed>> {
+        let mut listed = self.entries(path)?;
+        for entry in &mut listed {
+            if entry.is_link {
+                entry.kind = self.kind(&path.join(&entry.name));
+            }
+        }
+        Ok(listed)
+    }
+}
+
+/// Reads a file of which this length is known, up to a limit.
+pub(crate) fn read_at_most(file: File, length: u64, limit: u64) -> Result<Vec<u8>> {
+    let too_large =
+        || refused(&format!("it is larger than {} MiB, the most that is read of it", limit >> 20));
+    if length > limit {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0));
+    // It may grow meanwhile.
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+}
+
+fn kind_of(kind: std::fs::FileType) -> Kind {
+    if kind.is_file() {
+        Kind::File
+    } else if kind.is_dir() {
+        Kind::Folder
+    } else {
+        Kind::Other
+    }
+}
+
+/// Descriptors of folders and no paths: what is checked is what is opened, whoever moves things meanwhile.
+#[cfg(unix)]
+mod unix {
+    use super::*;
+    use rustix::fs::{Dir, FileType, Mode, OFlags, openat, readlinkat};
+    use rustix::io::Errno;
+    use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+    use std::os::unix::ffi::OsStrExt;
+
+    /// For a look at what stands there, without opening it.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    const LOOK: OFlags = OFlags::PATH;
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+
+    impl Tree {
+        /// The folder that holds a path, and the name in it; links among the folders are followed within the tree.
+        pub(crate) fn folder_of(&self, path: &Path) -> Result<(OwnedFd, OsString)> {
+            let inside = self.relative(path)?;
+            let name = inside.file_name().ok_or_else(|| Error::from(ErrorKind::IsADirectory))?;
+            let folder = inside.parent().unwrap_or(Path::new(""));
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY;
+            Ok((self.open_inside(folder, flags)?, name.to_owned()))
+        }
+
+        pub(super) fn open_any(&self, path: &Path) -> Result<File> {
+            let inside = self.relative(path)?;
+            let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
+            Ok(File::from(self.open_inside(&inside, flags)?))
+        }
+
+        pub(super) fn look_at(&self, path: &Path) -> Result<Metadata> {
+            let inside = self.relative(path)?;
+            File::from(self.open_inside(&inside, LOOK)?).metadata()
+        }
+
+        pub(super) fn entries(&self, path: &Path) -> Result<Vec<Listed>> {
+            let inside = self.relative(path)?;
+            let folder = self.open_inside(&inside, OFlags::RDONLY | OFlags::DIRECTORY)?;
+            let mut listed = Vec::new();
+            for entry in Dir::new(folder)? {
+                let entry = entry?;
+                let name = OsStr::from_bytes(entry.file_name().to_bytes());
+                if name == "." || name == ".." {
+                    continue;
+                }
+                let (kind, is_link) = match entry.file_type() {
+                    FileType::RegularFile => (Some(Kind::File), false),
+                    FileType::Directory => (Some(Kind::Folder), false),
+                    FileType::Symlink => (None, true),
+                    // Some file systems do not say.
+                    FileType::Unknown => (self.kind(&path.join(name)), false),
+                    _ => (Some(Kind::Other), false),
+                };
+                listed.push(Listed { name: name.to_owned(), kind, is_link });
+            }
+            Ok(listed)
+        }
+
+        fn open_inside(&self, inside: &Path, flags: OFlags) -> Result<OwnedFd> {
+            let flags = flags | OFlags::CLOEXEC;
+            if self.is_open {
+                let path = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
+                return Ok(openat(&self.folder, path, flags, Mode::empty())?);
+            }
+            #[cfg(any(target_os = "linux", target_os = "android"))]
+            {
+                use rustix::fs::{ResolveFlags, openat2};
+                let path = if inside.as_os_str().is_empty() { Path::new(".") } else { inside };
+                let within = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+                match openat2(&self.folder, path, flags, Mode::empty(), within) {
+                    // A link, or a system that does not know the call: step by step.
+                    Err(Errno::LOOP | Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
+                    opened => return Ok(opened?),
+                }
+            }
+            self.step(inside, flags)
+        }
+
+        /// Opens a path name by name, and takes the steps of links itself.
+        fn step(&self, inside: &Path, flags: OFlags) -> Result<OwnedFd> {
+            let names = |path: &Path| -> Vec<OsString> {
+                let names = path.iter().filter(|name| *name != ".").map(OsStr::to_owned);
+                names.collect::<Vec<_>>().into_iter().rev().collect()
+            };
+            let mut passed: Vec<OwnedFd> = Vec::new();
+            let mut ahead = names(inside);
+            let mut links = 0;
+            while let Some(name) = ahead.pop() {
+                if name == ".." {
+                    passed.pop().ok_or_else(|| refused(LINK_LEADS_OUT))?;
+                    continue;
+                }
+                if is_git(&name) {
+                    return Err(refused(IN_GIT));
+                }
+                let here: BorrowedFd<'_> = passed.last().unwrap_or(&self.folder).as_fd();
+                match readlinkat(here, &name, Vec::new()) {
+                    Ok(target) => {
+                        links += 1;
+                        if links > LINKS {
+                            return Err(Errno::LOOP.into());
+                        }
+                        let target = Path::new(OsStr::from_bytes(target.as_bytes()));
+                        if target.has_root() {
+                            let below = target.strip_prefix(&self.root);
+                            let below = below.map_err(|_| refused(LINK_LEADS_OUT))?;
+                            passed.clear();
+                            ahead.extend(names(below));
+                        } else {
+                            ahead.extend(names(target));
+                        }
+                        continue;
+                    }
+                    Err(Errno::INVAL) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                if ahead.is_empty() {
+                    return Ok(openat(here, &name, flags | OFlags::NOFOLLOW, Mode::empty())?);
+                }
+                let on = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let next = openat(here, &name, on, Mode::empty())?;
+                passed.push(next);
+            }
+            let here = passed.last().unwrap_or(&self.folder);
+            Ok(openat(here, ".", flags, Mode::empty())?)
+        }
+    }
+}
+
+/// Where there are no descriptors of folders, paths are resolved and compared.
+#[cfg(not(unix))]
+mod elsewhere {
+    use super::*;
+
+    impl Tree {
+        fn real(&self, path: &Path) -> Result<PathBuf> {
+            let real = std::fs::canonicalize(self.root.join(self.relative(path)?))?;
+            let inside = real.strip_prefix(&self.root).map_err(|_| refused(LINK_LEADS_OUT))?;
+            match !self.is_open && inside.iter().any(is_git) {
+                true => Err(refused(IN_GIT)),
+                false => Ok(real),
+            }
+        }
+
+        pub(super) fn open_any(&self, path: &Path) -> Result<File> {
+            File::open(self.real(path)?)
+        }
+
+        pub(super) fn look_at(&self, path: &Path) -> Result<Metadata> {
+            std::fs::metadata(self.real(path)?)
+        }
+
+        pub(super) fn entries(&self, path: &Path) -> Result<Vec<Listed>> {
+            let mut listed = Vec::new();
+            for entry in std::fs::read_dir(self.real(path)?)? {
+                let entry = entry?;
+                let kind = entry.file_type()?;
+                let is_link = kind.is_symlink();
+                let kind = (!is_link).then(|| kind_of(kind));
+                listed.push(Listed { name: entry.file_name(), kind, is_link });
+            }
+            Ok(listed)
+        }
+    }
+}
+
+/// A path as people see it: relative to the working directory, with `/`, or absolute where it lies outside.
+pub fn shown(path: &Path) -> String {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let relative = if path.is_absolute() {
+        here().and_then(|here| path.strip_prefix(here).ok().map(Path::to_path_buf))
+    } else {
+        None
+    };
+    let text = relative.as_deref().unwrap_or(path).to_string_lossy().replace('\\', "/");
+    // `..` in the middle is taken out; one in front that leaves the working directory makes it absolute.
+    let joined = ankus::files::join("", &text).unwrap_or_else(|| text.clone());
+    let leaves = joined == ".." || joined.starts_with("../");
+    let here = || here().and_then(Path::to_str);
+    match leaves.then(here).flatten() {
+        Some(here) => ankus::files::join(here, &joined).unwrap_or(joined),
+        None => joined,
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// A repository with a secret beside it and one in `.git`.
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().expect("room");
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("repo/.git")).expect("a folder");
+        std::fs::create_dir_all(at("repo/app/lib")).expect("a folder");
+        for path in ["secret", "repo/.git/config", "repo/app/workflow.xml", "repo/shared"] {
+            std::fs::write(at(path), path).expect("a file");
+        }
+        folder
+    }
+
+    fn read(tree: &Tree, path: &Path) -> std::result::Result<String, &'static str> {
+        let read = tree.read(path, 1 << 20);
+        read.map(|bytes| String::from_utf8(bytes).expect("text"))
+            .map_err(|error| &*error.to_string().leak())
+    }
+
+    #[test]
+    fn links_lead_nowhere_but_into_the_tree() {
+        let folder = folder();
+        let app = folder.path().join("repo/app");
+        let tree = Tree::of(&app).expect("a tree");
+        assert!(tree.root().ends_with("repo"));
+        let link = |target: &str| {
+            let at = app.join("link");
+            let _ = std::fs::remove_file(&at);
+            symlink(target, &at).expect("a link");
+            read(&tree, &at)
+        };
+        assert_eq!(link("workflow.xml").as_deref(), Ok("repo/app/workflow.xml"));
+        assert_eq!(link("../shared").as_deref(), Ok("repo/shared"));
+        assert_eq!(link("lib/../../shared").as_deref(), Ok("repo/shared"));
+        let inside = folder.path().canonicalize().expect("it is there").join("repo/shared");
+        assert_eq!(link(inside.to_str().expect("text")).as_deref(), Ok("repo/shared"));
+        assert_eq!(link("../../secret").as_deref().map_err(|why| *why), Err(LINK_LEADS_OUT));
+        assert_eq!(link("../../repo/shared").as_deref().map_err(|why| *why), Err(LINK_LEADS_OUT));
+        assert_eq!(link("/etc/hostname").as_deref().map_err(|why| *why), Err(LINK_LEADS_OUT));
+        assert_eq!(link("/proc/self/environ").as_deref().map_err(|why| *why), Err(LINK_LEADS_OUT));
+        assert_eq!(link("../.git/config").as_deref().map_err(|why| *why), Err(IN_GIT));
+        assert!(link("link").is_err());
+        // A link among the folders is a link as well.
+        symlink("../..", app.join("up")).expect("a link");
+        symlink("../.git", app.join("git")).expect("a link");
+        assert_eq!(
+            read(&tree, &app.join("up/secret")).as_deref().map_err(|why| *why),
+            Err(LINK_LEADS_OUT)
+        );
+        assert_eq!(
+            read(&tree, &app.join("git/config")).as_deref().map_err(|why| *why),
+            Err(IN_GIT)
+        );
+        assert_eq!(tree.kind(&app.join("up/secret")), Some(Kind::Other));
+        assert!(tree.list(&app.join("up")).is_err());
+        let listed = tree.list(&app).expect("a folder");
+        let up = listed.iter().find(|entry| entry.name == "up").expect("it is listed");
+        assert_eq!((up.kind, up.is_link), (Some(Kind::Other), true));
+    }
+
+    #[test]
+    fn words_lead_nowhere_but_into_the_tree() {
+        let folder = folder();
+        let tree = Tree::of(&folder.path().join("repo/app/workflow.xml")).expect("a tree");
+        let at = |path: &str| read(&tree, &folder.path().join(path));
+        assert_eq!(at("repo/app/../shared").as_deref(), Ok("repo/shared"));
+        assert_eq!(at("repo/../secret").as_deref().map_err(|why| *why), Err(LEADS_OUT));
+        assert_eq!(at("repo/.git/config").as_deref().map_err(|why| *why), Err(IN_GIT));
+        assert_eq!(at("repo/.GIT/config").as_deref().map_err(|why| *why), Err(IN_GIT));
+        // Without a repository the tree is what was named.
+        std::fs::remove_dir_all(folder.path().join("repo/.git")).expect("ours");
+        let tree = Tree::of(&folder.path().join("repo/app/workflow.xml")).expect("a tree");
+        assert!(tree.root().ends_with("app"));
+        let tree = Tree::of(&folder.path().join("repo")).expect("a tree");
+        assert!(tree.root().ends_with("repo"));
+    }
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let folder = folder();
+        let at = folder.path().join("repo/app/pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &at, rustix::fs::Mode::RWXU).expect("a pipe");
+        let tree = Tree::of(&at).expect("a tree");
+        assert_eq!(read(&tree, &at).as_deref().map_err(|why| *why), Err(NOT_REGULAR));
+        assert_eq!(tree.kind(&at), Some(Kind::Other));
+        assert!(tree.read(&folder.path().join("repo/shared"), 3).is_err());
+    }
+}

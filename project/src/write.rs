@@ -1,0 +1,154 @@
+//! Writing: whole or not at all, never through a link, and under a name that nobody can have laid a trap at.
+
+use super::{Failure, Tree};
+use std::io::{BufWriter, Error, Result, Write};
+use std::path::Path;
+
+/// Writes a file whole or not at all; what is there is replaced, and keeps its mode and owner.
+///
+/// # Errors
+/// Where the file is a link, lies behind one that leads out of its tree, or cannot be written.
+pub fn file(path: &Path, bytes: &[u8]) -> miette::Result<()> {
+    file_with(path, |out| out.write_all(bytes))
+}
+
+/// The same, part by part.
+///
+/// # Errors
+/// As [`file`].
+pub fn file_with(
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> miette::Result<()> {
+    let written = if is_device(path) { through(path, content) } else { replace(path, content) };
+    let failure = |error| Failure::new(format!("cannot write `{}`", path.display())).because(error);
+    written.map_err(|error| failure(error).into())
+}
+
+/// What the system keeps for streams and devices: `/dev/stdout` is a link, and meant as one.
+fn is_device(path: &Path) -> bool {
+    path.starts_with("/dev") || path.starts_with("/proc/self/fd")
+}
+
+fn through(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let mut out = BufWriter::new(std::fs::OpenOptions::new().write(true).open(path)?);
+    content(&mut out)?;
+    out.flush()
+}
+
+/// A name beside a file that cannot be foreseen.
+fn name_beside(name: &std::ffi::OsStr) -> std::ffi::OsString {
+    use std::hash::{BuildHasher, RandomState};
+    // The keys of the hasher come from the system's source of randomness.
+    let random = RandomState::new().hash_one((std::process::id(), name));
+    let mut beside = std::ffi::OsString::from(".");
+    beside.push(name);
+    beside.push(format!(".{random:016x}"));
+    beside
+}
+
+#[cfg(unix)]
+fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, RawMode, Uid};
+    use rustix::fs::{fchmod, fchown, fsync, openat, renameat, statat, unlinkat};
+    use rustix::io::Errno;
+
+    let (folder, name) = Tree::of(path)?.folder_of(path)?;
+    let old = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(old) => Some(old),
+        Err(Errno::NOENT) => None,
+        Err(error) => return Err(error.into()),
+    };
+    match old.as_ref().map(|old| FileType::from_raw_mode(old.st_mode as RawMode)) {
+        None | Some(FileType::RegularFile) => {}
+        Some(FileType::Symlink) => {
+            return Err(Error::other("it is a symbolic link; name the file it leads to"));
+        }
+        Some(_) => return Err(Error::other("it is not a regular file")),
+    }
+    let beside = name_beside(&name);
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+    let file = std::fs::File::from(openat(&folder, &beside, flags, mode)?);
+    let written = (|| {
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.flush()?;
+        let file = out.get_ref();
+        if let Some(old) = &old {
+            // Only the superuser may give files away; anybody else keeps what the group may do, if it is theirs.
+            let owner = (Uid::from_raw(old.st_uid), Gid::from_raw(old.st_gid));
+            let _ = fchown(file, Some(owner.0), Some(owner.1))
+                .or_else(|_| fchown(file, None, Some(owner.1)));
+            // Without what would lend the owner's rights to whoever runs it.
+            fchmod(file, Mode::from_raw_mode(old.st_mode as RawMode & 0o777))?;
+        }
+        file.sync_all()?;
+        renameat(&folder, &beside, &folder, &name)?;
+        // The file is there already; that its name survives a crash is worth trying.
+        let _ = fsync(&folder);
+        Ok(())
+    })();
+    if written.is_err() {
+        let _ = unlinkat(&folder, &beside, AtFlags::empty());
+    }
+    written
+}
+
+#[cfg(not(unix))]
+fn replace(path: &Path, content: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    Tree::of(path)?.relative(path)?;
+    if std::fs::symlink_metadata(path).is_ok_and(|old| !old.is_file()) {
+        return Err(Error::other("it is not a regular file"));
+    }
+    let beside = path.with_file_name(name_beside(path.file_name().unwrap_or_default()));
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).open(&beside)?;
+    let written = (|| {
+        let mut out = BufWriter::new(file);
+        content(&mut out)?;
+        out.flush()?;
+        out.get_ref().sync_all()?;
+        std::fs::rename(&beside, path)
+    })();
+    if written.is_err() {
+        let _ = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn nothing_is_written_through_a_link() {
+        let folder = tempfile::tempdir().expect("room");
+        let at = |path: &str| folder.path().join(path);
+        std::fs::create_dir_all(at("repo/.git")).expect("a folder");
+        std::fs::create_dir_all(at("outside")).expect("a folder");
+        std::fs::write(at("outside/file"), "theirs").expect("a file");
+        symlink(at("outside/file"), at("repo/file")).expect("a link");
+        symlink("../outside", at("repo/folder")).expect("a link");
+        assert!(file(&at("repo/file"), b"ours").is_err());
+        assert!(file(&at("repo/folder/file"), b"ours").is_err());
+        assert!(file(&at("repo/folder/new"), b"ours").is_err());
+        assert!(file(&at("repo/.git/config"), b"ours").is_err());
+        assert_eq!(std::fs::read(at("outside/file")).expect("a file"), b"theirs");
+        assert_eq!(std::fs::read_dir(at("outside")).expect("a folder").count(), 1);
+    }
+
+    #[test]
+    fn what_is_replaced_keeps_its_mode_and_leaves_nothing_beside() {
+        let folder = tempfile::tempdir().expect("room");
+        let script = folder.path().join("script");
+        file(&script, b"one").expect("it is written");
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o750)).expect("ours");
+        file(&script, b"two").expect("it is written");
+        let mode = std::fs::metadata(&script).expect("it is there").permissions().mode();
+        assert_eq!(mode & 0o7777, 0o750);
+        assert!(file_with(&script, |_| Err(Error::other("no"))).is_err());
+        assert_eq!(std::fs::read(&script).expect("a file"), b"two");
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1);
+    }
+}
