@@ -5,13 +5,14 @@
 //! server would accept the definition. Everything that knows something of the language is called from here; this
 //! module decides nothing itself but levels, order and what a comment silences.
 
+mod causes;
 mod coordinator;
 mod expressions;
 mod kind;
 mod suppression;
 mod workflow;
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Safety};
 use crate::files::Files;
 use crate::lint::{self, Facts};
 use crate::passes;
@@ -22,7 +23,7 @@ use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{self, Tree};
 use ankus_runtime::time::Instant;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use coordinator::{Submitted, application_paths, submit_bundle, submit_coordinator};
@@ -323,6 +324,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
             // What is no definition at all has no further faults.
             found.retain(|finding| std::ptr::eq(finding.kind, &schema::kinds::EMPTY_DEFINITION));
         }
+        if !input.settings.with_followers {
+            let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
+            causes::of_markup(&tree, &is_on, &mut found);
+            causes::in_elements(&tree, &is_on, &mut found);
+        }
         suppressions = suppression::of_tree(&tree);
     }
     // Properties are judged together with the definition that uses them, and so are their comments.
@@ -430,7 +436,7 @@ fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = found
         .into_iter()
         .filter_map(|diagnostic| {
-            let Rating::At(level) = ratings.rating(diagnostic.kind) else { return None };
+            let Rating::At(level) = ratings.rating_of(&diagnostic) else { return None };
             let path = diagnostic.file.clone().unwrap_or_else(|| input.source.path.clone());
             Some(Finding { path, level, diagnostic })
         })
@@ -443,7 +449,72 @@ fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
             && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
             && a.diagnostic.message == b.diagnostic.message
     });
-    findings
+    fold(findings)
+}
+
+/// What makes findings repeats of one another: file, kind, and what they are about.
+type Repeated = (String, &'static str, String);
+
+/// Makes one finding of those of a kind about one thing in one file: the gravest and first of them, with a note for each
+/// other place.
+fn fold(findings: Vec<Finding>) -> Vec<Finding> {
+    let key = |finding: &Finding| -> Option<Repeated> {
+        let found = &finding.diagnostic;
+        Some((finding.path.clone(), found.kind.name, found.subject.clone()?))
+    };
+    let mut heads: HashMap<Repeated, usize> = HashMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let Some(key) = key(finding) else { continue };
+        let head = heads.entry(key).or_insert(at);
+        if finding.level > findings[*head].level {
+            *head = at;
+        }
+    }
+    if heads.is_empty() {
+        return findings;
+    }
+    let mut others: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
+    let mut kept: Vec<(usize, Finding)> = Vec::with_capacity(findings.len());
+    for (at, finding) in findings.into_iter().enumerate() {
+        match key(&finding).map(|key| heads[&key]) {
+            Some(head) if head != at => {
+                others.entry(head).or_default().push(finding.diagnostic);
+            }
+            _ => kept.push((at, finding)),
+        }
+    }
+    for (at, finding) in &mut kept {
+        let Some(others) = others.remove(at) else { continue };
+        let head = &mut finding.diagnostic;
+        head.places += others.len();
+        let mut whole = true;
+        for other in others {
+            // One fix mends all places, if each of them has one like it.
+            let alike = head.fixes.first().zip(other.fixes.first());
+            let alike = alike
+                .is_some_and(|(one, other)| one.title == other.title && one.safety == other.safety);
+            if alike && whole {
+                let edits = other.fixes.into_iter().next().map(|fix| fix.edits);
+                head.fixes[0].edits.extend(edits.into_iter().flatten());
+            }
+            whole &= alike;
+            head.notes.push(Note {
+                file: other.file,
+                span: other.span,
+                message: "and here".to_owned(),
+            });
+        }
+        match whole {
+            true => {
+                head.fixes.truncate(1);
+                let edits = &mut head.fixes[0].edits;
+                edits.sort_by(|a, b| (&a.file, a.span).cmp(&(&b.file, b.span)));
+                edits.dedup();
+            }
+            false => head.fixes.clear(),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
 }
 
 fn sort(findings: &mut [Finding]) {
@@ -538,6 +609,11 @@ impl Report {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         sort(&mut self.findings);
         self.findings.dedup_by(|a, b| key(a) == key(b));
+    }
+
+    /// How many places have a finding, with those that one finding stands for.
+    pub fn places(&self) -> usize {
+        self.findings.iter().map(|finding| finding.diagnostic.places).sum()
     }
 
     /// How many findings have a level.

@@ -27,6 +27,38 @@ impl Level {
     }
 }
 
+/// How sure a finding is of what it says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Confidence {
+    /// True whatever is not seen here.
+    #[default]
+    Certain,
+    /// True of nearly all definitions that look so.
+    Likely,
+    /// True or not by something that was not seen, which is named: `a caller`, `the settings of the site`. Such a finding
+    /// is quiet unless a profile or a rule's own level asks for it.
+    Depends(String),
+}
+
+impl Confidence {
+    /// The word used in output.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Confidence::Certain => "certain",
+            Confidence::Likely => "likely",
+            Confidence::Depends(_) => "depends",
+        }
+    }
+
+    /// What it depends on.
+    pub fn on(&self) -> Option<&str> {
+        match self {
+            Confidence::Depends(on) => Some(on),
+            _ => None,
+        }
+    }
+}
+
 /// The part of the catalogue a kind belongs to; settings address it by [`Group::name`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Group {
@@ -223,6 +255,14 @@ pub struct Diagnostic {
     pub fixes: Vec<Fix>,
     /// The execution that shows it.
     pub witness: Option<Box<Witness>>,
+    /// How sure this is.
+    pub confidence: Confidence,
+    /// The most that this finding can be, whatever its kind is by default.
+    pub at_most: Option<Level>,
+    /// The one thing that it is about where the same fault is often repeated in a file: a variable, an old name.
+    pub subject: Option<String>,
+    /// How many findings this one stands for, each with a note of its place.
+    pub places: usize,
 }
 
 impl Diagnostic {
@@ -237,6 +277,10 @@ impl Diagnostic {
             help: None,
             fixes: Vec::new(),
             witness: None,
+            confidence: Confidence::Certain,
+            at_most: None,
+            subject: None,
+            places: 1,
         }
     }
 
@@ -272,6 +316,30 @@ impl Diagnostic {
     /// Moves the finding to another file than the one that is checked.
     pub fn in_file(mut self, file: impl Into<String>) -> Diagnostic {
         self.file = Some(file.into());
+        self
+    }
+
+    /// Says that this holds for nearly all, and not for all.
+    pub fn likely(mut self) -> Diagnostic {
+        self.confidence = Confidence::Likely;
+        self
+    }
+
+    /// Says what nobody could see here, and this depends on.
+    pub fn depends_on(mut self, on: impl Into<String>) -> Diagnostic {
+        self.confidence = Confidence::Depends(on.into());
+        self
+    }
+
+    /// Lowers the level that the kind has by default.
+    pub fn at_most(mut self, level: Level) -> Diagnostic {
+        self.at_most = Some(self.at_most.map_or(level, |known| known.min(level)));
+        self
+    }
+
+    /// Names the one thing this is about: findings of one kind about one thing are told of once in a file.
+    pub fn about(mut self, subject: impl Into<String>) -> Diagnostic {
+        self.subject = Some(subject.into());
         self
     }
 

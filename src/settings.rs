@@ -7,7 +7,7 @@
 pub mod schema;
 pub mod secrets;
 
-use crate::diag::{Group, Kind, Level, nearest};
+use crate::diag::{Confidence, Diagnostic, Group, Kind, Level, nearest};
 use crate::source::Span;
 use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
@@ -95,6 +95,64 @@ pub const OFF_UNLESS_NAMED: &[&str] = &[
     "coordinator-property-unread",
 ];
 
+/// Whether a rule is silent until it is named.
+pub fn is_opt_in(kind: &Kind) -> bool {
+    OFF_UNLESS_NAMED.contains(&kind.name)
+}
+
+/// The level of a rule as lists show it: `off` for what no profile asks for by itself, or only that of migration.
+pub fn listed(kind: &Kind) -> &'static str {
+    match is_opt_in(kind) || kind.group == Group::Migration {
+        true => "off",
+        false => kind.level.name(),
+    }
+}
+
+/// Which rules are wanted where settings name none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Profile {
+    /// What a server refuses, what fails when a run gets there, and what a maintainer would change today.
+    #[default]
+    Default,
+    /// Everything but taste and migration, with what depends on something that was not seen.
+    Strict,
+    /// The default, and what other engines lack.
+    Migration,
+    /// The default, and readability.
+    Style,
+}
+
+impl Profile {
+    /// All there are.
+    pub const ALL: [Profile; 4] =
+        [Profile::Default, Profile::Strict, Profile::Migration, Profile::Style];
+
+    /// The word used in settings and output.
+    pub fn name(self) -> &'static str {
+        match self {
+            Profile::Default => "default",
+            Profile::Strict => "strict",
+            Profile::Migration => "migration",
+            Profile::Style => "style",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn named(name: &str) -> Option<Profile> {
+        Profile::ALL.into_iter().find(|profile| profile.name() == name)
+    }
+
+    /// Whether findings of a group and level are wanted.
+    fn wants(self, group: Group, level: Level) -> bool {
+        match self {
+            Profile::Default => level > Level::Info,
+            Profile::Strict => level > Level::Info || group != Group::Style,
+            Profile::Migration => level > Level::Info || group == Group::Migration,
+            Profile::Style => level > Level::Info || group == Group::Style,
+        }
+    }
+}
+
 /// Other ratings for some paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Override {
@@ -155,6 +213,8 @@ pub struct Server {
     pub retry_max: Option<u64>,
     /// Names that the site's builds or servers provide and no file shows.
     pub variables: Vec<String>,
+    /// `oozie.processing.timezone`; UTC as shipped.
+    pub timezone: ProcessingZone,
 }
 
 /// Where mail goes.
@@ -173,6 +233,8 @@ pub struct Mail {
 pub struct Settings {
     /// The server whose verdict counts.
     pub target: Target,
+    /// Which rules are wanted where the next two say nothing.
+    pub profile: Profile,
     /// By rule or group; a rule's own rating wins over its group's.
     pub rules: BTreeMap<String, Rating>,
     /// The later wins.
@@ -197,6 +259,8 @@ pub struct Settings {
     pub now: Option<Instant>,
     /// Whether comments in definitions silence nothing. No file says so, but the command line.
     pub is_isolated: bool,
+    /// Whether what only follows from another finding is told as well, as the manual does to show each rule by itself.
+    pub with_followers: bool,
 }
 
 /// What is wrong with a settings file.
@@ -320,7 +384,34 @@ pub struct Ratings<'s> {
 impl Ratings<'_> {
     /// How a kind is rated.
     pub fn rating(&self, kind: &Kind) -> Rating {
-        let quiet = OFF_UNLESS_NAMED.contains(&kind.name);
+        if let Some(rating) = self.given(kind) {
+            return rating;
+        }
+        match self.wants(kind, kind.level) {
+            true => Rating::At(kind.level),
+            false => Rating::Off,
+        }
+    }
+
+    /// How one finding counts: its kind's own rating is kept, and what a kind has by default is lowered where the finding
+    /// asks for it. What depends on something that nobody saw is left to who asks for the rule, and to the strict profile.
+    pub fn rating_of(&self, finding: &Diagnostic) -> Rating {
+        if let Some(rating) = self.given(finding.kind) {
+            return rating;
+        }
+        let depends = matches!(finding.confidence, Confidence::Depends(_));
+        let kind = finding.kind;
+        let level = finding.at_most.map_or(kind.level, |most| most.min(kind.level));
+        let quiet = depends && self.settings.profile != Profile::Strict;
+        match !quiet && self.wants(kind, level) {
+            true => Rating::At(level),
+            false => Rating::Off,
+        }
+    }
+
+    /// What settings say of a kind by its name or its group.
+    pub fn given(&self, kind: &Kind) -> Option<Rating> {
+        let quiet = is_opt_in(kind);
         let own = |rules: &BTreeMap<String, Rating>| {
             if rules.is_empty() {
                 return None;
@@ -328,15 +419,21 @@ impl Ratings<'_> {
             let group = rules.get(kind.group.name()).filter(|_| !quiet);
             rules.get(kind.name).or(group).copied()
         };
-        let overridden = self.overrides.iter().find_map(|entry| own(&entry.rules));
-        let rating = overridden.or_else(|| own(&self.settings.rules));
-        let migration = self.settings.migration.is_some();
-        match rating {
-            Some(rating) => rating,
-            None if kind.group == Group::Migration && !migration => Rating::Off,
-            None if quiet => Rating::Off,
-            None => Rating::At(kind.level),
+        self.overrides
+            .iter()
+            .find_map(|entry| own(&entry.rules))
+            .or_else(|| own(&self.settings.rules))
+    }
+
+    fn wants(&self, kind: &Kind, level: Level) -> bool {
+        if is_opt_in(kind) {
+            return false;
         }
+        if kind.group == Group::Migration {
+            return self.settings.migration.is_some()
+                || self.settings.profile == Profile::Migration;
+        }
+        self.settings.profile.wants(kind.group, level)
     }
 }
 
@@ -389,6 +486,7 @@ impl Reader<'_> {
     fn settings(&mut self, table: &DeTable<'_>) -> Settings {
         const KEYS: &[&str] = &[
             "target",
+            "profile",
             "rules",
             "overrides",
             "el",
@@ -415,6 +513,11 @@ impl Reader<'_> {
                             self.problem(span_of(value), message, Some(format!("known: {known}")));
                         }
                     }
+                }
+                "profile" => {
+                    let names = Profile::ALL.map(Profile::name);
+                    let Some(name) = self.word(word, value, &names) else { continue };
+                    read.profile = Profile::named(&name).unwrap_or_default();
                 }
                 "rules" => read.rules = self.ratings(value),
                 "overrides" => read.overrides = self.overrides(value),
@@ -699,6 +802,7 @@ impl Reader<'_> {
             "filesystems",
             "retry-max",
             "variables",
+            "timezone",
         ];
         let mut read = Server::default();
         self.table("server", value, KEYS, |reader, key, value| match key {
@@ -708,6 +812,17 @@ impl Reader<'_> {
             "definition-limit" => read.definition_limit = reader.number(key, value),
             "retry-max" => read.retry_max = reader.number(key, value),
             "variables" => read.variables = reader.strings(key, value),
+            "timezone" => {
+                let Some(id) = reader.string(key, value) else { return };
+                match ProcessingZone::from_id(&id) {
+                    Some(zone) => read.timezone = zone,
+                    None => {
+                        let message = format!("a server cannot have `{id}` as its zone");
+                        let help = "write `UTC`, or an offset as `GMT+0900`".to_owned();
+                        reader.problem(span_of(value), message, Some(help));
+                    }
+                }
+            }
             _ => read.filesystems = reader.strings(key, value),
         });
         read

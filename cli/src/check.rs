@@ -10,7 +10,7 @@ use ankus::baseline::{self, Baseline};
 use ankus::check::{self, Part, Report};
 use ankus::diag::{Group, Level, Safety, nearest};
 use ankus::render;
-use ankus::settings::{Rating, Settings, Target};
+use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
 use ankus_project::look::hashed;
 use ankus_project::{Found, Given, Loaded, LoadedSettings, Notes, Project, cache_folder, write};
@@ -66,6 +66,9 @@ pub(crate) struct Arguments {
     /// List the findings in a file for `--baseline`, and print none.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff"])]
     write_baseline: Option<PathBuf>,
+    /// Which rules are wanted: default, strict, migration or style.
+    #[arg(long, value_name = "NAME", value_parser = profile)]
+    profile: Option<Profile>,
     /// The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1 or trunk.
     #[arg(long, value_name = "VERSION", value_parser = target)]
     target: Option<Target>,
@@ -141,6 +144,11 @@ impl LevelArgument {
 fn target(text: &str) -> Result<Target, String> {
     let known = Target::ALL.map(Target::name).join(", ");
     Target::named(text).ok_or_else(|| format!("known are {known}"))
+}
+
+fn profile(text: &str) -> Result<Profile, String> {
+    let known = Profile::ALL.map(Profile::name).join(", ");
+    Profile::named(text).ok_or_else(|| format!("known are {known}"))
 }
 
 fn instant(text: &str) -> Result<Instant, String> {
@@ -337,12 +345,15 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
 /// Settings for a file with what the command line says over them, if it says anything.
 fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<Settings> {
     let is_rated = !arguments.select.is_empty() || !arguments.ignore.is_empty();
-    if !is_rated && arguments.target.is_none() && arguments.now.is_none() {
+    let is_other =
+        arguments.target.is_some() || arguments.now.is_some() || arguments.profile.is_some();
+    if !is_rated && !is_other {
         return None;
     }
     let mut settings = Settings::clone(&loaded.settings);
     settings.now = arguments.now.or(settings.now);
     settings.target = arguments.target.unwrap_or(settings.target);
+    settings.profile = arguments.profile.unwrap_or(settings.profile);
     if !is_rated {
         return Some(settings);
     }
@@ -350,22 +361,24 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
     let named = |names: &[String], kind: &ankus::diag::Kind| {
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
-    let mut ratings = BTreeMap::new();
     let given = settings.ratings(path);
+    let mut ratings = BTreeMap::new();
     for kind in check::kinds() {
         let selected = arguments.select.is_empty() || named(&arguments.select, kind);
-        let rating = if !selected || named(&arguments.ignore, kind) {
-            Rating::Off
-        } else {
-            match given.rating(kind) {
-                // Who asks for a rule by name wants it, even one that is off by default.
-                Rating::Off if arguments.select.iter().any(|name| name == kind.name) => {
-                    Rating::At(kind.level)
-                }
-                rating => rating,
-            }
+        if !selected || named(&arguments.ignore, kind) {
+            ratings.insert(kind.name.to_owned(), Rating::Off);
+            continue;
+        }
+        if let Some(rating) = given.given(kind) {
+            ratings.insert(kind.name.to_owned(), rating);
+        }
+        // Who asks for a rule by name wants it, even one that is off by default.
+        let asked = |name: &String| {
+            name == kind.name || name == kind.group.name() && !settings::is_opt_in(kind)
         };
-        ratings.insert(kind.name.to_owned(), rating);
+        if given.rating(kind) == Rating::Off && arguments.select.iter().any(asked) {
+            ratings.insert(kind.name.to_owned(), Rating::At(kind.level));
+        }
     }
     settings.rules = ratings;
     settings.overrides.clear();
@@ -517,9 +530,10 @@ fn cache(
     let Some(contents) = contents else { return Ok(None) };
     let about = (&arguments.paths, &arguments.properties, &arguments.select, &arguments.ignore);
     let words = format!(
-        "{about:?} {:?} {:?} {:?} {}",
+        "{about:?} {:?} {:?} {:?} {:?} {}",
         arguments.target,
         arguments.now,
+        arguments.profile,
         contents,
         project.is_isolated()
     );
@@ -543,7 +557,7 @@ fn statistics(report: &Report) -> String {
     let mut counts: BTreeMap<&str, (usize, Level, usize)> = BTreeMap::new();
     for finding in &report.findings {
         let entry = counts.entry(finding.diagnostic.kind.name).or_insert((0, finding.level, 0));
-        entry.0 += 1;
+        entry.0 += finding.diagnostic.places;
         entry.2 += usize::from(!finding.diagnostic.fixes.is_empty());
     }
     let mut rows: Vec<_> = counts.into_iter().collect();

@@ -1,7 +1,7 @@
 //! `ankus config`: what holds, from where it came, and a file to begin with.
 
 use super::{Exit, Failure, Shell};
-use ankus::settings::{Rating, Settings, Target};
+use ankus::settings::{Profile, Rating, Settings, Target};
 use ankus_project::{Kind, unreadable};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
@@ -57,6 +57,9 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
 fn written(settings: &Settings) -> String {
     let default = if settings.target == Target::default() { "  # default" } else { "" };
     let mut text = format!("target = {}{default}\n", quoted(settings.target.name()));
+    if settings.profile != Profile::default() {
+        text.push_str(&format!("profile = {}\n", quoted(settings.profile.name())));
+    }
     if let Some(now) = settings.now {
         text.push_str(&format!("now = {}\n", quoted(&ProcessingZone::UTC.format(now))));
     }
@@ -96,6 +99,9 @@ fn written(settings: &Settings) -> String {
         [("definition-limit", server.definition_limit), ("retry-max", server.retry_max)]
     {
         lines.extend(value.map(|value| format!("{key} = {value}")));
+    }
+    if server.timezone != ProcessingZone::UTC {
+        lines.push(format!("timezone = {}", quoted(&server.timezone.id())));
     }
     for (key, value) in [("filesystems", &server.filesystems), ("variables", &server.variables)] {
         lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));

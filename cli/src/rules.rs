@@ -3,7 +3,7 @@
 use super::{Exit, Shell};
 use ankus::check;
 use ankus::diag::{Group, Kind, Safety};
-use ankus::settings::{Rating, Settings};
+use ankus::settings;
 use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
@@ -38,19 +38,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         first = false;
         shell.out(format!("{gap}{}\n", group.name()))?;
         for kind in members {
-            let level = level(kind);
+            let level = settings::listed(kind);
             shell.out(format!("  {:<width$}  {level:<7}  {}\n", kind.name, kind.summary))?;
         }
     }
     Ok(Exit::Success)
-}
-
-/// The level without any settings.
-fn level(kind: &Kind) -> &'static str {
-    match Settings::default().rating(kind, "") {
-        Rating::At(level) => level.name(),
-        Rating::Off => "off",
-    }
 }
 
 /// One rule as JSON.
@@ -59,7 +51,7 @@ pub(super) fn value(kind: &Kind) -> Value {
     json!({
         "rule": kind.name,
         "group": kind.group.name(),
-        "level": level(kind),
+        "level": settings::listed(kind),
         "codes": kind.oozie,
         "fixable": fix,
         "since": kind.since,

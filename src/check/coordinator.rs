@@ -31,6 +31,11 @@ fn properties(input: &Input<'_>) -> Properties {
     properties
 }
 
+/// What the site's server has set.
+fn site(input: &Input<'_>) -> Site {
+    Site { processing: input.settings.server.timezone, ..Site::default() }
+}
+
 /// The functions that the site adds to its server.
 fn functions(input: &Input<'_>) -> Vec<SiteFunction> {
     input.settings.functions.iter().map(site_function).collect()
@@ -47,7 +52,7 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordin
         &properties,
         &Beside::new(input),
         &rules,
-        &Site::default(),
+        &site(input),
     );
     let outcome = broken(input, "E0803").and(outcome);
     Submitted { outcome, unknown }
@@ -59,7 +64,7 @@ pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator:
     let functions = functions(input);
     let rules = Rules { functions: &functions, ..Rules::new(input.settings.target, &language) };
     let (text, properties) = (server_text(input), properties(input));
-    let (outcome, names) = bundle::submit_leniently(&text, &properties, &rules, &Site::default());
+    let (outcome, names) = bundle::submit_leniently(&text, &properties, &rules, &site(input));
     let unknown = Unknown { names: names.into_iter().collect(), ..Unknown::default() };
     let outcome = broken(input, "E1310").and(outcome);
     Submitted { outcome, unknown }
@@ -130,7 +135,7 @@ fn siblings(
     unknown: &[String],
     around: rules::Around<'_>,
     rules_of_server: &Rules<'_>,
-    user: &str,
+    input: &Input<'_>,
 ) -> Vec<rules::Sibling> {
     let unknown = unknown.iter().cloned().collect();
     let mut siblings = Vec::new();
@@ -139,14 +144,14 @@ fn siblings(
         let (tree, _) = Tree::parse_tolerantly(&source.text);
         let Some(root) = tree.root() else { continue };
         let mut given = rules::given(kept, &unknown, member);
-        given.entry("user.name".to_owned()).or_insert_with(|| user.to_owned());
+        given.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
         let files = Beside { path: &source.path, files: around.files };
         let (outcome, missing) = coordinator::submit_leniently(
             &source.text,
             &given,
             &files,
             rules_of_server,
-            &Site::default(),
+            &site(input),
         );
         siblings.push(rules::Sibling {
             member,
@@ -191,7 +196,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
     let text = server_text(input);
     let functions = functions(input);
     let rules_of_server = Rules { functions: &functions, ..Rules::new(target, &language) };
-    let site = Site::default();
+    let site = site(input);
     let validate = Definition::workflow(&text, rules_of_server).validate();
     let files = Beside::new(input);
     let around = rules::Around {
@@ -205,7 +210,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
             let (outcome, unknown) =
                 bundle::submit_leniently(&text, &properties, &rules_of_server, &site);
             if let Ok(kept) = &outcome {
-                let siblings = siblings(kept, &unknown, around, &rules_of_server, input.user);
+                let siblings = siblings(kept, &unknown, around, &rules_of_server, input);
                 found.extend(rules::across_bundle(&written, kept, &siblings, around));
             }
             let refused = outcome.err();
@@ -226,6 +231,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
                 is_unsure: unknown.is_unsure(),
                 filesystems: &input.settings.server.filesystems,
                 now: input.now,
+                processing: site.processing,
                 around,
             };
             found.extend(rules::coordinator(&facts, found));

@@ -1,6 +1,6 @@
 //! Everything that is asked of a workflow.
 
-use super::{Input, Reference, Verdict};
+use super::{Input, Reference, Verdict, causes};
 use crate::diag::Diagnostic;
 use crate::ir::{self, workflow::Shape};
 use crate::passes::expressions::site_function;
@@ -8,7 +8,7 @@ use crate::passes::{lone, names, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, Verdicts, findings};
 use crate::schema::validate::{self, Document};
 use crate::schema::{self, Language};
-use crate::settings::{Settings, Target};
+use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::Origin;
 use crate::syntax::xml::{DOCTYPE_FORBIDDEN, Tree};
@@ -101,6 +101,16 @@ pub(super) fn ask(
 
     found.extend(super::expressions::ask(input, tree, Some(&workflow)));
     found.extend(findings::parser(tree, &server.rules(settings)));
+    let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
+    // Where the schema is not kept, a way that should be there may be missing.
+    if verdicts.valid {
+        causes::out_of_reach(&workflow, &names, &reach, code, found);
+    }
+    if !settings.with_followers {
+        let ratings = settings.ratings(input.settings_path);
+        let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
+        causes::of_forks(&workflow, &names, code, &is_on, found);
+    }
     found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));
 
     let mut shown = Verdict::new(&verdicts.structure, &text);

@@ -34,18 +34,21 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
         return None;
     }
     let first = name_nodes[0].span();
+    // What the schema of an action asks for cannot be said elsewhere.
+    if !actions.iter().all(|action| takes_global(action)) {
+        return None;
+    }
     // A `global` section speaks for these as well, and gives them something they did not have.
     let others = facts.actions.iter().any(|action| match action.kind() {
         "fs" => action.body.child("name-node").is_none(),
         "sub-workflow" => true,
         _ => false,
     });
-    let optional = actions.iter().all(|action| takes_global(action));
     let new = facts.version() == "1.0";
     let manager = managers[0];
     let understood = manager.name() == "job-tracker" || new;
     let whole = facts.tree.is_well_formed();
-    let fix = (!others && optional && understood && whole).then(|| {
+    let fix = (!others && understood && whole).then(|| {
         let start = root.child("start").or_else(|| root.elements().next());
         let place = root.child("credentials").or(start).unwrap_or(root);
         let line = facts.line_start(place.span());

@@ -150,6 +150,13 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
     let message = format!("{what}{failures}{then}");
     let span = workflow.node(NodeId(found.node)).name.span;
     let mut finding = Diagnostic::new(kind, span, message);
+    if matches!(found.fault, Fault::CutOff | Fault::Race) {
+        // The job does not fail by it.
+        finding = finding.at_most(Level::Warning);
+    }
+    if contradiction.is_some() {
+        finding = finding.at_most(Level::Info).likely();
+    }
 
     // The choices that lead there; what a run does by itself is in the witness.
     let mut number = 0;

@@ -31,7 +31,7 @@ pub static UNRESOLVED_TRANSITION: Kind = Kind {
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0708"],
-    fix: Some(Safety::Safe),
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/unresolved-transition.md"),
 };
 
@@ -199,7 +199,7 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
         }
     }
     let mut cycles: Vec<Vec<NodeId>> = components
-        .into_iter()
+        .iter()
         .filter(|component| component.len() > 1)
         .map(|component| {
             let mut nodes: Vec<NodeId> =
@@ -229,14 +229,89 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
             }
         }
         let kills = workflow.nodes.iter().filter(|node| node.shape == Shape::Kill).count();
+        let told = heads(workflow, names, &reach, &components);
         for (id, node) in workflow.nodes() {
-            if !reach.reachable[id.index()] && node.name.given {
+            if told[id.index()] && node.name.given {
                 findings.push(unreachable(workflow, node, entered[id.index()], kills));
             }
         }
     }
     findings.sort_by_key(|finding| finding.span);
     (reach, findings)
+}
+
+/// Nodes that no run enters and whose place is not explained by another fault: what only such nodes lead to is entered
+/// again once they are, and where a transition leads nowhere, or a node has no name, it may have been meant to lead here.
+fn heads(
+    workflow: &Workflow<'_>,
+    names: &Names,
+    reach: &Reach,
+    components: &[Vec<NodeIndex>],
+) -> Vec<bool> {
+    let count = workflow.nodes.len();
+    let mut told = vec![false; count];
+    let given = |transition: &&Transition<'_>| {
+        reach.reachable[transition.from.index()] && names.target(transition).is_none()
+    };
+    let lost: Vec<_> = workflow.transitions().filter(given).collect();
+    let meant: Vec<Option<&str>> = lost
+        .iter()
+        .take(16)
+        .map(|transition| {
+            let known = workflow.nodes.iter().map(|node| &*node.name.text);
+            nearest(&transition.target.text, known.filter(|known| !known.is_empty()))
+        })
+        .collect();
+    let mut reachable = reach.reachable.clone();
+    let mut open: Vec<NodeId> = workflow
+        .nodes()
+        .filter(|(_, node)| meant.contains(&Some(&*node.name.text)))
+        .map(|(id, _)| id)
+        .collect();
+    // Which of two nodes of one name is meant to be entered, nobody knows.
+    let mut seen: std::collections::HashMap<&str, NodeId> = std::collections::HashMap::new();
+    for (id, node) in workflow.nodes().filter(|(_, node)| node.shape != Shape::Start) {
+        if let Some(first) = seen.insert(&*node.name.text, id) {
+            open.extend([first, id]);
+        }
+    }
+    while let Some(id) = open.pop() {
+        if !std::mem::replace(&mut reachable[id.index()], true) {
+            open.extend(workflow.exits(id).iter().filter_map(|exit| names.target(exit)));
+        }
+    }
+    let mut led = vec![false; count];
+    let mut component = vec![0; count];
+    for (at, members) in components.iter().enumerate() {
+        members.iter().for_each(|member| component[member.index()] = at);
+    }
+    for transition in workflow.transitions() {
+        if let Some(target) = names.target(transition)
+            && component[target.index()] != component[transition.from.index()]
+        {
+            led[component[target.index()]] = true;
+        }
+    }
+    let incomplete = workflow.nodes().filter(|(id, node)| {
+        let wanted = match node.shape {
+            Shape::Kill | Shape::End => 0,
+            Shape::Action | Shape::Decision => 2,
+            _ => 1,
+        };
+        reach.reachable[id.index()] && workflow.exits(*id).len() < wanted
+    });
+    let unexplained = lost.len() - meant.iter().flatten().count() + incomplete.count();
+    for (at, members) in components.iter().enumerate() {
+        let first = members.iter().map(|member| member.index()).min();
+        if let Some(first) = first.filter(|first| !reachable[*first] && !led[at]) {
+            told[first] = true;
+        }
+    }
+    // A transition to a name that is like none may be what should have led to one of them.
+    if told.iter().filter(|told| **told).count() <= unexplained {
+        told.fill(false);
+    }
+    told
 }
 
 fn unresolved(
@@ -256,15 +331,10 @@ fn unresolved(
     let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
     let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
     let known = known.filter(|_| guess);
-    match nearest(&name.text, known.clone()) {
+    match nearest(&name.text, known) {
         Some(near) => {
             let title = format!("Rename to `{near}`");
-            // Only one node can be meant: a definition that no server takes means nothing else.
-            let only = nearest(&name.text, known.filter(|known| *known != near)).is_none();
-            let fix = match only {
-                true => Fix::safe(title, name.span, escaped(near)),
-                false => Fix::guess(title, name.span, escaped(near)),
-            };
+            let fix = Fix::guess(title, name.span, escaped(near));
             finding.help(format!("did you mean `{near}`?")).fix(fix)
         }
         None => finding.help("define the node, or lead to one that is defined"),
@@ -412,13 +482,6 @@ mod tests {
     fn one_name_twice_and_a_node_to_itself() {
         let nodes =
             format!("<start to='a'/>{}<kill name='a'/><end name='end'/>", action("a", "a", "end"));
-        check(
-            &nodes,
-            &[
-                "a `a` leads to itself",
-                "a a second node is named `a`",
-                "a nothing leads to the kill node `a`",
-            ],
-        );
+        check(&nodes, &["a `a` leads to itself", "a a second node is named `a`"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Findings drawn into their source, for a person at a terminal.
 
 use crate::check::{Finding, Report};
-use crate::diag::{Level, Safety, Witness};
+use crate::diag::{Level, Note, Safety, Witness};
 use crate::source::Source;
 use codespan_reporting::diagnostic::{Diagnostic, Label, Severity};
 use codespan_reporting::files::{Error, Files};
@@ -11,6 +11,10 @@ use std::ops::Range;
 
 /// Lines longer than this are not drawn: minified definitions would fill the screen with one finding.
 const LINE_LIMIT: usize = 2_000;
+
+/// How many further places of one fault are drawn, and the lines of how many more are named.
+const DRAWN_PLACES: usize = 2;
+const LISTED_LINES: usize = 12;
 
 struct Sources<'a>(Vec<&'a Source>);
 
@@ -167,9 +171,12 @@ fn diagnostic<'a>(
     let mut sources = Sources(Vec::new());
     let mut labels = Vec::new();
     let mut notes = Vec::new();
-    let places = [(None, found.span, None)].into_iter().chain(
-        found.notes.iter().map(|note| (note.file.as_deref(), note.span, Some(&note.message))),
-    );
+    // Of places where the same is wrong the first few are drawn.
+    let repeats = found.notes.len().saturating_sub((found.places - 1).saturating_sub(DRAWN_PLACES));
+    let (shown, told) = found.notes.split_at(repeats);
+    let places = [(None, found.span, None)]
+        .into_iter()
+        .chain(shown.iter().map(|note| (note.file.as_deref(), note.span, Some(&note.message))));
     for (file, span, message) in places {
         let path = file.unwrap_or(&finding.path);
         let plain = report.sources.get(path).map(|(source, _)| source.as_ref());
@@ -201,6 +208,22 @@ fn diagnostic<'a>(
             None => Label::primary(id, range),
             Some(message) => Label::secondary(id, range).with_message(message),
         });
+    }
+    if !told.is_empty() {
+        let source = report.sources.get(&finding.path).map(|(source, _)| source);
+        let line = |note: &Note| source.map(|source| source.position(note.span.start).line);
+        let mut lines: Vec<u32> = told.iter().filter_map(line).collect();
+        lines.dedup();
+        let listed: Vec<String> = lines.iter().take(LISTED_LINES).map(u32::to_string).collect();
+        let more = if lines.len() > LISTED_LINES { ", …" } else { "" };
+        notes.push(format!(
+            "{} places in all; the others are on lines {}{more}",
+            found.places,
+            listed.join(", ")
+        ));
+    }
+    if let Some(on) = found.confidence.on() {
+        notes.push(format!("this depends on {on}"));
     }
     if let Some(witness) = &found.witness {
         notes.push(drawn(witness));

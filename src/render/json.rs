@@ -36,6 +36,7 @@ impl Serialize for Whole<'_> {
             "suppressed": report.suppressed,
             "baselined": report.baselined,
             "ignored_files": report.ignored_files,
+            "places": report.places(),
         });
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("version", &1)?;
@@ -120,6 +121,10 @@ pub fn finding(report: &Report, finding: &Finding) -> Value {
     put("rule", json!(found.kind.name));
     put("group", json!(found.kind.group.name()));
     put("level", json!(finding.level.name()));
+    put("confidence", json!(found.confidence.name()));
+    if let Some(on) = found.confidence.on() {
+        put("depends_on", json!(on));
+    }
     put("codes", json!(found.kind.oozie));
     put("path", json!(finding.path));
     put("start", start);
@@ -138,6 +143,7 @@ pub fn finding(report: &Report, finding: &Finding) -> Value {
         })
         .collect();
     put("notes", json!(notes));
+    put("places", json!(found.places));
     if let Some(witness) = &found.witness {
         let run: Vec<Value> = witness
             .run
@@ -203,6 +209,7 @@ pub fn schema() -> Value {
     let fix = json!({"title": text, "safety": {"enum": ["safe", "unsafe"]}, "edits": list(object(edit, &["path", "start", "end", "text"]))});
     let finding = json!({
         "rule": text, "group": text, "level": {"enum": ["error", "warning", "info"]}, "codes": list(text.clone()),
+        "confidence": {"enum": ["certain", "likely", "depends"]}, "depends_on": text, "places": number,
         "path": text, "start": link("place"), "end": link("place"), "message": text, "help": text,
         "notes": list(object(note, &["path", "start", "end", "message"])),
         "witness": object(witness, &["fault", "node", "failures", "run"]),
@@ -217,6 +224,7 @@ pub fn schema() -> Value {
         "suppressed",
         "baselined",
         "ignored_files",
+        "places",
     ];
     let summary: Map<String, Value> =
         counts.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
@@ -226,7 +234,7 @@ pub fn schema() -> Value {
             "version": {"const": 1},
             "tool": object(json!({"name": text, "version": text}), &["name", "version"]),
             "files": list(object(file, &["path", "kind", "properties"])),
-            "findings": list(object(finding, &["rule", "group", "level", "codes", "path", "start", "end", "message", "notes", "fixes"])),
+            "findings": list(object(finding, &["rule", "group", "level", "codes", "path", "start", "end", "message", "notes", "fixes", "confidence", "places"])),
             "summary": object(Value::Object(summary), &counts),
         }),
         &required,

@@ -33,6 +33,7 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
         "suppressed": report.suppressed,
         "baselined": report.baselined,
         "ignored_files": report.ignored_files,
+        "places": report.places(),
     });
     writeln!(out, "{summary}")
 }

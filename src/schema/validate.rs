@@ -76,6 +76,10 @@ pub fn check(
         shared: Rc::new(Shared::new(tree.len())),
     };
     checker.run();
+    for finding in &mut checker.findings {
+        // What is wrong in the same words is told once, with its places.
+        finding.subject.get_or_insert_with(|| finding.message.clone());
+    }
     checker.findings.sort_by_key(|finding| (finding.span, finding.kind.name));
     checker.findings
 }
@@ -256,7 +260,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                 )
                 .help(format!("a definition begins with `{}`", self.document.root()));
                 if near == Some(self.document.root()) {
-                    finding = finding.fix(rename(root, self.document.root(), Safety::Safe));
+                    finding = finding.fix(rename(root, self.document.root(), Safety::Guess));
                 }
                 self.report(finding);
                 match schema.root(self.document.root()) {
@@ -570,6 +574,7 @@ impl<'t, 'a> Checker<'t, 'a> {
 
     fn attributes(&mut self, element: Element<'t, 'a>, schema: &'t Schema, id: TypeId) {
         let ty = schema.ty(id);
+        let first = self.findings.len();
         for attribute in element.attributes() {
             if attribute.declares().is_some() {
                 continue;
@@ -603,8 +608,14 @@ impl<'t, 'a> Checker<'t, 'a> {
             };
             self.report(finding);
         }
+        // What was misspelt is not missing as well.
+        let meant: Vec<String> = self.findings[first..]
+            .iter()
+            .filter_map(|finding| Some(finding.fixes.first()?.edits.first()?.text.clone()))
+            .collect();
         for known in ty.attributes.iter().filter(|known| known.required) {
-            if element.attribute(&known.name).is_none() {
+            if element.attribute(&known.name).is_none() && !meant.contains(&known.name.to_string())
+            {
                 let at = element.name_span().end as usize;
                 let (name, about) = (&known.name, &known.about);
                 self.report(
@@ -648,7 +659,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             format!("`{}` has no attribute `{name}`", element.name()),
         );
         if let Some(near) = nearest(name, free) {
-            finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
+            finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                 format!("Rename to `{near}`"),
                 span,
                 near,
@@ -887,7 +898,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                     finding = finding.help(format!("did you mean `{near}`?")).fix(rename(
                         child,
                         near,
-                        Safety::Safe,
+                        Safety::Guess,
                     ));
                 }
                 self.report(finding);
@@ -926,6 +937,12 @@ impl<'t, 'a> Checker<'t, 'a> {
                 placed.push(Placed { element: child, symbol, rank });
             }
         }
+        if self.without_body(element, schema, id, &placed) {
+            // What stands in the action in place of its body explains all that is missing.
+            self.findings.truncate(before);
+            self.bodiless(element);
+            return;
+        }
         self.order(element, &placed);
         placed.sort_by_key(|placed| placed.rank);
         for (rank, part) in parts.iter().enumerate() {
@@ -934,6 +951,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             let place = Place { element, schema, id, model, placed: &placed, rank };
             self.count(&place, part, &placed[from..to]);
         }
+        self.pair(element, before);
         if self.findings.len() == before {
             // Nothing above has a name for it, and yet the server refuses it.
             let mut state = State::default();
@@ -950,6 +968,84 @@ impl<'t, 'a> Checker<'t, 'a> {
             let message = format!("`{}` is not complete", element.name());
             self.report(Diagnostic::new(&MISSING_ELEMENT, element.name_span(), message));
         }
+    }
+
+    /// Whether the parts of an action's body stand in the action itself, and nothing that could be the body.
+    fn without_body(
+        &self,
+        element: Element<'t, 'a>,
+        schema: &'t Schema,
+        id: TypeId,
+        placed: &[Placed<'t, 'a>],
+    ) -> bool {
+        let action =
+            schema.ty(id).name.as_deref() == Some("ACTION") && &*schema.family == "workflow";
+        let known = |placed: &Placed<'t, 'a>| match placed.symbol {
+            Symbol::Child(_) => !matches!(placed.element.name(), "ok" | "error"),
+            Symbol::Wildcard(_) => {
+                placed.element.namespace() != &*schema.namespace
+                    || action_family(placed.element.name()).is_some()
+            }
+        };
+        let strays = element.elements().filter(|child| is_body_part(child.name())).count();
+        action && strays > 0 && !placed.iter().any(known)
+    }
+
+    fn bodiless(&mut self, element: Element<'t, 'a>) {
+        let strays: Vec<_> =
+            element.elements().filter(|child| is_body_part(child.name())).collect();
+        let first = strays[0];
+        let message = match strays.len() {
+            1 => format!("this action has no body: `{}` stands directly in it", first.name()),
+            count => format!(
+                "this action has no body: `{}` and {} more stand directly in it",
+                first.name(),
+                count - 1
+            ),
+        };
+        self.report(
+            Diagnostic::new(&ACTION_WITHOUT_BODY, element.name_span(), message)
+                .note(first.name_span(), "this belongs into the element that says what is done")
+                .help("put them into an element such as `<pig>` or `<shell xmlns=\"…\">`"),
+        );
+    }
+
+    /// One child that the element does not have and one that it lacks: the one was most likely meant to be the other.
+    fn pair(&mut self, element: Element<'t, 'a>, before: usize) {
+        let own = |finding: &Diagnostic, kind: &'static crate::diag::Kind| {
+            std::ptr::eq(finding.kind, kind)
+                && finding.fixes.iter().all(|fix| fix.title.starts_with("Add "))
+        };
+        let mut strange = element.elements().filter_map(|child| {
+            let at = (before..self.findings.len()).find(|at| {
+                own(&self.findings[*at], &UNKNOWN_ELEMENT)
+                    && self.findings[*at].span == child.name_span()
+            })?;
+            Some((child, at))
+        });
+        let (Some((child, at)), None) = (strange.next(), strange.next()) else { return };
+        let lacking: Vec<usize> = (before..self.findings.len())
+            .filter(|at| {
+                own(&self.findings[*at], &MISSING_ELEMENT)
+                    && self.findings[*at].span == element.name_span()
+            })
+            .collect();
+        let [missing] = lacking[..] else { return };
+        let message = &self.findings[missing].message;
+        let mut names = message.split('`').skip(3).step_by(2);
+        let (Some(name), None) = (names.next().map(str::to_owned), names.next()) else { return };
+        let (a, b) = (child.name().to_ascii_lowercase(), name.to_ascii_lowercase());
+        let near = b.starts_with(&a)
+            || a.starts_with(&b)
+            || strsim::damerau_levenshtein(&a, &b) * 2 <= b.len();
+        let found = &mut self.findings[at];
+        if near {
+            found.help = Some(format!("did you mean `{name}`?"));
+            found.fixes = vec![rename(child, &name, Safety::Guess)];
+        } else {
+            found.help = Some(format!("`{name}` is wanted here"));
+        }
+        self.findings.remove(missing);
     }
 
     /// What a child is: a symbol of the model where it is one, or was probably meant to be one; `present` are the names of
@@ -1034,7 +1130,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                 finding = finding.help(format!("did you mean `{near}`?")).fix(rename(
                     child,
                     near,
-                    Safety::Safe,
+                    Safety::Guess,
                 ));
             } else if !unsupported {
                 let all: Vec<String> =
@@ -1494,6 +1590,53 @@ fn names_of<'m>(part: &Particle, model: &'m Model, out: &mut Vec<&'m Child>) {
             parts.iter().for_each(|part| names_of(part, model, out));
         }
     }
+}
+
+/// Whether an element belongs into the bodies of actions, and never beside them.
+fn is_body_part(name: &str) -> bool {
+    matches!(
+        name,
+        "job-tracker"
+            | "resource-manager"
+            | "name-node"
+            | "prepare"
+            | "job-xml"
+            | "configuration"
+            | "script"
+            | "param"
+            | "argument"
+            | "arg"
+            | "exec"
+            | "env-var"
+            | "file"
+            | "archive"
+            | "main-class"
+            | "java-opts"
+            | "java-opt"
+            | "capture-output"
+            | "command"
+            | "app-path"
+            | "propagate-configuration"
+            | "master"
+            | "mode"
+            | "class"
+            | "jar"
+            | "spark-opts"
+            | "launcher"
+            | "streaming"
+            | "jdbc-url"
+            | "password"
+            | "query"
+            | "mkdir"
+            | "delete"
+            | "move"
+            | "chmod"
+            | "touchz"
+            | "host"
+            | "to"
+            | "subject"
+            | "body"
+    )
 }
 
 /// The wildcard that takes actions of other families.

@@ -3,7 +3,7 @@
 //! In: the rules there are. Out: a schema (draft 2020-12) that says what [`Settings::parse`](super::Settings::parse)
 //! reads; a test holds the two together.
 
-use super::Target;
+use super::{Profile, Target};
 use crate::diag::{Group, Kind};
 use serde_json::{Map, Value, json};
 
@@ -51,6 +51,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
         "Settings of ankus, the toolkit for Apache Oozie applications.",
         json!({
             "target": {"enum": Target::ALL.map(Target::name), "default": Target::default().name(), "description": "The server whose verdict counts."},
+            "profile": {"enum": Profile::ALL.map(Profile::name), "default": Profile::default().name(), "description": "Which rules are wanted where no level is given."},
             "rules": rules,
             "overrides": {"type": "array", "description": "Other levels for some paths; the later wins.", "items": object("", json!({
                 "paths": list("Globs as in `.gitignore`, relative to this file."),
@@ -65,6 +66,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "definition-limit": number("The longest definition it takes; 100,000 as shipped."),
                 "filesystems": list("Schemes of the file systems it supports."),
                 "retry-max": number("The most retries an action may ask for; 3 as shipped."),
+                "timezone": text("`oozie.processing.timezone`: `UTC`, or an offset as `GMT+0900`."),
                 "variables": list("Names that builds or servers of the site provide and no file shows."),
             })),
             "migration": object("Switches on the rules about moving elsewhere.", json!({"to": text("Where to: `airflow`.")})),

@@ -48,6 +48,19 @@ pub static NOT_WELL_FORMED: Kind = Kind {
     page: include_str!("../../docs/rules/xml-not-well-formed.md"),
 };
 
+/// Whether a finding of broken markup is about tags, so that elements may not lie where they were meant to.
+pub fn shifts_elements(message: &str) -> bool {
+    message.ends_with("is never closed")
+        || message.ends_with("is never closed with `>`")
+        || closes_nothing(message)
+        || message.starts_with("an element behind the end")
+}
+
+/// Whether a finding of broken markup is about an end tag without its element.
+pub fn closes_nothing(message: &str) -> bool {
+    message.ends_with("closes nothing")
+}
+
 /// A document type declaration, which servers refuse.
 pub static DOCTYPE_FORBIDDEN: Kind = Kind {
     name: "doctype-forbidden",

@@ -359,10 +359,12 @@ fn fixes_are_written_whole_and_only_when_asked_for() {
     let read = || std::fs::read_to_string(apps.path().join("workflow.xml")).expect("a file");
     let check =
         |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
-    check(&["--diff"]).said(1, "+    <ok to=\"end\"/>");
+    check(&["--diff", "--unsafe-fixes"]).said(1, "+    <ok to=\"end\"/>");
     check(&["--unsafe-fixes"]).said(1, "no node is named `ende`");
     assert_eq!(read(), BROKEN);
-    check(&["--fix"]).said(0, "mended 1 finding in ");
+    check(&["--fix"]).said(1, "no node is named `ende`");
+    assert_eq!(read(), BROKEN);
+    check(&["--fix", "--unsafe-fixes"]).said(0, "mended 1 finding in ");
     assert_eq!(read(), BROKEN.replace("ende", "end"));
     let left: Vec<_> = std::fs::read_dir(apps.path()).expect("a folder").collect();
     assert_eq!(left.len(), 1, "{left:?}");
@@ -385,8 +387,9 @@ fn guesses_are_made_only_when_asked_for() {
     let idle = OK.replace("error to=\"failed\"", "error to=\"end\"");
     let apps = folder(&[("workflow.xml", &idle)]);
     let read = || std::fs::read_to_string(apps.path().join("workflow.xml")).expect("a file");
-    let check =
-        |arguments: &[&str]| ankus(&[&["check"], arguments].concat()).folder(apps.path()).run();
+    let check = |arguments: &[&str]| {
+        ankus(&[&["check", "--profile", "strict"], arguments].concat()).folder(apps.path()).run()
+    };
     check(&["--fix"]).said(0, "unused-kill");
     assert_eq!(read(), idle);
     check(&["--fix", "--unsafe-fixes"]).said(0, "mended 1 finding in ");

@@ -63,7 +63,11 @@ fn every_kind_has_a_page_and_every_page_a_kind() {
 /// Everything ankus says of an example, with every rule on.
 fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
     let (path, text) = &example.files[0];
-    let mut settings = Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
+    let mut settings = Settings {
+        migration: Some("airflow".to_owned()),
+        with_followers: true,
+        ..Settings::default()
+    };
     for kind in check::kinds() {
         settings.rules.insert(kind.name.to_owned(), Rating::At(kind.level));
     }
@@ -221,7 +225,7 @@ fn fresh(path: &str, text: &str) {
 fn the_list_of_rules_is_fresh() {
     use ankus::diag::{Group, Safety};
     let mut text = String::from(
-        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess).\n",
+        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess). What is an *info* is told in the profile `strict`, or `style` for that group; what is *off* where it is named, and migration in the profile of that name.\n",
     );
     let kinds = check::kinds();
     for group in Group::ALL {
@@ -234,10 +238,7 @@ fn the_list_of_rules_is_fresh() {
             "| rule | level | codes | fix | what it finds |\n| --- | --- | --- | --- | --- |\n",
         );
         for kind in members {
-            let level = match Settings::default().rating(kind, "") {
-                Rating::At(level) => level.name(),
-                Rating::Off => "off",
-            };
+            let level = ankus::settings::listed(kind);
             let fix = match kind.fix {
                 Some(Safety::Safe) => "yes",
                 Some(Safety::Guess) => "guess",

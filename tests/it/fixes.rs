@@ -109,7 +109,8 @@ fn counts(outcome: &check::Outcome) -> BTreeMap<(String, String, String), i64> {
     for finding in &outcome.findings {
         let kind = finding.diagnostic.kind.name.to_owned();
         let message = words(&finding.diagnostic.message);
-        *counts.entry((finding.path.clone(), kind, message)).or_default() += 1;
+        let places = finding.diagnostic.places as i64;
+        *counts.entry((finding.path.clone(), kind, message)).or_default() += places;
     }
     counts
 }
@@ -205,7 +206,7 @@ fn safe_fixes_keep_their_promise() {
         .filter(|kind| kind.group != Group::Migration)
         .map(|kind| (kind.name.to_owned(), Rating::At(kind.level)))
         .collect();
-    let settings = Settings { rules, ..Settings::default() };
+    let settings = Settings { rules, with_followers: true, ..Settings::default() };
     for (variable, name, below) in
         [("ANKUS_CORPUS", "corpus", ""), ("ANKUS_VERDICTS", "verdicts", "mutants")]
     {

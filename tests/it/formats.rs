@@ -22,7 +22,7 @@ const APP: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="w &quot;
   </action>
   <join name="meet" to="end"/>
   <join name="meet" to="end"/>
-  <kill name="failed"><message>no</message></kill>
+  <kill name="failed"><message>${wf:errorMessage()} ${wf:user(}</message></kill>
   <end name="end"/>
 </workflow-app>
 "#;
@@ -30,7 +30,9 @@ const APP: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="w &quot;
 fn rendered(format: &str) -> String {
     let folder = tempfile::tempdir().expect("room for temporary files");
     std::fs::write(folder.path().join("workflow ü.xml"), APP).expect("a file");
-    let run = ankus(&["check", ".", "--exit-zero", "--format", format]).folder(folder.path()).run();
+    let run = ankus(&["check", ".", "--exit-zero", "--profile", "strict", "--format", format])
+        .folder(folder.path())
+        .run();
     assert_eq!(run.code, 0, "{run:?}");
     run.stdout
 }

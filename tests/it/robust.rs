@@ -13,7 +13,7 @@ fn chain() -> String {
         let next = if at == 5 { "end".to_owned() } else { format!("n{}", at + 1) };
         writeln!(
             text,
-            "  <action name=\"n{at}\">\n    <fs>\n      <mkdir path=\"${{nameNode}}/${{wf:idd()}}\"/>\n      \
+            "  <action name=\"n{at}\">\n    <fs>\n      <mkdir path=\"${{nameNode}}/${{wf:idd{at}()}}\"/>\n      \
              <chmod path=\"${{nameNode}}/x\" permissions=\"9{at}9\" dir-files=\"true\"/>\n    </fs>\n    \
              <ok to=\"{next}\"/>\n    <error to=\"end\"/>\n  </action>"
         )

@@ -11,7 +11,7 @@
 //! along with a check and never stands in memory as a whole. It is written anew only where something changed.
 
 use ankus::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
-use ankus::diag::{Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
+use ankus::diag::{Confidence, Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};
 use ankus::settings::{Settings, Target};
 use ankus::source::{self, Encoding, Source, Span};
 use ankus_project::look::{Look, Memory, hashed};
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
 /// The first bytes of a file; the number is that of its layout.
-const MAGIC: &[u8; 16] = b"ankus check 001\n";
+const MAGIC: &[u8; 16] = b"ankus check 002\n";
 /// Length of what stands before the first record.
 const HEAD: u64 = 24;
 /// The longest record that is read.
@@ -427,6 +427,10 @@ struct KeptFinding {
     help: Option<String>,
     fixes: Vec<(String, bool, Vec<KeptPlace>)>,
     witness: Option<KeptWitness>,
+    /// 0: certain, 1: likely, 2: it depends.
+    confidence: (u8, String),
+    subject: Option<String>,
+    places: usize,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -609,6 +613,13 @@ impl KeptFinding {
             help: found.help.clone(),
             fixes: fixes.collect(),
             witness,
+            confidence: match &found.confidence {
+                Confidence::Certain => (0, String::new()),
+                Confidence::Likely => (1, String::new()),
+                Confidence::Depends(on) => (2, on.clone()),
+            },
+            subject: found.subject.clone(),
+            places: found.places,
         })
     }
 
@@ -646,6 +657,15 @@ impl KeptFinding {
                 help: self.help,
                 fixes: self.fixes.into_iter().map(fix).collect(),
                 witness,
+                confidence: match self.confidence {
+                    (0, _) => Confidence::Certain,
+                    (1, _) => Confidence::Likely,
+                    (_, on) => Confidence::Depends(on),
+                },
+                // Levels were given when this was written down.
+                at_most: None,
+                subject: self.subject,
+                places: self.places,
             },
         })
     }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use ankus_runtime::coordinator::{DataEvent as Kept, DatasetText, Instances};
-use ankus_runtime::time::{Frequency, Instant, ProcessingZone, Unit, UriTemplate, Zone};
+use ankus_runtime::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};
@@ -23,10 +23,10 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         constants(facts, dataset, out);
     }
     for event in &facts.written.inputs {
-        instances(event, true, out);
+        instances(facts, event, true, out);
     }
     for event in &facts.written.outputs {
-        instances(event, false, out);
+        instances(facts, event, false, out);
     }
     if let Ok(definition) = facts.kept
         && !facts.is_unsure
@@ -165,7 +165,8 @@ fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) 
     };
     // What the finest name tells apart, in minutes.
     let told = [525_600, 43_200, 1440, 60, 1][finest];
-    if frequency < told {
+    // What is only written here may be a date in a path and nothing more.
+    if frequency < told && !is_output {
         let next = ["${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}", ""][finest];
         let finest = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"][finest];
         let message = format!("instances that differ only within `{finest}` are the same place");
@@ -222,6 +223,8 @@ fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnos
         let message = format!("no server serves `{scheme}` as it is shipped");
         out.push(
             finding(&k::URI_TEMPLATE_SCHEME, template.place(0..scheme.len()), message)
+                .about(scheme)
+                .depends_on("the file systems that the site's server supports")
                 .help("say what yours serves in `[server] filesystems` of ankus.toml"),
         );
     }
@@ -255,7 +258,12 @@ fn function(text: &str) -> Option<(&str, Option<i64>)> {
     Some((name.trim(), number))
 }
 
-fn instances(event: &DataEvent<'_>, is_input: bool, out: &mut Vec<Diagnostic>) {
+fn instances(
+    facts: &Facts<'_, '_>,
+    event: &DataEvent<'_>,
+    is_input: bool,
+    out: &mut Vec<Diagnostic>,
+) {
     const FUNCTIONS: [&str; 11] = [
         "current",
         "currentRange",
@@ -274,7 +282,7 @@ fn instances(event: &DataEvent<'_>, is_input: bool, out: &mut Vec<Diagnostic>) {
         if part == "instance" && !written.is_empty() {
             let named = FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
             let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
-            let is_date = ProcessingZone::UTC.parse(written).is_ok();
+            let is_date = facts.processing.parse(written).is_ok();
             if only_later {
                 let message = "this function stands in a `start-instance` only";
                 out.push(finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message));
@@ -524,7 +532,7 @@ fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let leaf =
         |name: &str| sla.leaves.iter().find(|(known, _)| known == name).map(|(_, value)| value);
     if let Some(value) = leaf("nominal-time").filter(|value| value.known().is_some())
-        && ProcessingZone::UTC.parse(value.as_str()).is_ok()
+        && facts.processing.parse(value.as_str()).is_ok()
     {
         out.push(
             finding(

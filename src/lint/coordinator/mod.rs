@@ -11,11 +11,13 @@ mod refusal;
 mod time;
 
 use ankus_runtime::coordinator::Definition;
-use ankus_runtime::time::{Instant, Zone};
+use ankus_runtime::time::{Instant, ProcessingZone, Zone};
 
 use crate::diag::{Diagnostic, Kind};
+use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
 use crate::reference::coordinator::Refused;
+use crate::syntax::properties::Origin;
 
 pub use across::{Around, Sibling, bundle as across_bundle, given};
 pub use bundle::bundle;
@@ -31,6 +33,8 @@ pub struct Facts<'f, 'a> {
     pub is_unsure: bool,
     /// Schemes that the site's server serves beside those it is shipped with.
     pub filesystems: &'f [String],
+    /// The zone in which the site's server writes dates.
+    pub processing: ProcessingZone,
     /// What counts as now, where that is known.
     pub now: Option<Instant>,
     /// What lies around it.
@@ -52,9 +56,45 @@ pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnosti
                 && refused.code.is_none_or(|code| finding.kind.oozie.contains(&code))
         };
         let is_told = found.iter().find(explains).or(out.iter().find(explains)).is_some();
-        out.extend(refusal::explain(facts.written, refused, is_told));
+        out.extend(refusal::explain(facts.written, facts.around, refused, is_told));
     }
     out
+}
+
+/// Puts a finding about a value where that is written: at its line among the properties, where all that stands in the
+/// definition is a reference to it.
+fn at_origin(
+    around: Around<'_>,
+    written: &Scalar<'_>,
+    words: &str,
+    finding: Diagnostic,
+) -> Diagnostic {
+    let name = written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let bound = name.and_then(|name| around.submission.values.get(name.trim()));
+    let Some(bound) = bound else { return finding };
+    let Origin::File(file) = &bound.origin else { return finding };
+    let mut moved = finding.in_file(file.clone()).note_in(around.path, written.span(), words);
+    moved.span = bound.value_span;
+    // An edit would be of the definition.
+    moved.fixes.clear();
+    moved
+}
+
+/// The finding for a text that is no date.
+fn no_date(value: &str, span: crate::source::Span) -> Diagnostic {
+    let found = finding(&kinds::DATE_FORMAT, span, format!("`{value}` is no date here"));
+    let offset = value.trim().get(16..).filter(|rest| {
+        rest.len() == 5
+            && rest.starts_with(['+', '-'])
+            && rest[1..].bytes().all(|byte| byte.is_ascii_digit())
+    });
+    match offset {
+        Some(offset) => found.about(format!("GMT{offset}")).help(format!(
+            "a server takes dates in its own zone only, as shipped UTC: `2020-01-31T23:59Z`; where yours has this one, set `[server] timezone = \"GMT{offset}\"` in ankus.toml"
+        )),
+        None => found
+            .help("the form is `2020-01-31T23:59Z`, without seconds and with hours up to 23"),
+    }
 }
 
 /// Whether clocks of a zone are still put forward and back; many a zone has done so long ago.

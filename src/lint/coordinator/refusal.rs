@@ -2,8 +2,8 @@
 
 use ankus_runtime::time::{Cron, CronError};
 
-use super::finding;
 use super::kinds as k;
+use super::{Around, at_origin, finding, no_date};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -12,6 +12,7 @@ use crate::reference::coordinator::Refused;
 /// The finding for a refusal; nothing where another finding says the same.
 pub(super) fn explain(
     written: &Coordinator<'_>,
+    around: Around<'_>,
     refused: &Refused,
     is_told: bool,
 ) -> Option<Diagnostic> {
@@ -69,11 +70,7 @@ pub(super) fn explain(
             }
             Err(error) => finding(&k::CRON_UNPARSABLE, span, error.to_string()),
         },
-        (Some("E1003"), "start" | "end" | "@initial-instance", _) => {
-            let message = format!("`{value}` is no date here");
-            let help = "the form is `2020-01-31T23:59Z`, without seconds and with hours up to 23";
-            finding(&k::DATE_FORMAT, span, message).help(help)
-        }
+        (Some("E1003"), "start" | "end" | "@initial-instance", _) => no_date(value, span),
         (Some("E1003"), "timezone" | "@timezone", _) => {
             let found =
                 finding(&k::UNKNOWN_TIMEZONE, span, format!("no time zone is called `{value}`"));
@@ -156,7 +153,10 @@ pub(super) fn explain(
     };
     let has_code = refused.code.is_none_or(|code| found.kind.oozie.contains(&code));
     debug_assert!(has_code, "{refused:?} explained as {}", found.kind.name);
-    Some(found)
+    Some(match place {
+        Some(place) => at_origin(around, place, "read here", found),
+        None => found,
+    })
 }
 
 /// Gives each of several expressions with commas between them an element of its own.

@@ -1,12 +1,10 @@
 //! Opinions on when a coordinator acts.
 
-use ankus_runtime::time::{
-    Cron, CronField, Frequency, Instant, ProcessingZone, Schedule, Unit, Zone,
-};
+use ankus_runtime::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
 
 use super::kinds as k;
-use super::{Facts, changes, finding, is_same_clock};
-use crate::diag::{Diagnostic, Fix};
+use super::{Facts, at_origin, changes, finding, is_same_clock, no_date};
+use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
 
 pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
@@ -54,6 +52,9 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
             1440 => found.fix(Fix::guess("Say a day", span, "${coord:days(1)}")),
             _ => found,
         };
+        // These are seldom meant as minutes.
+        let odd = matches!(number, 6 | 7 | 12 | 24 | 28 | 30 | 31 | 168 | 365);
+        let found = if odd { found.likely() } else { found.at_most(Level::Info) };
         out.push(found.help("`${coord:minutes(n)}` says so to the reader"));
     }
 
@@ -225,11 +226,23 @@ fn zones(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
-    let utc = ProcessingZone::UTC;
+    let server = facts.processing;
+    let initial = facts.written.datasets.iter().map(|dataset| &dataset.initial_instance);
+    let all = [&facts.written.start, &facts.written.end].into_iter().chain(initial).flatten();
+    // The server stops at the first; each of them has to be mended.
+    for written in all {
+        let reference =
+            written.as_str().trim().strip_prefix("${").and_then(|r| r.strip_suffix('}'));
+        let given = reference.and_then(|name| facts.around.submission.get(name.trim()));
+        let value = written.known().or(given.filter(|value| !value.contains("${")));
+        let Some(value) = value.filter(|value| server.parse(value).is_err()) else { continue };
+        let found = no_date(value, written.span());
+        out.push(at_origin(facts.around, written, "read here", found));
+    }
     let is_literal = |written: &&Scalar<'_>| {
         // An end beyond anybody's plans is another way to say that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");
-        written.known().is_some_and(|text| utc.parse(text).is_ok() && !far(text))
+        written.known().is_some_and(|text| server.parse(text).is_ok() && !far(text))
     };
     let both = [&facts.written.start, &facts.written.end].into_iter().flatten();
     let mut literal = both.filter(is_literal);
@@ -243,7 +256,7 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         });
     }
     let Some((written, zone)) = facts.written.start.as_ref().zip(zone(facts)) else { return };
-    if let Some(start) = written.known().and_then(|text| utc.parse(text).ok())
+    if let Some(start) = written.known().and_then(|text| server.parse(text).ok())
         && let Some(is_gap) = zone.gap_or_overlap(start)
     {
         let words = if is_gap { "never" } else { "twice" };
@@ -257,7 +270,7 @@ fn clock(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let Some(now) = facts.now else { return };
     let schedule = facts.kept.ok().filter(|_| !facts.is_unsure).map(|kept| &kept.schedule);
     if let Some(written) = &facts.written.end {
-        let literal = || written.known().and_then(|text| ProcessingZone::UTC.parse(text).ok());
+        let literal = || written.known().and_then(|text| facts.processing.parse(text).ok());
         if schedule.map(|schedule| schedule.end).or_else(literal).is_some_and(|end| end <= now) {
             let message = "this end has passed: nothing is due any more";
             out.push(finding(&k::END_IN_PAST, written.span(), message));

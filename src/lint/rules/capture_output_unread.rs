@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/capture-output-unread.md"),
     },
     check,
@@ -51,7 +51,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             Diagnostic::new(&RULE.kind, element.span(), message)
                 .help("without `capture-output` the action cannot fail for output that is too long")
-                .fix(Fix::safe("Remove `capture-output`", span, "")),
+                .fix(Fix::guess("Remove `capture-output`", span, "")),
         );
     }
 }

@@ -18,9 +18,13 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// With more of them in a workflow, one finding tells of all.
+const HABIT: usize = 3;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let graph = Graph::of(facts);
     let to_end = graph.leading_to("end");
+    let mut found = Vec::new();
     for action in graph.actions() {
         let (Some(ok), Some(error)) = (action.way("ok"), action.way("error")) else { continue };
         let Some(target) = ok.target.filter(|target| Some(*target) == error.target) else {
@@ -35,6 +39,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             format!("`{}` goes on to `{}` whether it succeeds or fails", action.name, target.name);
         let finding = Diagnostic::new(&RULE.kind, error.to.value_span(), message)
             .note(ok.to.value_span(), "this is where it goes when it succeeds");
-        out.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
+        found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
     }
+    // Whoever does so throughout a workflow does it for one reason.
+    let habit = found.len() > HABIT;
+    out.extend(found.into_iter().map(|finding| if habit { finding.about("all") } else { finding }));
 }

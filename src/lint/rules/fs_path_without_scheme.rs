@@ -34,7 +34,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = format!("nothing says on which file system `{word}` lies");
-            out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
+            let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
+            out.push(finding.about("name-node").help(
                 "begin it with `${nameNode}`, or give the action a `name-node` (from version 0.4)",
             ));
         }

@@ -26,11 +26,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if default_name_node(facts) {
         return;
     }
+    let without_manager = !super::resource_manager_missing::is_known(facts);
+    let has_manager = |action: &crate::lint::Action<'_>| {
+        ["job-tracker", "resource-manager"].iter().any(|name| action.text(name).is_some())
+    };
     for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
         if action.text("name-node").is_none() {
-            let message = format!("this `{}` action has no `name-node`", action.kind());
+            let message = match without_manager && !has_manager(action) {
+                true => {
+                    format!(
+                        "this `{}` action has neither a name node nor a resource manager",
+                        action.kind()
+                    )
+                }
+                false => format!("this `{}` action has no `name-node`", action.kind()),
+            };
             out.push(
                 Diagnostic::new(&RULE.kind, action.body.name_span(), message)
+                    .about("global")
                     .help("add one here, or in a `global` section for all actions"),
             );
         }

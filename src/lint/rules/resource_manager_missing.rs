@@ -21,21 +21,35 @@ pub(super) static RULE: Rule = Rule {
 const KINDS: [&str; 10] =
     ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
 
-fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+/// Whether every action gets a resource manager from elsewhere.
+pub(super) fn is_known(facts: &Facts<'_>) -> bool {
     let server = &facts.settings.server;
-    let known = |element: &crate::syntax::xml::Element<'_, '_>| {
-        ["job-tracker", "resource-manager"].iter().any(|name| element.child(name).is_some())
-    };
-    let global = facts.global().is_some_and(|global| known(&global));
-    if global || server.job_tracker.is_some() || server.resource_manager.is_some() {
+    facts.global().is_some_and(|global| has(&global))
+        || server.job_tracker.is_some()
+        || server.resource_manager.is_some()
+}
+
+fn has(element: &crate::syntax::xml::Element<'_, '_>) -> bool {
+    ["job-tracker", "resource-manager"].iter().any(|name| element.child(name).is_some())
+}
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if is_known(facts) {
         return;
     }
+    let no_name_node = !crate::lint::facts::default_name_node(facts);
     for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
-        if !known(&action.body) {
+        // An action that lacks both is told of once.
+        if no_name_node && action.text("name-node").is_none() {
+            continue;
+        }
+        if !has(&action.body) {
             let message = format!("this `{}` action has no resource manager", action.kind());
-            out.push(Diagnostic::new(&RULE.kind, action.body.name_span(), message).help(
-                "add `resource-manager` (`job-tracker` before version 1.0) here or in `global`",
-            ));
+            out.push(
+                Diagnostic::new(&RULE.kind, action.body.name_span(), message).about("global").help(
+                    "add `resource-manager` (`job-tracker` before version 1.0) here or in `global`",
+                ),
+            );
         }
     }
 }

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/shell-file-rename-mismatch.md"),
     },
     check,
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
                     .note(file.span(), "renamed here")
-                    .fix(Fix::safe(format!("Run `{link}`"), text.span(), link)),
+                    .fix(Fix::guess(format!("Run `{link}`"), text.span(), link)),
             );
             break;
         }

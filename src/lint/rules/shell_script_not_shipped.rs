@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/shell-script-not-shipped.md"),
     },
     check,
@@ -59,7 +59,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             (Some(Presence::Present), Some(last)) => {
                 let at = last.span().end as usize;
                 let text = sibling(facts, last, &format!("<file>{program}</file>"));
-                finding.fix(Fix::safe("Ship the script", crate::source::Span::at(at), text))
+                finding.fix(Fix::guess("Ship the script", crate::source::Span::at(at), text))
             }
             _ => finding,
         });

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/spark-master-legacy.md"),
     },
     check,
@@ -29,15 +29,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             _ => continue,
         };
         let message = format!("Spark 2 has `yarn` with the mode `{mode}` for this");
-        let finding = Diagnostic::new(&RULE.kind, text.span(), message);
+        let finding = Diagnostic::new(&RULE.kind, text.span(), message)
+            .about(text.text.as_ref())
+            .depends_on("the version of Spark: 3 and later refuse it");
         out.push(match action.text("mode") {
             None => {
                 let added = sibling(facts, element, &format!("<mode>{mode}</mode>"));
                 let at = Span::at(element.span().end as usize);
-                finding.fix(Fix::safe("Write master and mode", text.span(), "yarn").and(at, added))
+                finding.fix(Fix::guess("Write master and mode", text.span(), "yarn").and(at, added))
             }
             Some(known) if known.text == mode => {
-                finding.fix(Fix::safe("Write `yarn`", text.span(), "yarn"))
+                finding.fix(Fix::guess("Write `yarn`", text.span(), "yarn"))
             }
             Some(known) => finding.note(known.span(), "and the mode says otherwise"),
         });

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
         name: "spark-mode-missing",
         group: Group::Actions,
         summary: "master `yarn` without a mode: the driver runs inside the launcher",
-        level: Level::Warning,
+        level: Level::Info,
         since: "0.1.0",
         oozie: &[],
         fix: None,

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/sqoop-command-quotes.md"),
     },
     check,
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         out.push(
             Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)
                 .help("give each argument an `arg` element of its own; no quotes are needed there")
-                .fix(Fix::safe("Use `arg` elements", element.span(), arguments)),
+                .fix(Fix::guess("Use `arg` elements", element.span(), arguments)),
         );
     }
 }

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &["EJ001"],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/system-libpath-off.md"),
     },
     check,
@@ -58,7 +58,7 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
             text: format!("{before}{SWITCH}=true\n"),
         };
         let title = format!("Set `{SWITCH}`");
-        finding = finding.fix(Fix { title, safety: Safety::Safe, edits: vec![edit] });
+        finding = finding.fix(Fix { title, safety: Safety::Guess, edits: vec![edit] });
     }
     out.push(finding);
 }

@@ -25,7 +25,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut report = |text: &Decoded<'_>| {
         for name in NAMES {
             let Some(at) = text.text.find(name) else { continue };
-            if !text.text[at + name.len()..].trim_start().starts_with('=') {
+            let Some(value) = text.text[at + name.len()..].trim_start().strip_prefix('=') else {
+                continue;
+            };
+            // The user whom the job runs as anyway is nobody else.
+            let value = value.trim_start().trim_start_matches(['"', '\'']);
+            let own = ["${wf:user()}", "${user.name}", "${wf:conf('user.name')}", "$USER"];
+            if own.iter().any(|own| value.starts_with(own)) {
                 continue;
             }
             let message = format!("`{name}` makes the action act as another user");

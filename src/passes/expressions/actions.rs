@@ -57,12 +57,13 @@ pub(super) fn check(
     for question in &questions {
         let Some(id) = by_name.get(question.action.as_str()).copied() else {
             let message = format!("no node is named `{}`", question.action);
-            let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message);
+            let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
+                .about(question.action.as_str());
             let actions = workflow.actions().map(|(_, node, _)| node.name.text.as_ref());
             let actions = actions.take(patience);
             patience = patience.saturating_sub(workflow.nodes.len());
             if let Some(near) = nearest(&question.action, actions) {
-                finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
+                finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                     format!("Ask `{near}`"),
                     question.span,
                     near,
@@ -227,7 +228,8 @@ fn captured(
         let message =
             format!("`{}` does not capture its output, so there is none", question.action);
         let mut finding = Diagnostic::new(&WITHOUT_CAPTURE, question.span, message)
-            .note(name, "the action is here");
+            .note(name, "the action is here")
+            .about(question.action.as_str());
         finding = match body.kind.as_ref() {
             kind @ ("fs" | "email" | "git") => {
                 finding.help(format!("an action of type `{kind}` has no output"))
@@ -237,7 +239,7 @@ fn captured(
                 match end_of_content(input, body)
                     .filter(|_| matches!(kind, "shell" | "java" | "ssh"))
                 {
-                    Some((at, indent)) => finding.fix(Fix::safe(
+                    Some((at, indent)) => finding.fix(Fix::guess(
                         "Capture the output",
                         Span::at(at),
                         format!("{indent}<capture-output/>"),

@@ -8,7 +8,7 @@ use super::Facts;
 use super::kinds::*;
 use super::place::{Place, Role};
 use super::types::{Origin, Type, Typed, Visit, infer};
-use crate::diag::{Diagnostic, Fix, nearest};
+use crate::diag::{Diagnostic, Fix, Level, nearest};
 use crate::source::Span;
 
 /// Names that shells and other tools put into `${…}` and that are hardly ever properties of a job.
@@ -125,7 +125,9 @@ impl Examination<'_, '_> {
             let place = self.span(start, end);
             let message =
                 format!("`${{{trimmed}}}` is the number {trimmed} and no argument of a script");
-            self.out.push(Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+            let finding =
+                Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).at_most(Level::Warning);
+            self.out.push(finding.help(
                 "Oozie replaces it before any shell sees it: move the text into a script that the action runs",
             ));
             return true;
@@ -135,21 +137,25 @@ impl Examination<'_, '_> {
             let message = format!(
                 "`${{{trimmed}}}` is a variable of the environment, which Oozie does not know"
             );
+            let finding = Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message)
+                .about(trimmed)
+                .at_most(Level::Warning)
+                .likely();
             self.out.push(
-                Diagnostic::new(&FOREIGN_PLACEHOLDER, place, message).help(
+                finding.help(
                     "pass the value as a property of the job, or move the text into a script",
                 ),
             );
             return true;
         }
         if TIME.contains(&trimmed)
-            && self.place.phase != Phase::CoordinatorPlain
+            && !matches!(self.place.phase, Phase::CoordinatorPlain | Phase::Workflow)
             && !self.facts.may_have(trimmed)
         {
             let place = self.span(start, end);
             let message =
                 format!("`${{{trimmed}}}` has a value only in the URI template of a dataset");
-            self.out.push(Diagnostic::new(&TIME_CONSTANT, place, message).help(
+            self.out.push(Diagnostic::new(&TIME_CONSTANT, place, message).about(trimmed).help(
                 "let the coordinator pass it: ${coord:formatTime(coord:nominalTime(), 'yyyy')}",
             ));
             return true;
@@ -160,7 +166,8 @@ impl Examination<'_, '_> {
         {
             let place = self.span(start, end);
             let message = format!("`{name}` is read as a subtraction, for a name has no hyphen");
-            let finding = Diagnostic::new(&INVALID_VARIABLE_NAME, place, message);
+            let finding =
+                Diagnostic::new(&INVALID_VARIABLE_NAME, place, message).about(name.as_str());
             self.out.push(self.as_property(finding, place, &name));
             return true;
         }
@@ -173,11 +180,22 @@ impl Examination<'_, '_> {
             let message = format!(
                 "`{name}` reads a property of the variable `{base}`, not the property `{name}` of the job"
             );
-            let finding = Diagnostic::new(&DOTTED_VARIABLE, place, message);
+            let finding = self.dotted(Diagnostic::new(&DOTTED_VARIABLE, place, message), &name);
             self.out.push(self.as_property(finding, place, &name));
             return true;
         }
         false
+    }
+
+    /// How sure it is that a name with a dot is a property: a build may put a value in its place before any server sees it.
+    fn dotted(&self, finding: Diagnostic, name: &str) -> Diagnostic {
+        let finding = finding.about(name);
+        let known =
+            self.facts.may_have(name) || name.starts_with("user.") || name.starts_with("oozie.");
+        match known {
+            true => finding,
+            false => finding.depends_on("whether a build replaces it before it is deployed"),
+        }
     }
 
     /// How to read a property whose name is no identifier, where that can be done.
@@ -194,7 +212,7 @@ impl Examination<'_, '_> {
         if self.place.attribute.is_some() {
             return finding.help(format!("write {text}"));
         }
-        finding.help(format!("write {text}")).fix(Fix::safe(title, place, text))
+        finding.help(format!("write {text}")).fix(Fix::guess(title, place, text))
     }
 
     fn syntax(&mut self, error: &SyntaxError) {
@@ -227,7 +245,8 @@ impl Examination<'_, '_> {
                 }
                 Target::Unknown => {
                     let message = format!("no function is named `{name}`");
-                    let mut finding = Diagnostic::new(&UNKNOWN_FUNCTION, place, message);
+                    let mut finding =
+                        Diagnostic::new(&UNKNOWN_FUNCTION, place, message).about(name.as_str());
                     let known = functions::table()
                         .iter()
                         .filter(|function| function.phases().has(self.place.phase))
@@ -240,7 +259,7 @@ impl Examination<'_, '_> {
                                 .map(|function| function.name.as_str()),
                         );
                     if let Some(near) = nearest(&name, known) {
-                        finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::safe(
+                        finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                             format!("Call `{near}`"),
                             place,
                             near,
@@ -348,14 +367,14 @@ impl Examination<'_, '_> {
                 found.push(finding);
             }
             Op::Variable
-                if self.place.phase != Phase::CoordinatorPlain
+                if !matches!(self.place.phase, Phase::CoordinatorPlain | Phase::Workflow)
                     && TIME.contains(&self.text(node.start, node.end))
                     && !self.facts.may_have(self.text(node.start, node.end)) =>
             {
                 let name = self.text(node.start, node.end);
                 let place = self.span(node.start, node.end);
                 let message = format!("`{name}` has a value only in the URI template of a dataset");
-                let finding = Diagnostic::new(&TIME_CONSTANT, place, message);
+                let finding = Diagnostic::new(&TIME_CONSTANT, place, message).about(name);
                 found.push(match self.place.phase {
                     Phase::CoordinatorFrequency | Phase::CoordinatorTimeout => {
                         finding.help("units of time are functions: coord:hours(1), coord:days(1)")
@@ -401,7 +420,7 @@ impl Examination<'_, '_> {
             let message = format!(
                 "`{dotted}` reads a property of the variable `{name}`, not the property `{dotted}` of the job"
             );
-            let finding = Diagnostic::new(&DOTTED_VARIABLE, place, message);
+            let finding = self.dotted(Diagnostic::new(&DOTTED_VARIABLE, place, message), dotted);
             found.push(finding.help("read it with a function: wf:conf('…') or coord:conf('…')"));
             return;
         }
@@ -800,7 +819,7 @@ impl Examination<'_, '_> {
                     .help("put the whole condition into one `${…}`");
                 if let Some(text) = self.moved_inside() {
                     finding =
-                        finding.fix(Fix::safe("Move the text into the expression", whole, text));
+                        finding.fix(Fix::guess("Move the text into the expression", whole, text));
                 }
                 self.out.push(finding);
             } else if !matches!(source, "true" | "false") {

@@ -1,0 +1,386 @@
+//! One cause, one finding.
+//!
+//! In: everything that was found in a definition, and its tree and graph. Out: the same without what only follows from
+//! another finding: what a broken tag makes of the elements around it, what a fork that is wrong does to joins and runs,
+//! what a constant does to the other cases of its decision. A finding that says why the server refuses stays.
+
+use crate::diag::{Diagnostic, Group, Level};
+use crate::ir::workflow::{NodeId, Shape, Workflow};
+use crate::passes::names::Names;
+use crate::passes::reach::Reach;
+use crate::schema;
+use crate::source::Span;
+use crate::syntax::xml::{self, Element, Tree};
+use std::collections::{HashMap, HashSet};
+
+/// Findings of forks and joins, those that name the fault best first. What needs failing actions to show comes last.
+const FORKS: [&str; 23] = [
+    "fork-path-repeated",
+    "end-inside-fork",
+    "fork-with-several-joins",
+    "node-reached-twice-in-parallel",
+    "fork-without-join",
+    "join-without-fork",
+    "join-of-several-forks",
+    "fork-join-unbalanced",
+    "entered-twice",
+    "joins-race",
+    "cut-off",
+    "hangs",
+    "join-outside-fork",
+    "entered-twice-after-failure",
+    "joins-race-after-failure",
+    "cut-off-after-failure",
+    "hangs-after-failure",
+    "join-outside-fork-after-failure",
+    "entered-twice-after-failures",
+    "joins-race-after-failures",
+    "cut-off-after-failures",
+    "hangs-after-failures",
+    "join-outside-fork-after-failures",
+];
+
+/// What rules miss in an action whose parts the schema has looked at as well.
+const NEEDS: [&str; 3] = ["name-node-missing", "resource-manager-missing", "parameter-name-empty"];
+
+/// Whether a finding would be told; what would not cannot explain others.
+pub(super) type IsOn<'a> = &'a dyn Fn(&Diagnostic) -> bool;
+
+fn is(finding: &Diagnostic, name: &str) -> bool {
+    finding.kind.name == name
+}
+
+fn inside(outer: Span, inner: Span) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
+pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let shifts = |finding: &Diagnostic| {
+        std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
+            && is_on(finding)
+            && xml::shifts_elements(&finding.message)
+    };
+    if !found.iter().any(shifts) {
+        return;
+    }
+    // An end tag that closes nothing and the element that is open there are two views of one slip.
+    let slips: Vec<(Span, Span)> = found
+        .iter()
+        .filter(|finding| shifts(finding) && xml::closes_nothing(&finding.message))
+        .filter_map(|finding| Some((finding.span, finding.notes.first()?.span)))
+        .collect();
+    let unknown = |span: Span, found: &[Diagnostic]| {
+        found.iter().any(|finding| finding.span == span && is(finding, "unknown-element"))
+    };
+    let mut gone: HashSet<Span> = HashSet::new();
+    for (end, open) in &slips {
+        let never_closed = found.iter().any(|finding| shifts(finding) && finding.span == *open);
+        if !never_closed {
+            continue;
+        }
+        // The start tag has the slip where nobody knows such an element.
+        gone.insert(if unknown(*open, found) { *end } else { *open });
+    }
+    found.retain(|finding| !(shifts(finding) && gone.contains(&finding.span)));
+
+    let Some(root) = tree.root() else { return };
+    let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
+    let at_top = |span: &Span| !root.elements().any(|child| inside(child.span(), *span));
+    let whole = places.iter().any(at_top);
+    // Where something between two nodes is broken, the one before it is suspect.
+    let damaged: Vec<Span> = places
+        .iter()
+        .filter_map(|place| {
+            let before = root.elements().filter(|child| child.span().start <= place.start);
+            before.last().map(|child| child.span())
+        })
+        .collect();
+    let of_schema = |finding: &Diagnostic| {
+        schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind))
+    };
+    let mut of_root: HashSet<Span> = root.elements().map(|child| child.name_span()).collect();
+    of_root.insert(root.name_span());
+    found.retain(|finding| {
+        if finding.file.is_some() || finding.kind.name == xml::NOT_WELL_FORMED.name {
+            return true;
+        }
+        let hit = damaged.iter().any(|span| inside(*span, finding.span));
+        let at_root = whole && of_root.contains(&finding.span);
+        let needs = NEEDS.contains(&finding.kind.name);
+        let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
+        !(of_schema(finding) && (hit || at_root) || needs && hit || graph)
+    });
+}
+
+/// Followers that are told by the elements in which they stand.
+pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let Some(root) = tree.root() else { return };
+    // What the schema misses at an action, rules of actions need not miss again.
+    let missed: Vec<Span> = found
+        .iter()
+        .filter(|finding| {
+            let explains = ["missing-element", "unknown-element", "action-without-body"];
+            explains.contains(&finding.kind.name) && is_on(finding)
+        })
+        .map(|finding| finding.span)
+        .collect();
+    let bodies: Vec<Span> = match missed.is_empty() {
+        true => Vec::new(),
+        false => {
+            let actions = root.elements().filter(|child| child.name() == "action");
+            let hit = |action: &Element<'_, '_>| missed.iter().any(|m| inside(action.span(), *m));
+            actions.filter(hit).map(|action| action.span()).collect()
+        }
+    };
+    if !bodies.is_empty() {
+        found.retain(|finding| {
+            let hit = || bodies.iter().any(|body| inside(*body, finding.span));
+            !(NEEDS.contains(&finding.kind.name) && hit())
+        });
+    }
+    // A node without its name, or under an element nobody knows, is what others lead to in vain.
+    let nameless = found.iter().any(|finding| {
+        let at_top = || {
+            root.elements().any(|child| {
+                child.name_span() == finding.span
+                    || child.attributes().any(|attribute| attribute.name_span() == finding.span)
+            })
+        };
+        ["unknown-element", "missing-attribute", "unknown-attribute", "invalid-node-name"]
+            .contains(&finding.kind.name)
+            && is_on(finding)
+            && at_top()
+    });
+    if nameless {
+        found.retain(|finding| {
+            !(is(finding, "unresolved-transition")
+                || is(finding, "unreachable-node")
+                || is(finding, "unused-kill"))
+        });
+    }
+    decisions(root, is_on, found);
+}
+
+/// Of a decision in which a case never or always holds, that is said, and not what it does to the other cases.
+fn decisions(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let about = [
+        "decision-not-boolean",
+        "decision-text-around-expression",
+        "decision-constant",
+        "decision-case-shadowed",
+    ];
+    let rank = |finding: &Diagnostic| {
+        about.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
+    };
+    if !found.iter().any(|finding| is(finding, "decision-constant")) {
+        return;
+    }
+    let decisions: Vec<Span> = root
+        .elements()
+        .filter(|child| child.name() == "decision")
+        .map(|decision| decision.span())
+        .collect();
+    let of = |finding: &Diagnostic| decisions.iter().position(|span| inside(*span, finding.span));
+    let mut best: HashMap<usize, (usize, u32)> = HashMap::new();
+    for finding in found.iter() {
+        if let (Some(rank), Some(decision)) = (rank(finding), of(finding)) {
+            let key = (rank, finding.span.start);
+            let known = best.entry(decision).or_insert(key);
+            *known = (*known).min(key);
+        }
+    }
+    found.retain(|finding| {
+        let Some((rank, decision)) = rank(finding).zip(of(finding)) else { return true };
+        // Predicates that are no truths are faults of their own, each.
+        rank < 2 || best.get(&decision) == Some(&(rank, finding.span.start))
+    });
+}
+
+/// One finding for each group of forks that are wrong together. `code` is the one the server refuses with.
+pub(super) fn of_forks(
+    workflow: &Workflow<'_>,
+    names: &Names,
+    code: Option<&str>,
+    is_on: IsOn<'_>,
+    found: &mut Vec<Diagnostic>,
+) {
+    let place = |finding: &Diagnostic| {
+        FORKS.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
+    };
+    if found.iter().filter(|finding| place(finding).is_some()).count() < 2 {
+        return;
+    }
+    let forks: Vec<NodeId> =
+        workflow.nodes().filter(|(_, node)| node.shape == Shape::Fork).map(|(id, _)| id).collect();
+    // Past that many, looking from each fork is too much to ask.
+    const MOST: usize = 2_000_000;
+    if forks.len().saturating_mul(workflow.transitions.len()) > MOST {
+        return;
+    }
+    let reached: Vec<(Vec<bool>, Vec<bool>)> = forks
+        .iter()
+        .map(|fork| (reach(workflow, names, *fork, false), reach(workflow, names, *fork, true)))
+        .collect();
+    let mut class: Vec<usize> = (0..forks.len()).collect();
+    fn top(class: &mut [usize], mut at: usize) -> usize {
+        while class[at] != at {
+            class[at] = class[class[at]];
+            at = class[at];
+        }
+        at
+    }
+    let node_at: HashMap<Span, NodeId> =
+        workflow.nodes().map(|(id, node)| (node.name.span, id)).collect();
+    let from_at: HashMap<Span, NodeId> = workflow
+        .transitions()
+        .map(|transition| (transition.target.span, transition.from))
+        .collect();
+    let fork_of = |node: NodeId| -> Vec<usize> {
+        if let Some(at) = forks.iter().position(|fork| *fork == node) {
+            return vec![at];
+        }
+        let before: Vec<usize> =
+            (0..forks.len()).filter(|at| reached[*at].0[node.index()]).collect();
+        // The innermost: no other fork lies between.
+        before
+            .iter()
+            .copied()
+            .filter(|at| {
+                !before.iter().any(|other| other != at && reached[*at].0[forks[*other].index()])
+            })
+            .collect()
+    };
+    let mut of: Vec<Option<usize>> = vec![None; found.len()];
+    for (index, finding) in found.iter().enumerate() {
+        if place(finding).is_none() || is(finding, "fork-join-unbalanced") {
+            continue;
+        }
+        let spans = std::iter::once(finding.span).chain(finding.notes.iter().map(|note| note.span));
+        let nodes: Vec<NodeId> = spans
+            .filter_map(|span| node_at.get(&span).or_else(|| from_at.get(&span)).copied())
+            .collect();
+        let named: Vec<usize> =
+            nodes.iter().filter_map(|node| forks.iter().position(|fork| fork == node)).collect();
+        let all = if named.is_empty() {
+            nodes.iter().take(1).flat_map(|n| fork_of(*n)).collect()
+        } else {
+            named
+        };
+        let Some(first) = all.first().copied() else { continue };
+        for other in &all[1..] {
+            let (one, two) = (top(&mut class, first), top(&mut class, *other));
+            class[one.max(two)] = one.min(two);
+        }
+        of[index] = Some(first);
+    }
+    // A fork that is wrong makes the forks on its paths look wrong.
+    let wrong: Vec<usize> = {
+        let mut wrong: Vec<usize> = of.iter().flatten().copied().collect();
+        wrong.sort_unstable();
+        wrong.dedup();
+        wrong
+    };
+    for one in &wrong {
+        for other in &wrong {
+            if one != other && reached[*one].1[forks[*other].index()] {
+                let (a, b) = (top(&mut class, *one), top(&mut class, *other));
+                class[a.max(b)] = a.min(b);
+            }
+        }
+    }
+    let weight = |finding: &Diagnostic| {
+        let explains = code.is_some_and(|code| finding.kind.oozie.contains(&code));
+        (!explains, std::cmp::Reverse(finding.kind.level), place(finding), finding.span.start)
+    };
+    let mut best: HashMap<usize, usize> = HashMap::new();
+    for (index, fork) in of.iter().enumerate() {
+        let Some(fork) = fork else { continue };
+        let known = best.entry(top(&mut class, *fork)).or_insert(index);
+        if weight(&found[index]) < weight(&found[*known]) {
+            *known = index;
+        }
+    }
+    let explained =
+        best.values().any(|index| code.is_none_or(|code| found[*index].kind.oozie.contains(&code)));
+    // A run that shows the fault is worth having beside what the server says of it.
+    for (class_at, kept) in &best {
+        let shown = of.iter().enumerate().find(|(index, fork)| {
+            fork.is_some_and(|fork| top(&mut class, fork) == *class_at)
+                && found[*index].witness.is_some()
+        });
+        if let Some((shown, _)) = shown.filter(|_| found[*kept].witness.is_none()) {
+            found[*kept].witness = found[shown].witness.clone();
+        }
+    }
+    let kept: HashSet<usize> = best.into_values().collect();
+    let mut index = 0;
+    found.retain(|finding| {
+        let at = index;
+        index += 1;
+        match place(finding) {
+            None => true,
+            Some(_) if is(finding, "fork-join-unbalanced") => !explained || kept.is_empty(),
+            Some(_) => of[at].is_none() || kept.contains(&at),
+        }
+    });
+}
+
+/// What comes behind a fork, the fork aside; `paths` stops at joins.
+fn reach(workflow: &Workflow<'_>, names: &Names, fork: NodeId, paths: bool) -> Vec<bool> {
+    let mut seen = vec![false; workflow.nodes.len()];
+    let mut open = vec![fork];
+    while let Some(id) = open.pop() {
+        if paths && id != fork && workflow.node(id).shape == Shape::Join {
+            continue;
+        }
+        for exit in workflow.exits(id) {
+            if let Some(target) = names.target(exit)
+                && !std::mem::replace(&mut seen[target.index()], true)
+            {
+                open.push(target);
+            }
+        }
+    }
+    seen
+}
+
+/// Opinions about nodes that no run enters are for those who ask for them: that nothing leads there is said already.
+pub(super) fn out_of_reach(
+    workflow: &Workflow<'_>,
+    names: &Names,
+    reach: &Reach,
+    code: Option<&str>,
+    found: &mut [Diagnostic],
+) {
+    let mut dead: Vec<Span> = workflow
+        .nodes()
+        .filter(|(id, node)| node.shape != Shape::Start && !reach.is_reachable(*id))
+        .map(|(_, node)| node.span)
+        .collect();
+    // Behind a transition to nowhere a node may be meant to be entered.
+    let lost = |transition: &crate::ir::workflow::Transition<'_>| {
+        reach.is_reachable(transition.from) && names.target(transition).is_none()
+    };
+    let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);
+    if dead.is_empty() || !started || workflow.transitions().any(lost) {
+        return;
+    }
+    dead.sort_unstable();
+    let is_own = |finding: &Diagnostic| {
+        ["unreachable-node", "fault-out-of-reach", "unused-kill", "duplicate-node-name"]
+            .contains(&finding.kind.name)
+            || finding.kind.group == Group::Syntax
+            || finding.kind.group == Group::Security
+            || code.is_some_and(|code| finding.kind.oozie.contains(&code))
+    };
+    for finding in found.iter_mut() {
+        if finding.file.is_some() || is_own(finding) {
+            continue;
+        }
+        let at = dead.partition_point(|span| span.start <= finding.span.start);
+        if at > 0 && inside(dead[at - 1], finding.span) {
+            finding.at_most = Some(Level::Info);
+        }
+    }
+}
