@@ -195,6 +195,13 @@ fn load(
     scenario: &Scenario,
     project: &Project,
 ) -> Result<Application, String> {
+    // Who wrote the scenario is not who started the command.
+    let tree = project.tree(folder).map_err(|error| error.to_string())?;
+    let named = scenario.property_files.iter().map(|file| folder.join(file));
+    if let Some(outside) = named.chain([path.to_owned()]).find(|file| !tree.holds(file)) {
+        let outside = shown(&outside);
+        return Err(format!("`{outside}` lies outside the tree of the scenario; see --tree"));
+    }
     let given = Given {
         files: scenario.property_files.iter().map(|file| folder.join(file)).collect(),
         define: scenario.properties.clone().into_iter().collect(),

@@ -25,6 +25,8 @@ mod format;
 mod formats;
 mod fuzz_seeds;
 mod graph;
+#[cfg(unix)]
+mod hostile_trees;
 mod lint;
 mod mending;
 mod robust;

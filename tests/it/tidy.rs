@@ -131,6 +131,36 @@ fn modules_know_only_what_they_may() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// Files of the command line that may touch the disk themselves, and what for; everything else goes through the door.
+const AT_THE_DISK: &[(&str, &str)] = &[
+    ("cli/src/check/cache.rs", "kept answers in the user's own folder"),
+    ("cli/src/config.rs", "makes a file that is not there"),
+    ("cli/src/doctor.rs", "looks for programs on PATH"),
+    ("cli/src/log.rs", "outputs of programs in the store"),
+    ("cli/src/man.rs", "makes the folder that was asked for"),
+    ("cli/src/test.rs", "makes the folder of scenarios"),
+    ("cli/src/test/timed.rs", "makes the folder of scenarios"),
+];
+
+#[test]
+fn files_are_opened_at_the_door() {
+    let mut wrong = Vec::new();
+    for (path, place) in files() {
+        let is_ours = path.starts_with("cli/src/") && path.ends_with(".rs");
+        let is_named = AT_THE_DISK.iter().any(|(named, _)| *named == path);
+        let text = text(&place);
+        let touches =
+            ["std::fs", "canonicalize(", ".read_dir("].iter().any(|word| text.contains(word));
+        if is_ours && touches && !is_named {
+            wrong.push(format!("{path}: opens files; ask `ankus_project` for them"));
+        }
+        if is_named && !touches {
+            wrong.push(format!("{path}: no longer touches the disk, take it out of the list"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
 #[test]
 fn edges_are_found_in_every_form() {
     let text = "use crate::diag::Kind;\nuse crate::{ir, source::Span};\n// crate::lint\nfn f() { crate::el::x() }\n#[cfg(test)]\nuse crate::cli;";
