@@ -189,6 +189,10 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
             let message = format!("`{name}` is no action, and only an action can be run alone");
             Failure::new(message).help(format!("`--from {name}` begins there"))
         }
+        Err(NoPart::Endless) => {
+            let message = format!("a run that begins at `{name}` would not come to an end");
+            Failure::new(message).help("nothing leads to it from `start`, so no server looks at it")
+        }
         Err(NoPart::NoEnd) => {
             Failure::new("the workflow has no end node, and no run of it can end well")
         }

@@ -218,6 +218,35 @@ pub enum Unreadable {
     Truncated,
     /// They are not the bytes that were written.
     Damaged,
+    /// They are whole, and no compiler made them: a run of it would not come to an end, or be lost on its way.
+    Unsound(Flaw),
+}
+
+/// What no plan of a definition that a server accepts has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It does not begin with the node that begins a run.
+    Start,
+    /// A run comes to a node that leads nowhere.
+    Lost {
+        /// The node.
+        node: String,
+    },
+    /// A run comes back to where it was.
+    Circle {
+        /// The node to which it comes back.
+        node: String,
+    },
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flaw::Start => f.write_str("it does not begin with a start node"),
+            Flaw::Lost { node } => write!(f, "`{node}` leads to no node"),
+            Flaw::Circle { node } => write!(f, "a run would come back to `{node}` without end"),
+        }
+    }
 }
 
 impl fmt::Display for Unreadable {
@@ -231,6 +260,9 @@ impl fmt::Display for Unreadable {
             Unreadable::Truncated => f.write_str("this plan is cut short; compile it again"),
             Unreadable::Damaged => {
                 f.write_str("this plan is damaged (its checksum does not agree); compile it again")
+            }
+            Unreadable::Unsound(flaw) => {
+                write!(f, "no definition compiles to this plan: {flaw}; compile it again")
             }
         }
     }
@@ -286,11 +318,17 @@ impl Plan {
             _ => postcard::from_bytes(content),
         }
         .map_err(|_| Unreadable::Damaged)?;
-        if plan.is_sound() { Ok(plan) } else { Err(Unreadable::Damaged) }
+        if !plan.is_whole() {
+            return Err(Unreadable::Damaged);
+        }
+        match plan.flaw() {
+            None => Ok(plan),
+            Some(flaw) => Err(Unreadable::Unsound(flaw)),
+        }
     }
 
     /// Whether every index leads to a node, or nowhere.
-    fn is_sound(&self) -> bool {
+    fn is_whole(&self) -> bool {
         let count = self.nodes.len() as u32;
         self.start < count
             && self
@@ -298,6 +336,40 @@ impl Plan {
                 .iter()
                 .all(|node| node.work.targets().iter().all(|to| *to < count || *to == NOWHERE))
             && self.expectations.iter().all(|sla| sla.node < count || sla.node == NOWHERE)
+    }
+
+    /// What keeps a run from coming to an end: of what it can reach, every node leads on, and none back.
+    pub fn flaw(&self) -> Option<Flaw> {
+        if !matches!(self.node(self.start).work, Work::Start { .. }) {
+            return Some(Flaw::Start);
+        }
+        let name = |index: NodeIndex| self.node(index).name.clone();
+        let mut left = vec![false; self.nodes.len()];
+        let mut entered = vec![false; self.nodes.len()];
+        // Nodes on the way, with those that they lead to and how many of them were visited.
+        let mut way: Vec<(NodeIndex, Vec<NodeIndex>, usize)> = Vec::new();
+        let mut next = Some(self.start);
+        loop {
+            if let Some(index) = next.take() {
+                entered[index as usize] = true;
+                way.push((index, self.node(index).work.targets(), 0));
+            }
+            let (index, targets, visited) = way.last_mut()?;
+            let Some(to) = targets.get(*visited).copied() else {
+                left[*index as usize] = true;
+                way.pop();
+                continue;
+            };
+            *visited += 1;
+            match (to, entered.get(to as usize)) {
+                (_, None) => return Some(Flaw::Lost { node: name(*index) }),
+                (to, Some(true)) if !left[to as usize] => {
+                    return Some(Flaw::Circle { node: name(to) });
+                }
+                (_, Some(true)) => {}
+                (to, Some(false)) => next = Some(to),
+            }
+        }
     }
 
     /// A node.
@@ -390,4 +462,62 @@ pub fn to_json(plan: &Plan) -> serde_json::Value {
         "defaults": plan.defaults.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect::<serde_json::Map<_, _>>(),
         "nodes": nodes.collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::el::Phase;
+
+    fn plan(works: &[(&str, Work)]) -> Plan {
+        let nodes = works.iter().map(|(name, work)| Node {
+            name: (*name).to_owned(),
+            span: (0, 0),
+            work: work.clone(),
+        });
+        Plan {
+            name: Template::compile("w", Phase::JobSubmit, Dialect::Tomcat),
+            namespace: String::new(),
+            dialect: Dialect::Tomcat,
+            nodes: nodes.collect(),
+            start: 0,
+            parameters: Vec::new(),
+            defaults: Vec::new(),
+            global: None,
+            credentials: Vec::new(),
+            functions: Vec::new(),
+            path: String::new(),
+            lines: vec![0],
+            expectations: Vec::new(),
+            names: Names::default(),
+        }
+    }
+
+    #[track_caller]
+    fn check(works: &[(&str, Work)], expected: Option<&str>) {
+        let read = Plan::from_bytes(&plan(works).to_bytes()).map(|_| ());
+        let words = expected
+            .map(|flaw| format!("no definition compiles to this plan: {flaw}; compile it again"));
+        assert_eq!(read.err().map(|error| error.to_string()), words);
+    }
+
+    #[test]
+    fn a_plan_that_would_not_come_to_an_end_is_refused() {
+        let start = ("s", Work::Start { to: 1 });
+        let fork = |to: &[u32]| Work::Fork { to: to.to_vec() };
+        let join = |to| Work::Join { to };
+        let whole = [start.clone(), ("f", fork(&[2, 2])), ("j", join(3)), ("e", Work::End)];
+        check(&whole, None);
+        let back = [start.clone(), ("f", fork(&[2, 3])), ("j", join(1)), ("e", Work::End)];
+        check(&back, Some("a run would come back to `f` without end"));
+        check(&[start.clone(), ("j", join(1))], Some("a run would come back to `j` without end"));
+        check(&[start.clone(), ("j", join(NOWHERE))], Some("`j` leads to no node"));
+        check(&[("e", Work::End), start.clone()], Some("it does not begin with a start node"));
+        // What no run comes to may be as it will, as on a server.
+        let apart = [start, ("e", Work::End), ("f", fork(&[2])), ("g", fork(&[NOWHERE]))];
+        check(&apart, None);
+        assert_eq!(plan(&apart).beginning_at("f").err(), Some(NoPart::Endless));
+        assert_eq!(plan(&apart).beginning_at("g").err(), Some(NoPart::Endless));
+        assert!(plan(&whole).beginning_at("f").is_ok());
+    }
 }

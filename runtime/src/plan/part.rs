@@ -19,6 +19,8 @@ pub enum NoPart {
     NoAction,
     /// No node ends a job well.
     NoEnd,
+    /// No run comes to this node, and one that begins there would not come to an end.
+    Endless,
 }
 
 impl Plan {
@@ -29,7 +31,8 @@ impl Plan {
             return Err(NoPart::InFork { join: self.node(join).name.clone() });
         }
         self.nodes[self.start as usize].work = Work::Start { to: node };
-        Ok(self)
+        // The server never looks at what its start does not lead to.
+        if self.flaw().is_some() { Err(NoPart::Endless) } else { Ok(self) }
     }
 
     /// The plan of a run that does this action and nothing else. It ends well if the action does, else as killed.
