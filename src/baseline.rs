@@ -7,7 +7,7 @@
 
 use crate::check::{Finding, Report};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// The format of the file.
 const VERSION: u64 = 1;
@@ -15,14 +15,29 @@ const VERSION: u64 = 1;
 /// What makes a finding the same as one of before.
 type Key = (String, String, String, String);
 
+/// Of a longer line counts what stands around the finding, in bytes: one line with many findings would be kept for each.
+const LONGEST_LINE: usize = 2_000;
+
 /// The line a finding stands on, without blanks at both ends.
 pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
     let Some((source, _)) = report.sources.get(&finding.path) else { return "" };
     let text = source.text.as_str();
-    let at = (finding.diagnostic.span.start as usize).min(text.len());
-    let start = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
-    let end = text[at..].find(['\n', '\r']).map_or(text.len(), |length| at + length);
-    text[start..end].trim()
+    let at = text.floor_char_boundary(finding.diagnostic.span.start as usize);
+    let from = text.floor_char_boundary(at.saturating_sub(LONGEST_LINE));
+    let to = text.ceil_char_boundary((at + LONGEST_LINE).min(text.len()));
+    let start = text[from..at].rfind(['\n', '\r']).map(|end| from + end + 1);
+    let end = text[at..to].find(['\n', '\r']).map(|length| at + length);
+    let start = start.or((from == 0).then_some(0));
+    let end = end.or((to == text.len()).then_some(to));
+    match (start, end) {
+        (Some(start), Some(end)) if end - start <= LONGEST_LINE => text[start..end].trim(),
+        _ => {
+            let near = |from: usize| text.floor_char_boundary(from);
+            let (from, to) = (near(at.saturating_sub(100)), near((at + 200).min(text.len())));
+            text[start.map_or(from, |start| start.max(from))..end.map_or(to, |end| end.min(to))]
+                .trim()
+        }
+    }
 }
 
 fn key(report: &Report, finding: &Finding) -> Key {
@@ -104,7 +119,8 @@ impl Baseline {
             }
         });
         report.baselined += before - report.findings.len();
-        let judged = |path: &str| report.files.iter().any(|file| file.path == path);
+        let files: HashSet<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
+        let judged = |path: &str| files.contains(path);
         left.iter()
             .filter(|(key, count)| **count > 0 && judged(&key.0))
             .map(|(_, count)| count)
@@ -154,6 +170,19 @@ mod tests {
         let mut mended = report("<a>\n<c>", &[4]);
         assert_eq!(baseline.apply(&mut mended), 2);
         assert_eq!(mended.findings.len(), 1);
+    }
+
+    #[test]
+    fn of_a_long_line_counts_what_stands_around() {
+        let line = |at: usize| {
+            let text = format!("<a>\n{}\n<b>", "é<x/>".repeat(2_000));
+            let report = report(&text, &[at]);
+            line_of(&report, &report.findings[0]).to_owned()
+        };
+        assert_eq!(line(1), "<a>");
+        assert_eq!(line(4).len(), 200);
+        assert_eq!(line(6_000).len(), 300);
+        assert_eq!(line(12_006), "<b>");
     }
 
     #[test]

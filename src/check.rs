@@ -12,6 +12,7 @@ mod kind;
 mod suppression;
 mod workflow;
 
+use crate::budget;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Safety};
 use crate::files::Files;
 use crate::lint::{self, Facts};
@@ -53,6 +54,18 @@ pub static FILE_TOO_LARGE: Kind = Kind {
     page: include_str!("../docs/rules/file-too-large.md"),
 };
 
+/// A file whose check was given up.
+pub static CHECK_TIMED_OUT: Kind = Kind {
+    name: "check-timed-out",
+    group: Group::Syntax,
+    summary: "the file takes longer to check than it may",
+    level: Level::Error,
+    since: "0.1.0",
+    oozie: &[],
+    fix: None,
+    page: include_str!("../docs/rules/check-timed-out.md"),
+};
+
 /// A comment that silences nothing.
 pub static SUPPRESSION_UNUSED: Kind = Kind {
     name: "suppression-unused",
@@ -89,8 +102,14 @@ pub static ENCODING_REFUSED: Kind = Kind {
     page: include_str!("../docs/rules/encoding-refused.md"),
 };
 
-static OWN_KINDS: &[&Kind] =
-    &[&NOT_TEXT, &FILE_TOO_LARGE, &SUPPRESSION_UNUSED, &INVALID_UTF_8, &ENCODING_REFUSED];
+static OWN_KINDS: &[&Kind] = &[
+    &NOT_TEXT,
+    &FILE_TOO_LARGE,
+    &CHECK_TIMED_OUT,
+    &SUPPRESSION_UNUSED,
+    &INVALID_UTF_8,
+    &ENCODING_REFUSED,
+];
 
 /// Every kind of finding there is, by name.
 pub fn kinds() -> Vec<&'static Kind> {
@@ -249,9 +268,55 @@ pub struct Outcome {
     pub checked: Option<Checked>,
 }
 
-/// Checks one file.
+/// Checks one file, within the [`crate::budget`] that holds.
 pub fn check(input: &Input<'_>) -> Outcome {
-    let mut file = FileReport {
+    let needs = memory(&input.source.text);
+    if needs > budget::memory() {
+        let megabytes = |bytes: u64| bytes >> 20;
+        let message = format!(
+            "to check this file would take some {} MiB of memory, and {} MiB are the most that it may take",
+            megabytes(needs),
+            megabytes(budget::memory())
+        );
+        return alone(input, Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message));
+    }
+    let outcome = judge(input);
+    if !budget::was_spent() {
+        return outcome;
+    }
+    // What was found so far says nothing: neither what is missing nor what is there can be relied on.
+    let message = "the check of this file was given up, because it takes longer than it may";
+    let found = Diagnostic::new(&CHECK_TIMED_OUT, Span::default(), message)
+        .help("nothing is known of it: split the file, or allow more time with `--timeout`");
+    alone(input, found)
+}
+
+/// The outcome of a file of which only this is to be said, whatever settings and comments say: a file must not be able to
+/// keep quiet about itself by being too much.
+fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
+    let path = input.source.path.clone();
+    let finding = Finding { path, level: Level::Error, diagnostic };
+    let (file, findings) = (file_report(input), vec![finding]);
+    Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None }
+}
+
+/// About as many bytes as the check of a text takes, from what it is made of: elements, attributes, expressions and
+/// properties become values of their own.
+fn memory(text: &str) -> u64 {
+    // No text of this size can come near any limit that makes sense.
+    if text.len() < 1 << 20 {
+        return 0;
+    }
+    let bytes = text.as_bytes();
+    let count = |byte: u8| memchr::memchr_iter(byte, bytes).count() as u64;
+    let (tags, values) = (count(b'<'), count(b'='));
+    let (references, expressions) = (count(b'&'), count(b'{'));
+    let lines = count(b'\n');
+    8 * text.len() as u64 + 400 * tags + 100 * (values + references + lines) + 600 * expressions
+}
+
+fn file_report(input: &Input<'_>) -> FileReport {
+    FileReport {
         path: input.source.path.clone(),
         kind: input.kind,
         name: None,
@@ -259,7 +324,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
         nodes: None,
         properties: input.submission.files.clone(),
         reference: None,
-    };
+    }
+}
+
+fn judge(input: &Input<'_>) -> Outcome {
+    let mut file = file_report(input);
     if let Some(not_text) = input.not_text {
         let message = format!("this is no text: {}", not_text.reason);
         let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
@@ -332,26 +401,25 @@ pub fn check(input: &Input<'_>) -> Outcome {
         suppressions = suppression::of_tree(&tree);
     }
     // Properties are judged together with the definition that uses them, and so are their comments.
-    let mut beside: BTreeMap<String, Vec<suppression::Suppression>> = BTreeMap::new();
-    let mut suppressed = 0;
-    found.retain(|finding| {
-        if input.settings.is_isolated {
-            return true;
-        }
-        let all = match &finding.file {
-            None => &mut suppressions,
-            Some(file) => beside.entry(file.clone()).or_insert_with(|| {
-                let source = input.files.text(file).filter(|_| file.ends_with(".properties"));
-                source.map(|source| suppression::of_properties(&source.text)).unwrap_or_default()
-            }),
+    let mut by_file: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
+    for (at, finding) in found.iter().enumerate().filter(|_| !input.settings.is_isolated) {
+        by_file.entry(finding.file.as_deref()).or_default().push(at);
+    }
+    let mut silenced = vec![false; found.len()];
+    for (file, of) in by_file {
+        let Some(file) = file else {
+            suppression::silence(&mut suppressions, &found, &of, &mut silenced);
+            continue;
         };
-        let mut silenced = false;
-        for suppression in all {
-            silenced |= suppression.silences(finding);
+        let source = input.files.text(file).filter(|_| file.ends_with(".properties"));
+        if let Some(source) = source {
+            let mut beside = suppression::of_properties(&source.text);
+            suppression::silence(&mut beside, &found, &of, &mut silenced);
         }
-        suppressed += usize::from(silenced);
-        !silenced
-    });
+    }
+    let suppressed = silenced.iter().filter(|silenced| **silenced).count();
+    let mut silenced = silenced.into_iter();
+    found.retain(|_| !silenced.next().unwrap_or_default());
     if input.kind != FileKind::Properties && !suppressions.is_empty() && !input.settings.is_isolated
     {
         let kinds = kinds();
@@ -412,22 +480,9 @@ fn encoding(input: &Input<'_>, found: &mut Vec<Diagnostic>) {
 pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
     let message = format!("this file has {size} bytes; a definition has at most 512 MiB");
     let found = Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message);
-    let file = FileReport {
-        path: input.source.path.clone(),
-        kind: input.kind,
-        name: None,
-        schema: None,
-        nodes: None,
-        properties: Vec::new(),
-        reference: None,
-    };
-    Outcome {
-        file,
-        findings: rate(input, vec![found]),
-        suppressed: 0,
-        secrets: Vec::new(),
-        checked: None,
-    }
+    let file = FileReport { properties: Vec::new(), ..file_report(input) };
+    let findings = rate(input, vec![found]);
+    Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None }
 }
 
 /// Gives each finding its file and its level, drops what is off, and sorts.

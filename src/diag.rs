@@ -272,7 +272,7 @@ impl Diagnostic {
             kind,
             file: None,
             span,
-            message: message.into(),
+            message: shortened(message.into()),
             notes: Vec::new(),
             help: None,
             fixes: Vec::new(),
@@ -286,7 +286,7 @@ impl Diagnostic {
 
     /// Says what to do.
     pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
-        self.help = Some(help.into());
+        self.help = Some(shortened(help.into()));
         self
     }
 
@@ -350,6 +350,18 @@ impl Diagnostic {
     }
 }
 
+/// What a message quotes may be as long as a file, and a file may have many findings.
+fn shortened(mut text: String) -> String {
+    const MOST: usize = 2_000;
+    if text.len() > MOST {
+        let (head, tail) = (text.floor_char_boundary(MOST / 2), text.len() - MOST / 2);
+        let tail = text.ceil_char_boundary(tail);
+        text.replace_range(head..tail, "…");
+        text.shrink_to_fit();
+    }
+    text
+}
+
 /// The known name that `word` is most likely a slip of: at most a third of its letters differ.
 ///
 /// ```
@@ -357,12 +369,114 @@ impl Diagnostic {
 /// assert_eq!(ankus::diag::nearest("x", ["load", "end"]), None);
 /// ```
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).clamp(1, 4);
-    // As many letters as one has more have to go.
-    let length = word.chars().count();
-    let known = known.into_iter().filter(|known| known.chars().count().abs_diff(length) <= limit);
-    let close = known.map(|known| (strsim::damerau_levenshtein(word, known), known));
-    let close =
-        close.filter(|(distance, known)| *distance <= limit && *distance < known.chars().count());
-    close.min_by_key(|(distance, _)| *distance).map(|(_, known)| known)
+    let word: Vec<char> = word.chars().take(LONGEST_COMPARED + 1).collect();
+    let limit = (word.len() / 3).clamp(1, 4);
+    if word.len() > LONGEST_COMPARED {
+        return None;
+    }
+    let letters = letters(word.iter().copied());
+    let mut best: Option<(usize, &str)> = None;
+    let mut other = Vec::new();
+    for known in known {
+        // As many letters as one has more have to go, and each other letter has to be written.
+        if known.len() > (word.len() + limit) * 4 || known.len() + limit < word.len() {
+            continue;
+        }
+        other.clear();
+        other.extend(known.chars());
+        let length = other.len();
+        let missing = (letters & !self::letters(other.iter().copied())).count_ones() as usize;
+        if length == 0 || length.abs_diff(word.len()) > limit || missing > limit {
+            continue;
+        }
+        let most = best.map_or(limit, |(distance, _)| distance.saturating_sub(1));
+        let most = most.min(length.saturating_sub(1));
+        if let Some(distance) = distance(&word, &other, most) {
+            best = Some((distance, known));
+            if distance == 0 {
+                break;
+            }
+        }
+    }
+    best.map(|(_, known)| known)
+}
+
+/// Names that are compared with unknown ones, in all: long lists of both would take the square of their length.
+#[derive(Debug)]
+pub struct Patience(std::cell::Cell<usize>);
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience(std::cell::Cell::new(500_000))
+    }
+}
+
+impl Patience {
+    /// As [`nearest`], until patience is at its end.
+    pub fn nearest<'a>(
+        &self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        let left = self.0.get();
+        let mut taken = 0;
+        let near = nearest(word, known.into_iter().take(left).inspect(|_| taken += 1));
+        self.0.set(left - taken);
+        near
+    }
+}
+
+/// How far two words are from one another, if it is no farther than `most`.
+pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
+    if a.len() > (b.len() + most) * 4 || b.len() > (a.len() + most) * 4 {
+        return None;
+    }
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let far = letters(a.iter().copied()) & !letters(b.iter().copied());
+    if far.count_ones() as usize > most || a.len().max(b.len()) > LONGEST_COMPARED {
+        return None;
+    }
+    distance(&a, &b, most)
+}
+
+/// No name that somebody has mistyped is longer, in characters.
+const LONGEST_COMPARED: usize = 200;
+
+/// Which letters there are, sixty-four kinds of them.
+fn letters(characters: impl Iterator<Item = char>) -> u64 {
+    characters.fold(0, |letters, character| letters | 1 << (u32::from(character) % 64))
+}
+
+/// How many letters have to be written, taken away, replaced or exchanged with their neighbor to make one word of the
+/// other, if it is at most `most`.
+fn distance(a: &[char], b: &[char], most: usize) -> Option<usize> {
+    if a.len().abs_diff(b.len()) > most {
+        return None;
+    }
+    // Three rows of the table, of which only what lies near the diagonal is filled.
+    let far = most + 1;
+    let mut before = vec![far; b.len() + 1];
+    let mut last: Vec<usize> = (0..=b.len()).map(|at| at.min(far)).collect();
+    let mut row = vec![far; b.len() + 1];
+    for i in 1..=a.len() {
+        let (from, to) = (i.saturating_sub(most).max(1), (i + most).min(b.len()));
+        row.fill(far);
+        row[0] = i.min(far);
+        let mut least = row[0];
+        for j in from..=to {
+            let same = a[i - 1] == b[j - 1];
+            let mut cost = last[j - 1] + usize::from(!same);
+            cost = cost.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                cost = cost.min(before[j - 2] + 1);
+            }
+            row[j] = cost.min(far);
+            least = least.min(row[j]);
+        }
+        if least > most {
+            return None;
+        }
+        (before, last, row) = (last, row, before);
+    }
+    Some(last[b.len()]).filter(|distance| *distance <= most)
 }

@@ -9,6 +9,8 @@
 
 pub mod source;
 
+pub mod budget;
+
 pub mod diag;
 
 pub mod edit;

@@ -79,12 +79,43 @@ pub struct Source {
     pub text: String,
     /// Offset of the first byte of each line.
     line_starts: OnceLock<Vec<u32>>,
+    /// What stands before each block of [`BLOCK`] bytes.
+    counts: OnceLock<Vec<Counts>>,
+}
+
+/// So many bytes are looked at for a place in the text; what is before them was counted once.
+const BLOCK: usize = 2_048;
+
+/// What stands before a place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    characters: u32,
+    /// Of those, outside of the plane that UTF-16 has in one unit.
+    wide: u32,
+    replacements: u32,
+}
+
+impl Counts {
+    fn and(self, bytes: &[u8]) -> Counts {
+        let mut counts = self;
+        for byte in bytes {
+            counts.characters += u32::from((*byte as i8) >= -0x40);
+            counts.wide += u32::from(*byte >= 0xf0);
+        }
+        counts.replacements += memchr::memmem::find_iter(bytes, "\u{fffd}").count() as u32;
+        counts
+    }
 }
 
 impl Source {
     /// Wraps `text`. A line ends at `\n`, at `\r\n` or at a lone `\r`.
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Source {
-        Source { path: path.into(), text: text.into(), line_starts: OnceLock::new() }
+        Source {
+            path: path.into(),
+            text: text.into(),
+            line_starts: OnceLock::new(),
+            counts: OnceLock::new(),
+        }
     }
 
     /// Found when first asked for: most texts are never shown.
@@ -103,12 +134,28 @@ impl Source {
         let line_starts = self.line_starts();
         let line = line_starts.partition_point(|start| *start as usize <= offset) - 1;
         let start = line_starts[line] as usize;
-        let column = self.text.as_bytes()[start..offset]
-            .iter()
-            .filter(|byte| (**byte as i8) >= -0x40)
-            .count();
+        let column = match offset - start {
+            // Most lines are short.
+            0..BLOCK => Counts::default().and(&self.text.as_bytes()[start..offset]).characters,
+            _ => self.counted(offset).characters - self.counted(start).characters,
+        } as usize;
         let skipped = usize::from(line == 0 && offset >= 3 && self.text.starts_with('\u{feff}'));
         Position { line: line as u32 + 1, column: (column - skipped) as u32 + 1 }
+    }
+
+    /// What stands before a byte, which begins a character.
+    fn counted(&self, offset: usize) -> Counts {
+        let bytes = self.text.as_bytes();
+        // Blocks begin where characters do, so that none is cut in two.
+        let begin = |block: usize| self.text.floor_char_boundary(block * BLOCK);
+        let counts = self.counts.get_or_init(|| {
+            let mut all = vec![Counts::default()];
+            for block in 1..=bytes.len() / BLOCK {
+                all.push(all[block - 1].and(&bytes[begin(block - 1)..begin(block)]));
+            }
+            all
+        });
+        counts[offset / BLOCK].and(&bytes[begin(offset / BLOCK)..offset])
     }
 
     /// The bytes of a line, counted from 0, its end included.
@@ -144,20 +191,19 @@ pub enum Encoding {
 }
 
 impl Encoding {
-    /// Offset in the file of an offset in `text`.
-    pub fn file_offset(self, text: &str, offset: u32) -> u64 {
-        let mut end = (offset as usize).min(text.len());
-        while !text.is_char_boundary(end) {
-            end -= 1;
+    /// Offset in the file of an offset in its text.
+    pub fn file_offset(self, source: &Source, offset: u32) -> u64 {
+        if self == Encoding::Utf8 {
+            return u64::from(offset);
         }
+        let counts = source.counted(source.text.floor_char_boundary(offset as usize));
         match self {
-            Encoding::Utf8 => u64::from(offset),
-            Encoding::Latin1 => text[..end].chars().count() as u64,
             // A replacement character stands for a byte, most often.
-            Encoding::Damaged => {
-                u64::from(offset) - text[..end].matches('\u{fffd}').count() as u64 * 2
+            Encoding::Utf8 | Encoding::Damaged => {
+                u64::from(offset).saturating_sub(u64::from(counts.replacements) * 2)
             }
-            Encoding::Utf16Le | Encoding::Utf16Be => text[..end].encode_utf16().count() as u64 * 2,
+            Encoding::Latin1 => u64::from(counts.characters),
+            Encoding::Utf16Le | Encoding::Utf16Be => u64::from(counts.characters + counts.wide) * 2,
         }
     }
 
@@ -281,7 +327,8 @@ mod tests {
         let wide: Vec<u8> = "\u{feff}<é/>".encode_utf16().flat_map(u16::to_le_bytes).collect();
         let (text, encoding) = decode(&wide).unwrap();
         assert_eq!(text, "\u{feff}<é/>");
-        assert_eq!(encoding.file_offset(&text, text.len() as u32), wide.len() as u64);
+        let source = Source::new("a", text.as_str());
+        assert_eq!(encoding.file_offset(&source, text.len() as u32), wide.len() as u64);
         assert_eq!(encoding.encode(&text).unwrap(), wide);
 
         assert_eq!(decode(b"\x89PNG\r\n\x1a\n\0\0").unwrap_err().offset, 8);
@@ -303,5 +350,26 @@ mod tests {
         assert_eq!(at(9), (2, 1));
         assert_eq!(at(11), (3, 1));
         assert_eq!(at(99), (4, 1));
+    }
+
+    #[test]
+    fn places_in_long_lines_are_those_of_short_ones() {
+        let mut text = "a\u{fffd}b\u{10348}é".repeat(2_000);
+        text.push('\n');
+        text.push_str(&"xé\u{fffd}".repeat(3_000));
+        let source = Source::new("a", text.as_str());
+        let (mut line, mut column, mut utf16, mut damaged) = (1, 1, 0, 0);
+        for (at, character) in text.char_indices() {
+            let offset = at as u32;
+            assert_eq!(source.position(offset), Position { line, column });
+            assert_eq!(Encoding::Utf16Le.file_offset(&source, offset), utf16);
+            assert_eq!(Encoding::Damaged.file_offset(&source, offset), damaged);
+            column += 1;
+            if character == '\n' {
+                (line, column) = (line + 1, 1);
+            }
+            utf16 += character.len_utf16() as u64 * 2;
+            damaged += if character == '\u{fffd}' { 1 } else { character.len_utf8() as u64 };
+        }
     }
 }

@@ -12,6 +12,7 @@ use ankus::diag::{Group, Level, Safety, nearest};
 use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
+use ankus_project::limits::{self, Limits};
 use ankus_project::look::hashed;
 use ankus_project::{Found, Given, Loaded, LoadedSettings, Notes, Project, cache_folder, write};
 use ankus_runtime::time::Instant;
@@ -96,6 +97,12 @@ pub(crate) struct Arguments {
     /// Print nothing but findings.
     #[arg(short, long)]
     quiet: bool,
+    /// Give up the check of a file after so many seconds, with a finding that says so; 0: never.
+    #[arg(long, value_name = "SECONDS", default_value_t = limits::USUAL.timeout)]
+    timeout: u64,
+    /// Do not check a file that would take more memory than so many MiB, with a finding that says so.
+    #[arg(long, value_name = "MIB", default_value_t = limits::USUAL.memory)]
+    memory: u64,
     #[command(flatten)]
     properties: PropertyArguments,
 }
@@ -159,6 +166,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     for name in arguments.select.iter().chain(&arguments.ignore) {
         known_rule(name)?;
     }
+    limits::hold(Limits { timeout: arguments.timeout, memory: arguments.memory });
     if arguments.watch {
         return watch::watch(&arguments, shell);
     }
@@ -413,7 +421,7 @@ impl Adjuster {
 fn checked(loaded: &Loaded) -> check::Outcome {
     match loaded.too_large {
         Some(size) => check::too_large(&loaded.input(), size),
-        None => check::check(&loaded.input()),
+        None => limits::check(&loaded.input()),
     }
 }
 
@@ -463,8 +471,13 @@ fn check_all(
             let looks = notes.and_then(Notes::taken);
             let outcome = checked(&loaded);
             let part = Part::new(&loaded.input(), outcome);
-            // What was not read cannot be compared.
-            let looks = looks.filter(|_| loaded.too_large.is_none());
+            // What was not read cannot be compared, and what was given up may come to an end another time.
+            let given_up = part.findings.iter().any(|finding| {
+                let kind = finding.diagnostic.kind;
+                std::ptr::eq(kind, &check::CHECK_TIMED_OUT)
+                    || std::ptr::eq(kind, &check::FILE_TOO_LARGE)
+            });
+            let looks = looks.filter(|_| !given_up);
             let record = question
                 .zip(looks)
                 .and_then(|((cache, question), looks)| cache.record(question, looks, &part));

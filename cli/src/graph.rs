@@ -8,7 +8,7 @@ use ankus::emit::graph::{self, Definition, Definitions, Options, State};
 use ankus::lint::reads::expressions;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission;
-use ankus_project::{Given, Loaded, Looks, Project, write};
+use ankus_project::{Given, Loaded, Looks, Project, limits, write};
 use ankus_runtime::driver::{self, view};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -171,7 +171,7 @@ fn definition(loaded: &Loaded) -> miette::Result<Definition> {
         let message = format!("`{}` is larger than any definition", loaded.found.shown);
         return Err(Failure::new(message).into());
     }
-    let outcome = check::check(&loaded.input());
+    let outcome = limits::check(&loaded.input());
     Ok(Definition {
         source: loaded.source.clone(),
         kind: loaded.found.kind,

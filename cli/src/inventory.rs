@@ -5,7 +5,7 @@ use ankus::check::{self, FileKind};
 use ankus::diag::Group;
 use ankus::emit::inventory::{self, Application, Inventory};
 use ankus::settings::{Rating, Settings};
-use ankus_project::{Given, write};
+use ankus_project::{Given, limits, write};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -73,7 +73,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             loaded.settings.settings = Arc::new(settings);
             let outcome = match loaded.too_large {
                 Some(size) => check::too_large(&loaded.input(), size),
-                None => check::check(&loaded.input()),
+                None => limits::check(&loaded.input()),
             };
             Ok(Application::new(
                 &outcome.file,

@@ -12,7 +12,7 @@ use ankus::files::{Entry, Files};
 use ankus::mend::{self, Mended, State};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
-use ankus_project::{Found, Given, Loaded, Project, encoded, write};
+use ankus_project::{Found, Given, Loaded, Project, encoded, limits, write};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> St
         loaded.submission.clone()
     };
     let input = check::Input { source, submission: &submission, files, ..loaded.input() };
-    let outcome = check::check(&input);
+    let outcome = limits::check(&input);
     let reference = outcome.file.reference.as_ref();
     State {
         accepted: reference.map(|reference| reference.verdict.code.is_none()),

@@ -2,7 +2,7 @@
 //! a run.
 
 use super::tree::{Kind, absolute};
-use super::{Failure, Found, Given, Loaded, Looks, Project, user};
+use super::{Failure, Found, Given, Loaded, Looks, Project, limits, user};
 use ankus::check::{self, FileKind, Outcome, Report};
 use ankus::emit::plan::{self, Options};
 use ankus::files::Files;
@@ -77,7 +77,7 @@ impl Project {
         let loaded = self.load(&found, given, None)?;
         let outcome = match loaded.too_large {
             Some(size) => check::too_large(&loaded.input(), size),
-            None => check::check(&loaded.input()),
+            None => limits::check(&loaded.input()),
         };
         Ok(Application { loaded, outcome })
     }
@@ -257,7 +257,7 @@ impl Compiler for Frontend {
             let manager = inherited.resource_manager.as_ref().map(|(_, manager)| manager.clone());
             server.resource_manager = manager.or(server.resource_manager.take());
         }
-        let outcome = check::check(&check::Input {
+        let outcome = limits::check(&check::Input {
             source: &source,
             encoding: if bytes.is_empty() { Encoding::Utf8 } else { encoding },
             not_text: None,

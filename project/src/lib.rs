@@ -13,6 +13,8 @@ pub mod application;
 
 mod failure;
 
+pub mod limits;
+
 pub mod load;
 
 pub mod look;

@@ -3,6 +3,10 @@
 /// Values are substituted at most that often; a value that needs more does not come to an end.
 const MOST_SUBSTITUTIONS: usize = 20;
 
+/// So many bytes are put in for references of all properties together while a definition is looked at; what is behind stays
+/// as it is written. Twenty substitutions of one long value in each of many would fill any memory.
+pub const MOST_RESOLVED: usize = 64 << 20;
+
 /// A value that refers to others without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endless {
@@ -67,7 +71,7 @@ pub fn substitute<'v>(
     loop {
         let Some(found) = lookup(&name) else { return Ok(text.into()) };
         chain.push(name);
-        if chain.len() >= MOST_SUBSTITUTIONS || text.len() + found.len() > 64 << 20 {
+        if chain.len() >= MOST_SUBSTITUTIONS || text.len() + found.len() > 16 << 20 {
             return Err(Endless { chain });
         }
         text.replace_range(start..end, &found);

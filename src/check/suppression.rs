@@ -6,6 +6,7 @@ use crate::diag::{Diagnostic, Fix};
 use crate::source::Span;
 use crate::syntax::properties;
 use crate::syntax::xml::{NodeKind, Tree};
+use std::collections::HashMap;
 
 /// One comment.
 #[derive(Debug)]
@@ -18,16 +19,44 @@ pub(super) struct Suppression {
     rules: Vec<(String, bool)>,
 }
 
-impl Suppression {
-    /// Whether a finding is silenced; remembers it.
-    pub(super) fn silences(&mut self, finding: &Diagnostic) -> bool {
-        if finding.span.start < self.covers.start || finding.span.start > self.covers.end {
-            return false;
-        }
-        let named = self.rules.iter_mut().find(|(rule, _)| rule == finding.kind.name);
-        named.map(|(_, used)| *used = true).is_some()
+/// Marks those of the findings `of` one file that are silenced, and the rules that silenced something. Comments and findings
+/// are put in order and compared once, for both can be many.
+pub(super) fn silence(
+    suppressions: &mut [Suppression],
+    found: &[Diagnostic],
+    of: &[usize],
+    silenced: &mut [bool],
+) {
+    let mut places: HashMap<&'static str, Vec<(u32, usize)>> = HashMap::new();
+    for at in of {
+        places.entry(found[*at].kind.name).or_default().push((found[*at].span.start, *at));
     }
+    places.values_mut().for_each(|places| places.sort_unstable());
+    let mut covered: HashMap<&'static str, Vec<Span>> = HashMap::new();
+    for Suppression { covers, rules, .. } in suppressions {
+        for (rule, used) in rules {
+            let Some((name, places)) = places.get_key_value(rule.as_str()) else { continue };
+            let first = places.partition_point(|(start, _)| *start < covers.start);
+            *used |= places.get(first).is_some_and(|(start, _)| *start <= covers.end);
+            if *used {
+                covered.entry(name).or_default().push(*covers);
+            }
+        }
+    }
+    for (name, mut covered) in covered {
+        covered.sort_unstable();
+        let mut covered = covered.into_iter().peekable();
+        let mut until = None;
+        for (start, at) in &places[name] {
+            while let Some(span) = covered.next_if(|span| span.start <= *start) {
+                until = until.max(Some(span.end));
+            }
+            silenced[*at] |= until.is_some_and(|until| *start <= until);
+        }
+    }
+}
 
+impl Suppression {
     /// A finding for each rule that silenced nothing, if it is one that is looked for.
     pub(super) fn unused<'s>(
         &'s self,
@@ -113,7 +142,8 @@ pub(super) fn of_properties(text: &str) -> Vec<Suppression> {
     let mut found = Vec::new();
     for comment in &read_text.comments {
         let Some((rules, whole)) = read(&comment.text) else { continue };
-        let next = read_text.entries.iter().find(|entry| entry.span.start >= comment.span.end);
+        let before = |entry: &properties::Entry| entry.span.start < comment.span.end;
+        let next = read_text.entries.get(read_text.entries.partition_point(before));
         let covers = match next {
             _ if whole => Span::new(0, text.len()),
             Some(entry) => entry.span,

@@ -4,6 +4,7 @@
 //! result, and it speaks only of what it knows: a value with an unresolved `${…}` is unknown, not wrong. Whether a rule
 //! is wanted, and at which level its findings count, is decided by `check` from the settings.
 
+use crate::budget;
 use crate::diag::{Diagnostic, Kind};
 
 pub use facts::{Action, Facts, Language, Property};
@@ -45,7 +46,7 @@ pub fn kinds() -> impl Iterator<Item = &'static Kind> {
 pub fn run(facts: &Facts<'_>, wanted: impl Fn(&'static Kind) -> bool) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for rule in rules() {
-        if wanted(&rule.kind) {
+        if wanted(&rule.kind) && !budget::spent() {
             (rule.check)(facts, &mut findings);
         }
     }

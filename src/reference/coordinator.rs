@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
 use ankus_runtime::coordinator::{
     Action, Actions, Controls, DataEvent, DatasetText, Definition, EventData, Execution, Existing,
     Failure, Inputs, Instances, Logic, LogicKind, Properties,
@@ -313,10 +314,18 @@ pub(super) fn reserved(properties: Properties, wrapped: &'static str) -> Outcome
 
 fn resolved(properties: Properties) -> Outcome<Properties> {
     let mut values = Properties::new();
+    let mut length = 0;
     for (name, value) in &properties {
+        if length > MOST_RESOLVED {
+            values.insert(name.clone(), value.clone());
+            continue;
+        }
         let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
-        match ankus_runtime::configuration::substitute(value, lookup) {
-            Ok(value) => values.insert(name.clone(), value.into_owned()),
+        match substitute(value, lookup) {
+            Ok(value) => {
+                length += value.len();
+                values.insert(name.clone(), value.into_owned())
+            }
             Err(_) => {
                 let mut refused = Refused::new("", name.clone()).names([name]);
                 refused.code = None;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::schema::{Judge, Sets, Violation};
 use super::xml::{Event, Name, Reader, Stop};
+use crate::budget;
 use crate::schema::Language;
 use crate::source::look;
 
@@ -57,7 +58,12 @@ pub(super) fn read<'a>(
     let mut judge = Judge::new(language, sets, server);
     let mut document = Document::default();
     let mut open: Vec<u32> = Vec::new();
+    let mut events = 0_u32;
     let fault = loop {
+        events = events.wrapping_add(1);
+        if events % 1_024 == 0 && budget::spent() {
+            break Some(Fault::Xml(Stop::Malformed(None)));
+        }
         let checked = match reader.next() {
             Err(stop) => break Some(Fault::Xml(stop)),
             Ok(Event::Done) => break None,
@@ -94,7 +100,7 @@ pub(super) fn read<'a>(
     };
     let doctype = reader.doctype.map(|doctype| doctype.at);
     let has_controls = reader.has_controls;
-    document.namespaces = reader.namespaces;
+    document.namespaces = reader.namespaces.list;
     Reading { document, fault, doctype, has_controls }
 }
 

@@ -4,7 +4,7 @@
 //! Whatever goes wrong outside the parser reaches the client as E0803 with another code inside its text; that code is
 //! the first of the names here.
 
-use ankus_runtime::configuration::substitute;
+use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
 use ankus_runtime::el::{Phase, Reason, Scope, Value};
 
 use super::document::Element;
@@ -93,9 +93,17 @@ impl Submission {
             return super::rejected(Rejected::new("E0803", ["E0808", name], None));
         }
         let mut resolved = Properties::new();
+        let mut length = 0;
         for (name, value) in merged {
+            if length > MOST_RESOLVED {
+                resolved.insert(name.clone(), value.clone());
+                continue;
+            }
             match substitute(value, |name| merged.get(name).map(|value| value.as_str().into())) {
-                Ok(value) => resolved.insert(name.clone(), value.into_owned()),
+                Ok(value) => {
+                    length += value.len();
+                    resolved.insert(name.clone(), value.into_owned())
+                }
                 Err(_) => {
                     let names = ["IllegalStateException", name];
                     return super::rejected(Rejected::new("E0803", names, None));

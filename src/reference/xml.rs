@@ -5,6 +5,9 @@
 //! are those of the XML recommendation. Nothing outside the text is read and no entity is expanded into markup.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::syntax::scope::{Namespaces, Prefixes};
 
 /// Why reading ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,9 +66,9 @@ pub(super) struct Reader<'a> {
     /// The attributes of the last start tag.
     pub(super) attributes: Vec<Attribute<'a>>,
     /// All namespaces met, the first being none.
-    pub(super) namespaces: Vec<Cow<'a, str>>,
+    pub(super) namespaces: Namespaces<'a>,
     /// Prefixes in scope, the innermost last; the empty prefix is the default namespace.
-    scope: Vec<(&'a str, u16)>,
+    scope: Prefixes<'a>,
     /// Names of the open elements, and how long `scope` was before each.
     open: Vec<(&'a str, u32)>,
     place: Place,
@@ -76,7 +79,7 @@ pub(super) struct Reader<'a> {
     /// A DOCTYPE without anything external.
     pub(super) doctype: Option<Doctype>,
     /// Entities that the DOCTYPE declares, with their text.
-    entities: Vec<(&'a str, Option<&'a str>)>,
+    entities: HashMap<&'a str, Option<&'a str>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -92,19 +95,21 @@ type Result<T> = std::result::Result<T, Stop>;
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str) -> Reader<'a> {
+        let mut scope = Prefixes::default();
+        scope.push("xml", 1);
         Reader {
             text,
             bytes: text.as_bytes(),
             at: 0,
             attributes: Vec::new(),
-            namespaces: vec![Cow::Borrowed(""), Cow::Borrowed(XML_URI)],
-            scope: vec![("xml", 1)],
+            namespaces: Namespaces::new(vec![Cow::Borrowed(""), Cow::Borrowed(XML_URI)]),
+            scope,
             open: Vec::new(),
             place: Place::Start,
             newer: false,
             has_controls: false,
             doctype: None,
-            entities: Vec::new(),
+            entities: HashMap::new(),
         }
     }
 
@@ -115,12 +120,12 @@ impl<'a> Reader<'a> {
 
     /// The namespace an index of a [`Name`] stands for.
     pub(super) fn namespace(&self, index: u16) -> &str {
-        &self.namespaces[index as usize]
+        &self.namespaces.list[index as usize]
     }
 
     /// The namespace a prefix stands for here.
     pub(super) fn prefix(&self, prefix: &str) -> Option<u16> {
-        self.scope.iter().rev().find(|(known, _)| *known == prefix).map(|(_, uri)| *uri)
+        self.scope.find(prefix)
     }
 
     pub(super) fn next(&mut self) -> Result<Event<'a>> {
@@ -485,9 +490,9 @@ impl<'a> Reader<'a> {
             "gt" => ">",
             "quot" => "\"",
             "apos" => "'",
-            _ => match self.entities.iter().find(|(known, _)| *known == name) {
-                Some((_, Some(text))) => text,
-                Some((_, None)) => return Err(Stop::External),
+            _ => match self.entities.get(name) {
+                Some(Some(text)) => text,
+                Some(None) => return Err(Stop::External),
                 None => return self.malformed(),
             },
         };
@@ -562,7 +567,7 @@ impl<'a> Reader<'a> {
 
     /// Whether two attributes, or two declarations of this tag, have one name.
     fn repeats_attribute(&self, outer: u32) -> bool {
-        let declared = &self.scope[outer as usize..];
+        let declared = self.scope.since(outer as usize);
         let few = self.attributes.len() + declared.len() <= 16;
         if few {
             let attributes = self.attributes.iter().enumerate().any(|(at, attribute)| {
@@ -610,15 +615,8 @@ impl<'a> Reader<'a> {
         if declared == "xmlns" || value == XMLNS_URI || xml != (declared == "xml") || removed {
             return self.malformed();
         }
-        let uri = match self.namespaces.iter().position(|known| *known == value) {
-            Some(at) => at,
-            None if self.namespaces.len() == usize::from(u16::MAX) => return self.malformed(),
-            None => {
-                self.namespaces.push(value);
-                self.namespaces.len() - 1
-            }
-        };
-        self.scope.push((declared, uri as u16));
+        let Some(uri) = self.namespaces.intern(value) else { return self.malformed() };
+        self.scope.push(declared, uri);
         Ok(())
     }
 
@@ -745,7 +743,7 @@ impl<'a> Reader<'a> {
         }
         let Some(quote @ (b'"' | b'\'')) = self.peek() else {
             if !parameter {
-                self.entities.push((name, None));
+                self.entities.entry(name).or_insert(None);
             }
             return self.markup_declaration();
         };
@@ -755,8 +753,8 @@ impl<'a> Reader<'a> {
             return self.over();
         };
         self.at = from + length + 1;
-        if !parameter && !self.entities.iter().any(|(known, _)| *known == name) {
-            self.entities.push((name, Some(&self.text[from..from + length])));
+        if !parameter {
+            self.entities.entry(name).or_insert(Some(&self.text[from..from + length]));
         }
         self.spaces();
         if self.skip(b'>') { Ok(()) } else { self.malformed() }

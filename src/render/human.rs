@@ -153,6 +153,23 @@ fn drawn(witness: &Witness) -> String {
     format!("a run that shows it:\n  {}", lines.join("\n  "))
 }
 
+/// A span that goes over so many lines is drawn at its first: each line in between would be looked at for each finding.
+const LINES_LIMIT: u32 = 200;
+
+/// As much of a span as is drawn.
+fn drawable(source: &Source, range: Range<usize>) -> Range<usize> {
+    let (first, last) = (source.position(range.start as u32), source.position(range.end as u32));
+    let long = |line: u32| {
+        source.line_range(line as usize - 1).is_some_and(|range| range.len() > LINE_LIMIT)
+    };
+    if last.line - first.line <= LINES_LIMIT && !long(last.line) {
+        return range;
+    }
+    let line = source.line_range(first.line as usize - 1).unwrap_or(range.clone());
+    let line = line.start + source.text[line].trim_end_matches(['\n', '\r']).len();
+    range.start..line.max(range.start).min(range.end)
+}
+
 fn diagnostic<'a>(
     report: &'a Report,
     masked: &'a BTreeMap<&str, Source>,
@@ -203,7 +220,7 @@ fn diagnostic<'a>(
                 sources.0.len() - 1
             });
         let end = (span.end as usize).min(source.text.len());
-        let range = (span.start as usize).min(end)..end;
+        let range = drawable(source, (span.start as usize).min(end)..end);
         labels.push(match message {
             None => Label::primary(id, range),
             Some(message) => Label::secondary(id, range).with_message(message),

@@ -254,7 +254,7 @@ fn source<'a>(report: &'a Report, path: &str) -> Option<(&'a Source, Encoding)> 
 
 fn offset(report: &Report, path: &str, at: u32) -> u64 {
     match source(report, path) {
-        Some((source, encoding)) => encoding.file_offset(&source.text, at),
+        Some((source, encoding)) => encoding.file_offset(source, at),
         None => u64::from(at),
     }
 }

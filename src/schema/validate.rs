@@ -14,8 +14,8 @@ use std::rc::Rc;
 use super::kinds::*;
 use super::model::{Model, Namespaces, Occurs, Particle, State, Symbol};
 use super::{Check, Child, Content, Language, Meaning, Schema, Type, TypeId, TypeRef, families};
-use crate::diag::{Diagnostic, Edit, Fix, Safety};
-
+use crate::budget;
+use crate::diag::{Diagnostic, Edit, Fix, Safety, within};
 use crate::source::Span;
 use crate::syntax::xml::{AttributeRef, Element, NOT_WELL_FORMED, NodeKind, Tree};
 
@@ -69,8 +69,8 @@ pub fn check(
         document,
         language,
         target,
-        aliases: Vec::new(),
-        known: Vec::new(),
+        aliases: HashMap::new(),
+        known: HashMap::new(),
         todo: Vec::new(),
         findings: Vec::new(),
         shared: Rc::new(Shared::new(tree.len())),
@@ -99,8 +99,8 @@ struct Checker<'t, 'a> {
     language: &'t Language,
     target: &'t str,
     /// Namespaces that mean nothing, and what is taken in their place, so that the rest can be looked at.
-    aliases: Vec<(&'t str, Option<&'t Schema>)>,
-    known: Vec<(&'t str, Option<&'t Schema>)>,
+    aliases: HashMap<&'t str, Option<&'t Schema>>,
+    known: HashMap<&'t str, Option<&'t Schema>>,
     todo: Vec<(Element<'t, 'a>, Kind<'t>)>,
     findings: Vec<Diagnostic>,
     shared: Rc<Shared<'t>>,
@@ -138,15 +138,12 @@ impl<'t, 'a> Checker<'t, 'a> {
 
     /// The schema of a namespace, or what is taken in its place.
     fn schema(&mut self, namespace: &'t str) -> Option<&'t Schema> {
-        if let Some((_, schema)) = self.aliases.iter().find(|(known, _)| *known == namespace) {
-            return *schema;
-        }
-        let same = |known: &&(&'t str, _)| std::ptr::eq(known.0, namespace) || known.0 == namespace;
-        if let Some((_, schema)) = self.known.iter().find(same) {
+        let known = self.aliases.get(namespace).or_else(|| self.known.get(namespace));
+        if let Some(schema) = known {
             return *schema;
         }
         let schema = self.language.schema(namespace).filter(|s| self.document.has(&s.family));
-        self.known.push((namespace, schema));
+        self.known.insert(namespace, schema);
         schema
     }
 
@@ -199,6 +196,9 @@ impl<'t, 'a> Checker<'t, 'a> {
         let kind = self.root(root);
         self.todo.push((root, kind));
         while let Some((element, kind)) = self.todo.pop() {
+            if budget::spent_often() {
+                return;
+            }
             self.element(element, kind);
         }
     }
@@ -228,7 +228,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                     true => Fix::safe(title, Span::at(at), text),
                     false => Fix::guess(title, Span::at(at), text),
                 });
-                self.aliases.push((namespace, Some(best)));
+                self.aliases.entry(namespace).or_insert(Some(best));
                 schema = Some(best);
             }
             self.report(finding);
@@ -322,7 +322,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         let namespace = element.namespace();
         let span = namespace_span(element);
         let near = self.meant(element, expected);
-        let known = self.aliases.iter().any(|(known, _)| *known == namespace);
+        let known = self.aliases.contains_key(namespace);
         if !known {
             let mut finding = Diagnostic::new(
                 &UNKNOWN_SCHEMA_VERSION,
@@ -342,7 +342,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                 }
             }
             self.report(finding);
-            self.aliases.push((namespace, near.map(|(schema, _)| schema)));
+            self.aliases.entry(namespace).or_insert(near.map(|(schema, _)| schema));
         }
         near.map(|(schema, _)| schema)
     }
@@ -652,7 +652,11 @@ impl<'t, 'a> Checker<'t, 'a> {
             return;
         }
         let names = ty.attributes.iter().map(|known| &*known.name);
-        let free = names.filter(|known| element.attribute(known).is_none());
+        // One that is taken is not meant; to find out takes a look at all of them.
+        let count = element.attributes().count();
+        let free = names.filter(|known| {
+            self.shared.spend(count).is_some() && element.attribute(known).is_none()
+        });
         let mut finding = Diagnostic::new(
             &UNKNOWN_ATTRIBUTE,
             span,
@@ -857,7 +861,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     fn foreign(&mut self, child: Element<'t, 'a>, schema: &'t Schema, parent: &Type) -> Kind<'t> {
         let Some(own) = self.schema(child.namespace()) else {
             let action = parent.name.as_deref() == Some("ACTION") && &*schema.family == "workflow";
-            if self.aliases.iter().any(|(known, _)| *known == child.namespace()) {
+            if self.aliases.contains_key(child.namespace()) {
                 return Kind::Any;
             }
             if self.meant(child, None).is_some() || !action {
@@ -1037,7 +1041,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         let (a, b) = (child.name().to_ascii_lowercase(), name.to_ascii_lowercase());
         let near = b.starts_with(&a)
             || a.starts_with(&b)
-            || strsim::damerau_levenshtein(&a, &b) * 2 <= b.len();
+            || within(&a, &b, b.len() / 2).is_some();
         let found = &mut self.findings[at];
         if near {
             found.help = Some(format!("did you mean `{name}`?"));
@@ -1093,7 +1097,7 @@ impl<'t, 'a> Checker<'t, 'a> {
                     known.until.as_deref(),
                     schema,
                 );
-                let free = parent.child("job-tracker").is_none();
+                let free = !present.contains("job-tracker");
                 if name == "resource-manager" && free && model.child("job-tracker").is_some() {
                     finding = finding.fix(rename(child, "job-tracker", Safety::Safe));
                 }
@@ -1229,13 +1233,16 @@ impl<'t, 'a> Checker<'t, 'a> {
             document: self.document,
             language: self.language,
             target: self.target,
-            aliases: vec![(element.namespace(), Some(schema))],
-            known: Vec::new(),
+            aliases: HashMap::from([(element.namespace(), Some(schema))]),
+            known: HashMap::new(),
             todo: vec![(element, kind_of(schema, kind))],
             findings: Vec::new(),
             shared: Rc::clone(&self.shared),
         };
         while let Some((element, kind)) = inner.todo.pop() {
+            if budget::spent_often() {
+                break;
+            }
             inner.element(element, kind);
         }
         self.findings.append(&mut inner.findings);
@@ -1277,18 +1284,15 @@ impl<'t, 'a> Checker<'t, 'a> {
     fn order(&mut self, parent: Element<'t, 'a>, placed: &[Placed<'t, 'a>]) {
         let ranks: Vec<usize> = placed.iter().map(|placed| placed.rank).collect();
         let kept = longest_run(&ranks);
+        // Those are in order, so what comes before and behind is found by halves.
+        let run: Vec<usize> = (0..placed.len()).filter(|at| kept[*at]).collect();
         for (at, child) in placed.iter().enumerate().filter(|(at, _)| !kept[*at]) {
-            let is_kept = |other: &usize| kept[*other];
-            let later = (0..at).filter(is_kept).find(|other| ranks[*other] > ranks[at]);
-            let earlier = || {
-                (at + 1..placed.len()).rev().filter(is_kept).find(|other| ranks[*other] < ranks[at])
-            };
-            let (anchor, before) = match later {
-                Some(other) => (&placed[other], true),
-                None => match earlier() {
-                    Some(other) => (&placed[other], false),
-                    None => continue,
-                },
+            let later = run.get(run.partition_point(|other| ranks[*other] <= ranks[at]));
+            let earlier = run.partition_point(|other| ranks[*other] < ranks[at]).checked_sub(1);
+            let (anchor, before) = match (later, earlier.map(|earlier| run[earlier])) {
+                (Some(other), _) if *other < at => (&placed[*other], true),
+                (_, Some(other)) if other > at => (&placed[other], false),
+                _ => continue,
             };
             let (name, other) = (child.element.name(), anchor.element.name());
             let way = if before { "before" } else { "behind" };
@@ -1790,12 +1794,16 @@ fn trimmed(text: &str, span: Span) -> Span {
 
 /// The lines an element takes up, if it shares none of them.
 fn line_of(text: &str, span: Span) -> Option<Span> {
-    let before = &text[..span.start as usize];
-    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    // Only blanks are looked at: a line may be as long as a file.
+    let blank = [' ', '\t', '\r'];
+    let before = text[..span.start as usize].trim_end_matches(blank);
     let after = &text[span.end as usize..];
-    let end = after.find('\n')?;
-    (is_blank(&before[start..]) && is_blank(&after[..end]))
-        .then(|| Span::new(start, span.end as usize + end + 1))
+    let rest = after.trim_start_matches(blank);
+    if !(before.is_empty() || before.ends_with('\n')) || !rest.starts_with('\n') {
+        return None;
+    }
+    let end = text.len() - rest.len() + 1;
+    Some(Span::new(before.len(), end))
 }
 
 /// Which members belong to a longest run that never falls; of several such runs, the one that begins earliest, so that
@@ -1829,8 +1837,8 @@ fn nearest<'w>(word: &str, known: impl IntoIterator<Item = &'w str>) -> Option<&
     let limit = (word.chars().count() / 3).max(1);
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(word, candidate), candidate))
-        .filter(|(distance, _)| (1..=limit).contains(distance))
+        .filter_map(|candidate| Some((within(word, candidate, limit)?, candidate)))
+        .filter(|(distance, _)| *distance > 0)
         .min()
         .map(|(_, candidate)| candidate)
 }

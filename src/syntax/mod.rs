@@ -6,6 +6,8 @@ pub mod format;
 
 pub mod properties;
 
+pub(crate) mod scope;
+
 pub mod shellcheck;
 
 pub mod xml;

@@ -33,6 +33,13 @@ const FINDING_LIMIT: usize = 1_000;
 /// How many nodes may be handed back to an outer element in all, so that no input takes quadratic time.
 const MOVE_LIMIT: usize = 1_000_000;
 
+/// How many bytes may be read in vain: a comment that is never closed, say, is looked through to the end of the text.
+const VAIN_LIMIT: usize = 512 << 20;
+
+/// An element with more attributes than that, or a text with more namespaces, is not read by the strict parser, which
+/// compares all of them with one another.
+const STRICT_LIMIT: usize = 1_000;
+
 /// What this module reports.
 pub static KINDS: &[&Kind] = &[&NOT_WELL_FORMED, &DOCTYPE_FORBIDDEN, &NESTED_TOO_DEEP];
 
@@ -198,7 +205,9 @@ impl<'a> Tree<'a> {
 
     /// The strict parser's word on what was parsed tolerantly, where nothing was found there.
     pub fn judge(&mut self) -> Option<Diagnostic> {
-        if !self.well_formed {
+        let many = |node: &Node| usize::from(node.attribute_count) > STRICT_LIMIT;
+        if !self.well_formed || self.namespaces.len() > STRICT_LIMIT || self.nodes.iter().any(many)
+        {
             return None;
         }
         let options =

@@ -20,6 +20,7 @@ const WITHOUT_EXAMPLES: &[&str] = &[
     "definition-too-long",
     "empty-definition",
     "encoding-refused",
+    "check-timed-out",
     "file-too-large",
     "graph-undecided",
     "invalid-utf-8",

@@ -7,23 +7,24 @@ use std::path::{Path, PathBuf};
 /// in ARCHITECTURE.md has it.
 const CORE: &[(&str, &str)] = &[
     ("source", ""),
+    ("budget", ""),
     ("diag", "source"),
     ("edit", "source diag"),
     ("settings", "source diag"),
     ("files", "source"),
-    ("syntax", "source diag files"),
-    ("schema", "source diag settings syntax"),
-    ("ir", "source diag syntax"),
+    ("syntax", "source budget diag files"),
+    ("schema", "source budget diag settings syntax"),
+    ("ir", "source budget diag syntax"),
     // What the pass over expressions knows of the site's functions comes from the settings.
-    ("passes", "source diag settings syntax ir"),
-    ("reference", "source diag settings syntax schema ir"),
+    ("passes", "source budget diag settings syntax ir"),
+    ("reference", "source budget diag settings syntax schema ir"),
     // A rule reads facts, and some faults are what the server refuses.
-    ("lint", "source diag edit settings files syntax schema ir passes reference"),
-    ("check", "source diag settings files syntax schema ir passes reference lint"),
+    ("lint", "source budget diag edit settings files syntax schema ir passes reference"),
+    ("check", "source budget diag settings files syntax schema ir passes reference lint"),
     ("baseline", "source diag syntax check"),
-    ("mend", "source diag edit files check"),
+    ("mend", "source budget diag edit files check"),
     // Pictures are drawn of any workflow, plans are made of checked ones.
-    ("emit", "source diag edit settings files syntax schema ir passes reference lint check"),
+    ("emit", "source budget diag edit settings files syntax schema ir passes reference lint check"),
     ("ide", "*"),
     // Neither the findings nor the words are decided here.
     ("render", "source diag edit settings check baseline"),

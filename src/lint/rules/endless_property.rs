@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Language;
 use crate::lint::{Facts, Rule};
-use ankus_runtime::configuration::substitute;
+use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -25,11 +25,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let value = |name: &str| facts.submission.get(name);
+    let mut length = 0;
     for (source, entries) in facts.property_files() {
         for entry in &entries {
             let Some(own) = value(&entry.name) else { continue };
             let lookup = |name: &str| value(name).map(std::borrow::Cow::Borrowed);
-            let Err(endless) = substitute(own, lookup) else { continue };
+            if length > MOST_RESOLVED {
+                return;
+            }
+            let endless = match substitute(own, lookup) {
+                Ok(value) => {
+                    length += value.len();
+                    continue;
+                }
+                Err(endless) => endless,
+            };
+            let put_in = endless.chain.iter().filter_map(|name| value(name));
+            length += put_in.map(str::len).sum::<usize>();
             // What only refers to a circle is told where the circle is.
             if endless.cycle().is_some_and(|circle| !circle.contains(&entry.name)) {
                 continue;

@@ -30,8 +30,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     // Only a slip of a letter or two: names that a site adds are longer away.
     OOZIE_PROPERTIES
         .iter()
-        .map(|known| (strsim::damerau_levenshtein(name, known), *known))
-        .filter(|(distance, _)| *distance <= 2)
+        .filter_map(|known| Some((crate::diag::within(name, known, 2)?, *known)))
         .min()
         .map(|(_, known)| known)
 }

@@ -84,7 +84,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         } else if !name.ends_with(".exclude") {
             for library in value.split(',').map(str::trim) {
                 let swapped = LIBRARIES.iter().find(|known| {
-                    strsim::damerau_levenshtein(known, library) == 1 && library.len() == known.len()
+                    library.len() == known.len()
+                        && crate::diag::within(known, library, 1) == Some(1)
                 });
                 if let Some(near) =
                     swapped.filter(|_| !LIBRARIES.contains(&library) && !is_open(library))

@@ -10,6 +10,7 @@ use ankus_runtime::el::tree::{Op, Target};
 use super::kinds::*;
 use super::types::{Origin, infer};
 use super::{Expression, Facts, Input};
+use crate::budget;
 use crate::diag::{Diagnostic, Fix, nearest};
 use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
 use crate::passes::pairs::game::Graph;
@@ -55,6 +56,9 @@ pub(super) fn check(
     let mut runs = Order::of(&graph, None);
     let mut patience = MOST_COMPARED;
     for question in &questions {
+        if budget::spent_often() {
+            return;
+        }
         let Some(id) = by_name.get(question.action.as_str()).copied() else {
             let message = format!("no node is named `{}`", question.action);
             let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message)

@@ -18,6 +18,7 @@ use std::collections::{BTreeMap, HashSet};
 use ankus_runtime::el::functions::{Gives, Takes};
 use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
+use crate::budget;
 use crate::diag::Diagnostic;
 use crate::ir::workflow::Workflow;
 use crate::source::Span;
@@ -66,6 +67,9 @@ pub fn examine(input: &Input<'_, '_>) -> Vec<Diagnostic> {
     // Those that may ask for another action are kept; the rest would be in the way of a long definition.
     let mut asking = Vec::new();
     for place in place::collect(input.tree) {
+        if budget::spent_often() {
+            return out;
+        }
         let text = &place.text.text;
         let template = Template::compile_with(text, place.phase, input.dialect, input.site);
         Examination { place: &place, template: &template, facts: &facts, out: &mut out }.all();

@@ -51,16 +51,24 @@ impl Examination<'_, '_> {
 
     /// Everything that one text can show.
     pub(super) fn all(mut self) {
+        // A text may have thousands of expressions, and each of them a fault.
+        let mut faults: Vec<u32> = self.template.errors().iter().map(|e| e.start).collect();
+        faults.sort_unstable();
         let mut told: Vec<(u32, u32)> = Vec::new();
         for piece in self.template.pieces() {
-            if let Piece::Expression { start, end, .. } = *piece
-                && self.form(start, end)
-            {
-                told.push((start, end));
+            if let Piece::Expression { start, end, .. } = *piece {
+                let first = faults.partition_point(|fault| *fault < start);
+                let broken = faults.get(first).is_some_and(|fault| *fault <= end);
+                if self.form(start, end, broken) {
+                    told.push((start, end));
+                }
             }
         }
+        // Pieces are in order, and so is what was told of them.
+        let told_before = |at: u32| told.partition_point(|(start, _)| *start <= at);
         for error in self.template.errors() {
-            if !told.iter().any(|(start, end)| *start <= error.start && error.start <= *end) {
+            let within = told_before(error.start).checked_sub(1).map(|at| told[at].1);
+            if !within.is_some_and(|end| error.start <= end) {
                 self.syntax(error);
             }
         }
@@ -68,7 +76,8 @@ impl Examination<'_, '_> {
         let template = self.template;
         for piece in template.pieces() {
             let Piece::Expression { start, end, first, last } = *piece else { continue };
-            if told.iter().any(|(from, to)| *from <= start && end <= *to) {
+            let within = told_before(start).checked_sub(1).map(|at| told[at].1);
+            if within.is_some_and(|to| end <= to) {
                 continue;
             }
             self.typed(first, last);
@@ -81,12 +90,10 @@ impl Examination<'_, '_> {
     }
 
     /// What is written in a form of another language; answers whether that explains all that is wrong with it.
-    fn form(&mut self, start: u32, end: u32) -> bool {
+    fn form(&mut self, start: u32, end: u32, broken: bool) -> bool {
         let inner_end = if self.text(start, end).ends_with('}') { end - 1 } else { end };
         let inner = self.template.span(start + 2, inner_end.max(start + 2));
         let trimmed = inner.trim();
-        let broken =
-            self.template.errors().iter().any(|error| start <= error.start && error.start <= end);
         // `${wf:conf(${key})}`
         if broken && let Some((at, length, name)) = nested(inner) {
             let from = start + 2 + at as u32;
@@ -658,9 +665,17 @@ impl Examination<'_, '_> {
             return;
         }
         let text = self.template.source();
+        // Leaves of an expression are in the order of the text.
+        let literals = self.template.nodes().iter().filter(|node| matches!(node.op, Op::Text(_)));
+        let literals: Vec<(u32, u32)> = literals.map(|node| (node.start, node.end)).collect();
+        let in_text = |at: u32| {
+            let before = literals.partition_point(|(start, _)| *start <= at);
+            before > 0 && at < literals[before - 1].1
+        };
         for piece in self.template.pieces() {
             let Piece::Expression { start, end, .. } = *piece else { continue };
-            if told.iter().any(|(from, to)| *from <= start && end <= *to) {
+            let before = told.partition_point(|(from, _)| *from <= start);
+            if before > 0 && end <= told[before - 1].1 {
                 continue;
             }
             let bytes = text.as_bytes();
@@ -684,7 +699,7 @@ impl Examination<'_, '_> {
                     [b'&', b'&', ..] => (2, Some("and")),
                     _ => (1, None),
                 };
-                let operator = word.filter(|_| !self.in_text(at as u32));
+                let operator = word.filter(|_| !in_text(at as u32));
                 let entity = match bytes[at] {
                     b'<' => "&lt;",
                     b'>' => "&gt;",
@@ -720,14 +735,6 @@ impl Examination<'_, '_> {
                 at += length;
             }
         }
-    }
-
-    /// Whether an offset lies in a text of an expression.
-    fn in_text(&self, at: u32) -> bool {
-        self.template
-            .nodes()
-            .iter()
-            .any(|node| matches!(node.op, Op::Text(_)) && node.start <= at && at < node.end)
     }
 
     /// Values that make a path lose a segment, or change with every attempt.

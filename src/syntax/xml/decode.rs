@@ -168,16 +168,12 @@ pub(super) enum Place {
 
 /// Decodes references and line ends. What cannot be decoded stays as it is written.
 pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
-    let special = |bytes: &[u8]| {
-        let first = match place {
-            Place::CData => memchr::memchr(b'\r', bytes),
-            _ => memchr::memchr2(b'&', b'\r', bytes),
-        };
-        match place {
-            Place::Attribute => {
-                memchr::memchr2(b'\n', b'\t', &bytes[..first.unwrap_or(bytes.len())]).or(first)
-            }
-            _ => first,
+    let special = |bytes: &[u8]| match place {
+        Place::CData => memchr::memchr(b'\r', bytes),
+        Place::Text => memchr::memchr2(b'&', b'\r', bytes),
+        // One search for each byte would go to the end for each of the others.
+        Place::Attribute => {
+            bytes.iter().position(|byte| matches!(byte, b'&' | b'\r' | b'\n' | b'\t'))
         }
     };
     let bytes = raw.as_bytes();

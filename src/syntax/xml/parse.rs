@@ -9,27 +9,25 @@ use quick_xml::events::Event;
 use super::decode::{Place, decode, reference};
 use super::{
     Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, LONG_PREFIX, MOVE_LIMIT,
-    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree,
+    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree, VAIN_LIMIT,
 };
+use crate::budget;
 use crate::diag::{Diagnostic, Fix};
 use crate::source::Span;
-
-/// A namespace declaration in force: the prefix and the index of its name.
-struct Binding<'a> {
-    depth: usize,
-    prefix: &'a str,
-    namespace: u16,
-}
+use crate::syntax::scope::{Namespaces, Prefixes};
 
 pub(super) struct Parser<'a> {
     text: &'a str,
     pub(super) tree: Tree<'a>,
     pub(super) findings: Vec<Diagnostic>,
-    /// Open elements, the root first.
-    open: Vec<NodeId>,
-    bindings: Vec<Binding<'a>>,
+    /// Open elements, the root first, and how many prefixes were declared before each.
+    open: Vec<(NodeId, u32)>,
+    prefixes: Prefixes<'a>,
+    namespaces: Namespaces<'a>,
     last_top: NodeId,
     moves: usize,
+    /// How far the event stream has looked.
+    reached: usize,
     extra_root: bool,
 }
 
@@ -47,7 +45,7 @@ impl<'a> Parser<'a> {
             text,
             nodes: Vec::with_capacity(text.len() / 24),
             attributes: Vec::with_capacity(text.len() / 96),
-            namespaces: vec![Cow::Borrowed("")],
+            namespaces: Vec::new(),
             root: NodeId::NONE,
             first: NodeId::NONE,
             doctype: None,
@@ -60,9 +58,11 @@ impl<'a> Parser<'a> {
             tree,
             findings: Vec::new(),
             open: Vec::new(),
-            bindings: Vec::new(),
+            prefixes: Prefixes::default(),
+            namespaces: Namespaces::new(vec![Cow::Borrowed("")]),
             last_top: NodeId::NONE,
             moves: 0,
+            reached: 0,
             extra_root: false,
         }
     }
@@ -80,13 +80,23 @@ impl<'a> Parser<'a> {
     /// Reads all of the text, starting anew wherever the event stream lost its way.
     pub(super) fn run(&mut self) {
         let mut from = if self.text.starts_with('\u{feff}') { 3 } else { 0 };
+        let mut vain = 0;
         while let Some(again) = self.read(from) {
+            // What ends nowhere is looked for in all that follows, each time that it begins anew.
+            vain += self.reached - again.min(self.reached);
+            if vain > VAIN_LIMIT {
+                let span = Span::at(again);
+                self.findings.truncate(FINDING_LIMIT - 1);
+                self.broken(span, "so much is broken that what follows is not read");
+                break;
+            }
             from = again;
         }
         let end = self.text.len();
-        while let Some(id) = self.open.pop() {
+        while let Some((id, _)) = self.open.pop() {
             self.close_unclosed(id, end);
         }
+        self.tree.namespaces = std::mem::take(&mut self.namespaces.list);
         // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
         let any = memchr(b'&', self.text.as_bytes()).is_some();
         for index in (0..self.tree.nodes.len()).take_while(|_| any) {
@@ -119,10 +129,16 @@ impl<'a> Parser<'a> {
         config.check_end_names = false;
         config.trim_markup_names_in_closing_tags = false;
 
+        let mut events = 0_u32;
         loop {
             let start = base + reader.buffer_position() as usize;
             let event = reader.read_event();
             let end = base + reader.buffer_position() as usize;
+            self.reached = if event.is_err() { self.text.len() } else { end };
+            events += 1;
+            if events % 1_024 == 0 && budget::spent() {
+                return None;
+            }
             match event {
                 Ok(Event::Eof) => return None,
                 Ok(Event::Start(_) | Event::Empty(_)) => {
@@ -475,13 +491,13 @@ impl<'a> Parser<'a> {
             again = Some(tag_end).filter(|at| *at < self.text.len());
         }
 
-        let matches = |id: &NodeId| self.tree.slice(self.tree.node(*id).inner) == name;
+        let matches = |(id, _): &(NodeId, u32)| self.tree.slice(self.tree.node(*id).inner) == name;
         let Some(depth) = self.open.iter().rposition(matches) else {
             let span = Span::new(start, tag_end);
             let finding =
                 Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"));
             let finding = match self.open.last() {
-                Some(id) => {
+                Some((id, _)) => {
                     let open = self.tree.node(*id).inner;
                     finding.note(open, format!("`{}` is open here", self.tree.slice(open)))
                 }
@@ -491,21 +507,17 @@ impl<'a> Parser<'a> {
             return again;
         };
         while self.open.len() > depth + 1 {
-            let id = self.open.pop().expect("more are open than the one that matches");
-            self.unclosed(id, start);
+            let (id, before) = self.open.pop().expect("more are open than the one that matches");
+            self.prefixes.truncate(before as usize);
+            self.close_unclosed(id, start);
         }
-        let id = self.open.pop().expect("the one that matches");
-        self.bindings.truncate_to(self.open.len());
+        let (id, before) = self.open.pop().expect("the one that matches");
+        self.prefixes.truncate(before as usize);
         let node = &mut self.tree.nodes[id.index()];
         node.close_start = start as u32;
         node.span.end = tag_end as u32;
         node.closed = true;
         again
-    }
-
-    fn unclosed(&mut self, id: NodeId, at: usize) {
-        self.bindings.truncate_to(self.open.len());
-        self.close_unclosed(id, at);
     }
 
     /// Ends an element that has no end tag, and gives back the children that were its siblings.
@@ -577,7 +589,7 @@ impl<'a> Parser<'a> {
 
     fn element(&mut self, start: usize, tag: Tag) {
         let parent = match self.open.last() {
-            Some(id) => *id,
+            Some((id, _)) => *id,
             None if self.tree.root == NodeId::NONE => NodeId::NONE,
             None => {
                 if !self.extra_root {
@@ -591,7 +603,7 @@ impl<'a> Parser<'a> {
                 self.tree.root
             }
         };
-        let depth = self.open.len();
+        let before = self.prefixes.len();
         let first_attribute = tag.first_attribute;
         for index in first_attribute..self.tree.attributes.len() {
             let attribute = self.tree.attributes[index];
@@ -610,16 +622,15 @@ impl<'a> Parser<'a> {
             };
             let raw = &self.text[attribute.value_span.range()];
             let value = decode(raw, attribute.value_span.start, Place::Attribute).text;
-            let namespace = self.intern(value);
-            self.bindings.push(Binding { depth, prefix, namespace });
+            let namespace = self.namespaces.intern(value).unwrap_or(0);
+            self.prefixes.push(prefix, namespace);
         }
         let attribute_count = self.tree.attributes.len() - first_attribute;
 
         let name = self.tree.slice(tag.name);
         let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
-        let bound = self.bindings.iter().rev().find(|binding| binding.prefix == prefix);
-        let namespace = match bound {
-            Some(binding) => binding.namespace,
+        let namespace = match self.prefixes.find(prefix) {
+            Some(namespace) => namespace,
             None => {
                 if !prefix.is_empty() && prefix != "xml" {
                     let span =
@@ -656,20 +667,9 @@ impl<'a> Parser<'a> {
             self.tree.root = id;
         }
         if tag.empty {
-            self.bindings.truncate_to(depth);
+            self.prefixes.truncate(before);
         } else {
-            self.open.push(id);
-        }
-    }
-
-    fn intern(&mut self, namespace: Cow<'a, str>) -> u16 {
-        match self.tree.namespaces.iter().position(|known| *known == namespace) {
-            Some(index) => index as u16,
-            None if self.tree.namespaces.len() < usize::from(u16::MAX) => {
-                self.tree.namespaces.push(namespace);
-                self.tree.namespaces.len() as u16 - 1
-            }
-            None => 0,
+            self.open.push((id, before as u32));
         }
     }
 
@@ -692,7 +692,7 @@ impl<'a> Parser<'a> {
 
     /// Adds character data, in one node with what stands directly before it.
     fn text_node(&mut self, start: usize, end: usize) {
-        let Some(parent) = self.open.last().copied() else { return };
+        let Some((parent, _)) = self.open.last().copied() else { return };
         let last = self.tree.node(parent).last_child;
         if last != NodeId::NONE {
             let node = &mut self.tree.nodes[last.index()];
@@ -706,7 +706,7 @@ impl<'a> Parser<'a> {
     }
 
     fn leaf(&mut self, kind: NodeKind, start: usize, end: usize, before: usize, behind: usize) {
-        let parent = self.open.last().copied().unwrap_or(NodeId::NONE);
+        let parent = self.open.last().map_or(NodeId::NONE, |(id, _)| *id);
         if parent == NodeId::NONE && kind == NodeKind::CData {
             return;
         }
@@ -795,19 +795,6 @@ impl<'a> Parser<'a> {
             Span::new(start, end + behind.min(2)),
             "",
         )));
-    }
-}
-
-/// Drops the namespace declarations of elements that were closed.
-trait Truncate {
-    fn truncate_to(&mut self, depth: usize);
-}
-
-impl Truncate for Vec<Binding<'_>> {
-    fn truncate_to(&mut self, depth: usize) {
-        while self.last().is_some_and(|binding| binding.depth >= depth) {
-            self.pop();
-        }
     }
 }
 

@@ -1,0 +1,132 @@
+//! What may be spent on one file, and whether it is spent.
+//!
+//! In: a [`Budget`] that the outside world has made, which knows its clock; [`limited`] has it hold for a piece of work.
+//! Out: an answer for every loop that can be long ([`spent`]). A loop that hears that all is spent ends where it is, with
+//! whatever it has; the door ([`crate::check`]) then throws all of it away and says so. The core keeps no clock of its own,
+//! and what has no budget is never interrupted, so that an answer depends on the time only where somebody asked for it.
+//!
+//! The budget belongs to the thread and not to an argument: those who ask are deep in every pass and rule, and none of
+//! them has anything else to do with it.
+
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+
+/// Bytes that the check of one file may take, where nobody says otherwise.
+pub const MEMORY: u64 = 2 << 30;
+
+/// What one file may take.
+#[derive(Clone)]
+pub struct Budget {
+    /// Whether its time is over.
+    pub over: Option<Arc<dyn Fn() -> bool + Send + Sync>>,
+    /// Bytes.
+    pub memory: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget { over: None, memory: MEMORY }
+    }
+}
+
+impl fmt::Debug for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let timed = self.over.is_some();
+        f.debug_struct("Budget").field("timed", &timed).field("memory", &self.memory).finish()
+    }
+}
+
+/// What holds on a thread.
+#[derive(Default)]
+struct Holding {
+    budget: RefCell<Budget>,
+    spent: Cell<bool>,
+    asked: Cell<u32>,
+}
+
+thread_local! {
+    static HOLDING: Holding = Holding::default();
+}
+
+/// Puts back what held before, however the work ends.
+struct Back(Budget, bool);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        HOLDING.with(|holding| {
+            holding.budget.replace(self.0.clone());
+            holding.spent.set(self.1);
+        });
+    }
+}
+
+/// Does some work within a budget.
+pub fn limited<T>(budget: Budget, work: impl FnOnce() -> T) -> T {
+    let _back =
+        HOLDING.with(|holding| Back(holding.budget.replace(budget), holding.spent.replace(false)));
+    work()
+}
+
+/// Whether all is spent; once it is, it stays so for this piece of work.
+pub fn spent() -> bool {
+    HOLDING.with(|holding| {
+        if !holding.spent.get() {
+            holding.spent.set(holding.budget.borrow().over.as_ref().is_some_and(|over| over()));
+        }
+        holding.spent.get()
+    })
+}
+
+/// As [`spent`], for loops that come round so often that only one round in many looks at the clock.
+pub fn spent_often() -> bool {
+    HOLDING.with(|holding| {
+        let asked = holding.asked.get().wrapping_add(1);
+        holding.asked.set(asked);
+        holding.spent.get() || asked % 256 == 0 && spent()
+    })
+}
+
+/// Whether somebody has heard that all is spent, so that what was found may not be all.
+pub fn was_spent() -> bool {
+    HOLDING.with(|holding| holding.spent.get())
+}
+
+/// Bytes that this piece of work may take.
+pub fn memory() -> u64 {
+    HOLDING.with(|holding| holding.budget.borrow().memory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_budget_holds_for_its_work_and_stays_spent() {
+        assert!(!spent());
+        let rounds = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&rounds);
+        let over = move || counted.fetch_add(1, Ordering::Relaxed) == 2;
+        let budget = Budget { over: Some(Arc::new(over)), memory: 7 };
+        limited(budget, || {
+            assert_eq!(
+                [spent(), spent(), was_spent(), spent(), spent()],
+                [false, false, false, true, true]
+            );
+            assert!(spent_often());
+            assert_eq!(memory(), 7);
+            limited(Budget::default(), || assert!(!spent()));
+            assert!(was_spent());
+        });
+        assert!(!was_spent());
+        assert_eq!((memory(), rounds.load(Ordering::Relaxed)), (MEMORY, 3));
+    }
+
+    #[test]
+    fn a_loop_that_asks_often_hears_of_it() {
+        let budget = Budget { over: Some(Arc::new(|| true)), ..Budget::default() };
+        let rounds = limited(budget, || (0..10_000).take_while(|_| !spent_often()).count());
+        assert!(rounds <= 256, "{rounds}");
+    }
+}
