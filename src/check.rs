@@ -692,6 +692,7 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::budget::Budget;
     use crate::source::looks;
 
     /// An action of each kind that has something to say, its names and paths its own.
@@ -878,6 +879,43 @@ mod tests {
             }
         }
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_file_that_is_too_much_is_one_finding_whatever_it_says_of_itself() {
+        let comment = "<!-- ankus: allow-file(check-timed-out, file-too-large) -->\n";
+        let mut settings = Settings::default();
+        for kind in [&CHECK_TIMED_OUT, &FILE_TOO_LARGE] {
+            settings.rules.insert(kind.name.to_owned(), Rating::Off);
+        }
+        let files = Files::new();
+        let found = |count: usize, budget: Budget| {
+            let source =
+                Arc::new(Source::new("workflow.xml", format!("{comment}{}", long("chain", count))));
+            let outcome = budget::limited(budget, || {
+                check(&Input {
+                    source: &source,
+                    encoding: Encoding::Utf8,
+                    not_text: None,
+                    kind: FileKind::Workflow,
+                    settings: &settings,
+                    settings_path: "workflow.xml",
+                    submission: &Submission::default(),
+                    files: &files,
+                    user: "someone",
+                    now: None,
+                })
+            });
+            let names =
+                outcome.findings.iter().map(|found| (found.diagnostic.kind.name, found.level));
+            (names.collect::<Vec<_>>(), outcome.checked.is_some(), outcome.file.reference.is_some())
+        };
+        let over = Budget { over: Some(Arc::new(|| true)), ..Budget::default() };
+        let one = |name| (vec![(name, Level::Error)], false, false);
+        assert_eq!(found(60, over), one("check-timed-out"));
+        let small = Budget { memory: 8 << 20, ..Budget::default() };
+        assert_eq!(found(6_000, small.clone()), one("file-too-large"));
+        assert!(found(60, small).2);
     }
 
     #[test]

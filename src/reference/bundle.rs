@@ -119,6 +119,9 @@ fn submit_resolved(
         .map_err(|refusal| failed(refusal.code, "parameters").names(refusal.names))?;
 
     let malformed = |_| failed("E1301", "bundle-app");
+    if crate::syntax::xml::is_dense(text) {
+        return Err(failed("E1301", "bundle-app"));
+    }
     let parsed = roxmltree::Document::parse(text).map_err(malformed)?;
     let written = write(parsed.root_element());
     let template = rules.expression(&written, Phase::BundleSubmit);

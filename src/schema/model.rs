@@ -4,6 +4,8 @@
 //! here" it knows when the server counts instead of listing: a child that must occur twice or more gives another
 //! error once it has occurred at all.
 
+use std::collections::HashMap;
+
 use super::Child;
 
 /// How often something may occur.
@@ -146,10 +148,15 @@ struct StateRow {
 }
 
 impl Model {
-    /// Makes the automaton of a particle.
-    pub fn new(children: Vec<Child>, wildcards: Vec<Namespaces>, particle: Particle) -> Model {
-        let states = Builder::default().build(&particle);
-        Model { children, wildcards, particle, states }
+    /// Makes the automaton of a particle; nothing where it would be larger than any that somebody has written for people.
+    pub fn new(
+        children: Vec<Child>,
+        wildcards: Vec<Namespaces>,
+        particle: Particle,
+    ) -> Option<Model> {
+        let countable = children.len().max(wildcards.len()) < usize::from(u16::MAX);
+        let states = Builder::default().build(&particle).filter(|_| countable)?;
+        Some(Model { children, wildcards, particle, states })
     }
 
     /// The child called `name`.
@@ -192,6 +199,12 @@ impl Model {
 /// How often something with limits is written out; no schema of Oozie's asks for more than two.
 const UNROLL_LIMIT: u16 = 64;
 
+/// What the automaton of a model may take, in positions and states that are put one behind the other: repetitions within
+/// repetitions, and choices that repeat, make large ones of short schemas. Oozie's own take some hundreds.
+const MOST_WORK: usize = 2_000_000;
+/// How many states it may have.
+const MOST_STATES: usize = 5_000;
+
 /// Positions of the particle (Glushkov), then their sets as states.
 #[derive(Default)]
 struct Builder {
@@ -199,6 +212,7 @@ struct Builder {
     shortages: Vec<Option<Shortage>>,
     follow: Vec<Vec<usize>>,
     counting: bool,
+    work: usize,
 }
 
 /// First and last positions of a piece, and whether it may be empty.
@@ -209,14 +223,21 @@ struct Piece {
 }
 
 impl Builder {
-    fn build(mut self, particle: &Particle) -> Vec<StateRow> {
+    fn build(mut self, particle: &Particle) -> Option<Vec<StateRow>> {
         self.counting = particle.counts();
         let piece = self.piece(particle);
+        let mut last = vec![false; self.symbols.len()];
+        piece.last.iter().for_each(|position| last[*position] = true);
         let mut sets: Vec<Vec<usize>> = vec![Vec::new()];
+        let mut known: HashMap<Vec<usize>, u16> = HashMap::new();
         let mut rows: Vec<StateRow> = Vec::new();
         while rows.len() < sets.len() {
             let at = rows.len();
             let set = sets[at].clone();
+            self.work += set.iter().map(|position| self.follow[*position].len()).sum::<usize>();
+            if self.work > MOST_WORK || sets.len() > MOST_STATES {
+                return None;
+            }
             let mut next: Vec<usize> = match at {
                 0 => piece.first.clone(),
                 _ => set.iter().flat_map(|position| self.follow[*position].clone()).collect(),
@@ -224,9 +245,11 @@ impl Builder {
             next.sort_unstable();
             next.dedup();
             let mut edges: Vec<(Symbol, Vec<usize>)> = Vec::new();
+            let mut places: HashMap<Symbol, usize> = HashMap::new();
             for position in next {
                 let symbol = self.symbols[position];
-                match edges.iter_mut().find(|(known, _)| *known == symbol) {
+                let place = *places.entry(symbol).or_insert(edges.len());
+                match edges.get_mut(place) {
                     Some((_, positions)) => positions.push(position),
                     None => edges.push((symbol, vec![position])),
                 }
@@ -234,18 +257,17 @@ impl Builder {
             let edges = edges
                 .into_iter()
                 .map(|(symbol, positions)| {
-                    let state =
-                        sets.iter().position(|known| *known == positions && !known.is_empty());
-                    let state = state.unwrap_or_else(|| {
+                    let state = known.get(&positions).copied().unwrap_or_else(|| {
+                        known.insert(positions.clone(), sets.len() as u16);
                         sets.push(positions);
-                        sets.len() - 1
+                        sets.len() as u16 - 1
                     });
-                    (symbol, State(state as u16))
+                    (symbol, State(state))
                 })
                 .collect();
             let end = match at {
                 0 => piece.empty,
-                _ => set.iter().any(|position| piece.last.contains(position)),
+                _ => set.iter().any(|position| last[*position]),
             };
             let shortage = match set.as_slice() {
                 [position] => self.shortages[*position],
@@ -253,10 +275,11 @@ impl Builder {
             };
             rows.push(StateRow { edges, end, shortage });
         }
-        rows
+        Some(rows)
     }
 
     fn leaf(&mut self, symbol: Symbol, shortage: Option<Shortage>) -> Piece {
+        self.work += 1;
         self.symbols.push(symbol);
         self.shortages.push(shortage);
         self.follow.push(Vec::new());
@@ -265,7 +288,9 @@ impl Builder {
     }
 
     fn join(&mut self, before: Piece, after: Piece) -> Piece {
-        for last in &before.last {
+        let pieces = before.first.len() + after.first.len() + before.last.len() + after.last.len();
+        self.work += before.last.len() * after.first.len() + pieces;
+        for last in before.last.iter().take_while(|_| self.work <= MOST_WORK) {
             self.follow[*last].extend(&after.first);
         }
         let mut first = before.first;
@@ -283,6 +308,9 @@ impl Builder {
     fn piece(&mut self, particle: &Particle) -> Piece {
         let occurs = particle.occurs();
         let mut whole = Piece { empty: true, first: Vec::new(), last: Vec::new() };
+        if self.work > MOST_WORK {
+            return whole;
+        }
         let min = occurs.min.min(UNROLL_LIMIT);
         let copies = match occurs.max {
             Some(max) => max.min(UNROLL_LIMIT).max(min),
@@ -291,7 +319,8 @@ impl Builder {
         for copy in 1..=copies {
             let mut piece = self.once(particle, copy, occurs.min);
             if copy == copies && occurs.max.is_none() {
-                for last in &piece.last {
+                self.work += piece.last.len() * piece.first.len();
+                for last in piece.last.iter().take_while(|_| self.work <= MOST_WORK) {
                     self.follow[*last].extend(&piece.first);
                 }
             }

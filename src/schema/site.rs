@@ -101,7 +101,9 @@ fn ty(action: &SiteAction) -> Type {
         true => Content::Anything,
         false => {
             let particle = Particle::Sequence(parts, Occurs::ONCE);
-            Content::Children(Box::new(Model::new(children, Vec::new(), particle)))
+            // Of a list that is longer than any, nothing is known.
+            let model = Model::new(children, Vec::new(), particle);
+            model.map_or(Content::Anything, |model| Content::Children(Box::new(model)))
         }
     };
     Type { name: None, about: "An action type of this site.".into(), attributes, content }

@@ -270,11 +270,11 @@ impl Maker<'_, '_> {
         let (.., list) = open.pop().expect("the outermost group stays open");
         let content = content.unwrap_or_else(|| match list.as_slice() {
             [] => Content::Empty,
-            _ => Content::Children(Box::new(Model::new(
-                parts.children,
-                parts.wildcards,
-                Particle::Sequence(list, Occurs::ONCE),
-            ))),
+            _ => {
+                let particle = Particle::Sequence(list, Occurs::ONCE);
+                let model = Model::new(parts.children, parts.wildcards, particle);
+                Content::Children(Box::new(model.expect("Oozie's own models are small")))
+            }
         });
         Type {
             name: (!ty.name.starts_with('.')).then(|| ty.name.into()),

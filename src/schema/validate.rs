@@ -1039,9 +1039,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         let mut names = message.split('`').skip(3).step_by(2);
         let (Some(name), None) = (names.next().map(str::to_owned), names.next()) else { return };
         let (a, b) = (child.name().to_ascii_lowercase(), name.to_ascii_lowercase());
-        let near = b.starts_with(&a)
-            || a.starts_with(&b)
-            || within(&a, &b, b.len() / 2).is_some();
+        let near = b.starts_with(&a) || a.starts_with(&b) || within(&a, &b, b.len() / 2).is_some();
         let found = &mut self.findings[at];
         if near {
             found.help = Some(format!("did you mean `{name}`?"));

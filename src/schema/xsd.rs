@@ -23,7 +23,7 @@ const COMMON_TYPES: &str = "uri:oozie:workflow:1.0";
 
 /// The locations of what a schema includes.
 pub fn includes(text: &str) -> Vec<String> {
-    let Ok(document) = Document::parse(text) else { return Vec::new() };
+    let Ok(document) = parsed(text) else { return Vec::new() };
     let included = document.root_element().children().filter(|n| n.has_tag_name((XSD, "include")));
     included.filter_map(|node| node.attribute("schemaLocation").map(str::to_owned)).collect()
 }
@@ -32,10 +32,16 @@ const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 
 /// How deep groups and anonymous types may nest.
 const DEPTH_LIMIT: usize = 32;
+/// Bytes of a schema, and of all that it includes.
+pub const SIZE_LIMIT: usize = 4 << 20;
+/// How many types a schema may have.
+const MOST_TYPES: usize = 10_000;
+/// How many elements a type may have.
+const MOST_CHILDREN: usize = 2_000;
 
 /// Reads `text`. `include` is asked for the text of each schema that is included, by the location it is given.
 pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result<Schema, String> {
-    let document = Document::parse(text).map_err(|error| format!("not well-formed: {error}"))?;
+    let document = parsed(text).map_err(|error| format!("not well-formed: {error}"))?;
     let root = document.root_element();
     if !root.has_tag_name((XSD, "schema")) {
         return Err("not an XML Schema".to_owned());
@@ -56,13 +62,20 @@ pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result
             }
             None => return Err(format!("`{location}`, which it includes, is not at hand")),
         };
-        let parsed = Document::parse(text);
+        let parsed = parsed(text);
         included.push(parsed.map_err(|error| format!("`{location}` is not well-formed: {error}"))?);
     }
     let tops = || {
         let roots = std::iter::once(root).chain(included.iter().map(Document::root_element));
         roots.flat_map(|root| root.children().filter(Node::is_element))
     };
+
+    let documents = std::iter::once(&document).chain(&included);
+    let types = documents.flat_map(Document::descendants);
+    let types = types.filter(|node| node.has_tag_name((XSD, "complexType")));
+    if types.count() > MOST_TYPES {
+        return Err(format!("it has more than {MOST_TYPES} types"));
+    }
 
     for node in tops().filter(|node| node.has_tag_name((XSD, "simpleType"))) {
         let name = node.attribute("name").ok_or("a global type has a name")?;
@@ -102,6 +115,17 @@ pub fn read<'i>(text: &str, include: &dyn Fn(&str) -> Option<&'i str>) -> Result
         simples: reader.simples,
         roots,
     })
+}
+
+/// A schema is small, so the parser may compare all attributes of an element with one another.
+fn parsed(text: &str) -> Result<Document<'_>, String> {
+    if text.len() > SIZE_LIMIT {
+        return Err(format!("it has more than {SIZE_LIMIT} bytes"));
+    }
+    if crate::syntax::xml::is_dense(text) {
+        return Err("an element has more attributes than any".to_owned());
+    }
+    Document::parse(text).map_err(|error| error.to_string())
 }
 
 #[derive(Default)]
@@ -255,8 +279,10 @@ impl Reader {
             }
         }
         if let Some(particle) = particle {
-            content =
-                Content::Children(Box::new(Model::new(parts.children, parts.wildcards, particle)));
+            let model = Model::new(parts.children, parts.wildcards, particle);
+            let model =
+                model.ok_or("a type has more repetitions and choices than can be followed")?;
+            content = Content::Children(Box::new(model));
         }
         let about = documentation(node);
         let ty = &mut self.types[id.0 as usize];
@@ -284,6 +310,9 @@ impl Reader {
                     let known = parts.children.iter().position(|known| &*known.name == name);
                     let at = match known {
                         Some(at) => at,
+                        None if parts.children.len() >= MOST_CHILDREN => {
+                            return Err(format!("a type has more than {MOST_CHILDREN} elements"));
+                        }
                         None => {
                             let kind = self.element_kind(child, depth)?;
                             let about = documentation(child);

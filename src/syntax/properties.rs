@@ -214,6 +214,10 @@ pub struct NotConfiguration {
 /// Reads Hadoop's form: `<configuration><property><name/><value/></property>…`. A property without a name or with an
 /// empty value is left out, as the server leaves it out; it is in `dropped`.
 pub fn parse_configuration(text: &str) -> Result<Configuration, NotConfiguration> {
+    if super::xml::is_dense(text) {
+        let message = "an element has more attributes than any configuration needs".to_owned();
+        return Err(NotConfiguration { span: Span::default(), message });
+    }
     let document = roxmltree::Document::parse(text).map_err(|error| {
         let at = offset_of(text, error.pos());
         NotConfiguration { span: Span::at(at), message: error.to_string() }

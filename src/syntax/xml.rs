@@ -40,6 +40,38 @@ const VAIN_LIMIT: usize = 512 << 20;
 /// compares all of them with one another.
 const STRICT_LIMIT: usize = 1_000;
 
+/// Whether a tag has so many attributes that a strict parser, which compares each with all others, would take long.
+pub fn is_dense(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(less) = memchr::memchr(b'<', &bytes[at..]) {
+        at += less + 1;
+        let rest = &bytes[at..];
+        let skipped = [(&b"!--"[..], &b"-->"[..]), (b"![CDATA[", b"]]>"), (b"?", b"?>")];
+        if let Some((_, end)) = skipped.iter().find(|(begin, _)| rest.starts_with(begin)) {
+            let Some(length) = memchr::memmem::find(rest, end) else { return false };
+            at += length;
+            continue;
+        }
+        let mut attributes = 0;
+        let mut quote = None;
+        for byte in rest {
+            at += 1;
+            match (quote, *byte) {
+                (None, b'>') => break,
+                (None, b'=') => attributes += 1,
+                (None, b'"' | b'\'') => quote = Some(*byte),
+                (Some(open), byte) if open == byte => quote = None,
+                _ => {}
+            }
+        }
+        if attributes > STRICT_LIMIT {
+            return true;
+        }
+    }
+    false
+}
+
 /// What this module reports.
 pub static KINDS: &[&Kind] = &[&NOT_WELL_FORMED, &DOCTYPE_FORBIDDEN, &NESTED_TOO_DEEP];
 
@@ -829,6 +861,23 @@ mod tests {
             let (tree, findings) = Tree::parse(text);
             assert!(tree.root().is_none());
             assert_eq!(findings.len(), 1, "{text:?}: {findings:?}");
+        }
+    }
+
+    #[test]
+    fn many_attributes_are_noticed_where_they_are_some() {
+        let many = |quote: &str| format!(" a={quote}1{quote}").repeat(STRICT_LIMIT + 1);
+        assert!(is_dense(&format!("<a><b{}/></a>", many("'"))));
+        assert!(is_dense(&format!("<a x='>'{}>", many("\""))));
+        for few in [
+            format!("<a>{}</a>", many("'")),
+            format!("<!-- <b{}/> --><a/>", many("'")),
+            format!("<a><![CDATA[<b{}/>]]></a>", many("'")),
+            format!("<a b=\"{}\"/>", many("'")),
+            "<a b='1'/>".repeat(STRICT_LIMIT + 1),
+            "<!-- ".to_owned(),
+        ] {
+            assert!(!is_dense(&few), "{}", &few[..20]);
         }
     }
 

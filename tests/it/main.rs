@@ -25,6 +25,7 @@ mod format;
 mod formats;
 mod fuzz_seeds;
 mod graph;
+mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
 mod lint;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-#[path = "../../tests/it/hostile/texts.rs"]
+#[path = "../../fixtures/hostile/texts.rs"]
 mod texts;
 
 use texts::{ATTACKS, Tree};
