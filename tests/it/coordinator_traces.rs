@@ -5,7 +5,6 @@
 //! thing on its own; where all of it agrees in the engine's very order that is counted, too.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::fs;
 
 use ankus::reference::coordinator::{Entry, Files, Site};
 use ankus::reference::{
@@ -653,12 +652,9 @@ fn starts(changes: &[Value]) -> BTreeMap<&str, Vec<i64>> {
 
 #[test]
 fn traces_agree() {
-    let Some(folder) = crate::shared("ANKUS_VERDICTS", "verdicts") else { return };
-    let text = fs::read_to_string(folder.join("coordinator-traces.json")).unwrap_or_default();
-    let Ok(traces) = serde_json::from_str::<Vec<Value>>(&text) else {
-        println!("skipped: no coordinator-traces.json in {}", folder.display());
-        return;
-    };
+    let name = "coordinator-traces.json";
+    let Some(text) = crate::oracle::file("ANKUS_VERDICTS", "verdicts", name) else { return };
+    let traces: Vec<Value> = serde_json::from_str(&text).expect("the traces are JSON");
     let only = std::env::var("ANKUS_SHOW").unwrap_or_default();
     let (mut agree, mut in_order) = (0, 0);
     for trace in &traces {
@@ -711,11 +707,9 @@ fn traces_agree() {
             false => println!("{scenario}\n  {}", differences.join("\n  ")),
         }
     }
-    println!(
-        "coordinator traces: agree {agree} of {} ({in_order} in the very order)",
-        traces.len()
-    );
+    println!("coordinator traces: {in_order} in the very order");
     if only.is_empty() {
+        crate::agree("coordinator traces", agree, traces.len());
         assert_eq!(agree, traces.len(), "see above");
     }
 }

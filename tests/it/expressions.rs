@@ -9,12 +9,6 @@ use ankus::source::Source;
 use ankus::syntax::xml::Tree;
 use ankus_runtime::el::{Dialect, Piece, Template};
 
-fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("ANKUS_CORPUS")
-        .map_or_else(|| crate::root().join("../shared/corpus"), PathBuf::from);
-    folder.is_dir().then_some(folder)
-}
-
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open = vec![folder.to_owned()];
@@ -35,10 +29,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn every_expression_of_the_corpus_parses_or_has_a_finding() {
-    let Some(folder) = corpus() else {
-        println!("expressions of the corpus: skipped, no corpus");
-        return;
-    };
+    let Some(folder) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
     let verbose = std::env::var_os("ANKUS_VERBOSE").is_some();
     let (mut definitions, mut texts, mut count) = (0, 0, 0);
     let mut by_rule = BTreeMap::<&str, usize>::new();

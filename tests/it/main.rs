@@ -32,6 +32,7 @@ mod lint;
 mod mending;
 mod robust;
 mod run;
+mod sample;
 mod scenarios;
 mod schema;
 mod simulation;
@@ -41,21 +42,7 @@ mod timeline;
 mod traces;
 mod verdicts;
 
-use std::path::PathBuf;
+#[path = "../oracle.rs"]
+mod oracle;
 
-/// The project's root.
-fn root() -> PathBuf {
-    let package = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    package.parent().expect("the package of the command line lies in the project").to_owned()
-}
-
-/// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.
-fn shared(variable: &str, name: &str) -> Option<PathBuf> {
-    let beside = root().join("../shared").join(name);
-    let folder = std::env::var_os(variable).map_or(beside, PathBuf::from);
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    println!("skipped: {variable} is not set and {} is no folder", folder.display());
-    None
-}
+use oracle::{agree, folder as shared, root};

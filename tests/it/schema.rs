@@ -104,7 +104,7 @@ fn tables_say_what_the_servers_schemas_say() {
             compared += 1;
         }
     }
-    println!("schema tables: agree {compared} of {compared}");
+    crate::agree("schema tables", compared, compared);
 }
 
 /// A workflow whose actions have a fault each, of a sort of their own.

@@ -819,13 +819,8 @@ fn replay(scenario: &Value) -> Vec<String> {
 
 #[test]
 fn engine_traces() {
-    let folder = crate::shared("ANKUS_VERDICTS", "verdicts");
-    let Some(text) =
-        folder.and_then(|folder| std::fs::read_to_string(folder.join("workflow-traces.json")).ok())
-    else {
-        println!("skipped: workflow-traces.json is not there (ANKUS_VERDICTS)");
-        return;
-    };
+    let name = "workflow-traces.json";
+    let Some(text) = crate::oracle::file("ANKUS_VERDICTS", "verdicts", name) else { return };
     let scenarios: Vec<Value> = serde_json::from_str(&text).expect("a list");
     let (mut agree, mut excepted) = (0, 0);
     let mut differing = Vec::new();
@@ -847,9 +842,7 @@ fn engine_traces() {
             println!("    {difference}");
         }
     }
-    println!(
-        "engine traces: agree {agree} of {}, {excepted} excepted for a reason",
-        scenarios.len()
-    );
+    println!("engine traces: {excepted} excepted for a reason");
+    crate::agree("engine traces", agree, scenarios.len());
     assert!(differing.is_empty(), "{} scenarios differ", differing.len());
 }

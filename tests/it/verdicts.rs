@@ -49,8 +49,8 @@ impl Tally {
     }
 
     fn report(&self, what: &str) {
-        println!("{what}: agree {} of {}", self.agree, self.total);
-        println!("{what}, names included: agree {} of {}", self.agree_with_names, self.total);
+        crate::agree(what, self.agree, self.total);
+        crate::agree(&format!("{what}, names included"), self.agree_with_names, self.total);
         for line in &self.differing {
             println!("  {line}");
         }
@@ -184,7 +184,7 @@ fn older_releases() {
                     disagree.push(format!("  {file} {}", different.join("; ")));
                 }
             }
-            println!("{list}: agree {} of {}", rows.len() - disagree.len(), rows.len());
+            crate::agree(&list, rows.len() - disagree.len(), rows.len());
             disagree.iter().for_each(|line| println!("{line}"));
             differing += disagree.len();
         }
@@ -259,7 +259,7 @@ fn schema_findings() {
             }
         }
     }
-    println!("schema findings: agree {} of {total}", total - differing.len());
+    crate::agree("schema findings", total - differing.len(), total);
     differing.iter().for_each(|line| println!("  {line}"));
     assert!(differing.is_empty());
 }
@@ -382,7 +382,7 @@ fn schema_findings_of_changed_workflows() {
             &mut differing,
         ));
     }
-    println!("schema findings of changed workflows: agree {} of {total}", total - differing.len());
+    crate::agree("schema findings of changed workflows", total - differing.len(), total);
     differing.iter().take(10).for_each(|line| println!("  {line}"));
     assert!(differing.is_empty());
 }
@@ -439,7 +439,7 @@ fn findings_of_forks_and_joins() {
             }
         }
     }
-    println!("findings of forks and joins: agree {} of {total}", total - differing.len());
+    crate::agree("findings of forks and joins", total - differing.len(), total);
     differing.iter().for_each(|line| println!("  {line}"));
     assert!(differing.is_empty());
 }

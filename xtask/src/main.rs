@@ -1,6 +1,7 @@
 //! Chores with logic in them.
 //!
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
+//! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
 //! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
 //! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             }
             ExitCode::SUCCESS
         }
+        Some("floors") => floors(&root()),
         Some("bench-peers") => peers::run(&root()),
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
@@ -109,7 +111,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen [--check] | bench-peers | simulate [--seeds N] [--first N] \
+                "usage: cargo xtask gen [--check] | floors | bench-peers | simulate [--seeds N] [--first N] \
                  | kill [--times N] | kill-runs [--times N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | mutate [COUNT [SEED]]"
             );
@@ -139,6 +141,45 @@ fn told(outcome: Result<(), String>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => fail(&why),
     }
+}
+
+/// Runs the tests that hold answers against the folders of facts, and keeps how many agree. A floor only rises, unless the
+/// facts are others.
+fn floors(root: &Path) -> ExitCode {
+    let made = root.join("target/floors");
+    let _ = std::fs::remove_dir_all(&made);
+    let status = Command::new("cargo")
+        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--test", "it"])
+        .current_dir(root)
+        .env("ANKUS_REQUIRE_SHARED", "1")
+        .env("ANKUS_RAISE_FLOORS", "1")
+        .status();
+    if !status.is_ok_and(|status| status.success()) {
+        eprintln!("some tests fail; what they count is kept all the same");
+    }
+    let path = root.join("tests/floors.txt");
+    let parse = |line: &str| -> Option<(String, (usize, usize))> {
+        let (what, counts) = line.split_once(": ")?;
+        let (agreed, of) = counts.trim().split_once(" of ")?;
+        Some((what.to_owned(), (agreed.parse().ok()?, of.parse().ok()?)))
+    };
+    let before = std::fs::read_to_string(&path).unwrap_or_default();
+    let mut floors: std::collections::BTreeMap<String, (usize, usize)> =
+        before.lines().filter_map(parse).collect();
+    for entry in std::fs::read_dir(&made).into_iter().flatten().flatten() {
+        let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        let Some((what, (agreed, of))) = parse(&text) else { continue };
+        let floor = floors.entry(what).or_insert((agreed, of));
+        if floor.1 != of || floor.0 < agreed {
+            *floor = (agreed, of);
+        }
+    }
+    let line =
+        |(what, (agreed, of)): (&String, &(usize, usize))| format!("{what}: {agreed} of {of}\n");
+    let text: String = floors.iter().map(line).collect();
+    std::fs::write(&path, text).expect("the project can be written to");
+    eprintln!("wrote {}", path.display());
+    ExitCode::SUCCESS
 }
 
 fn fail(why: &str) -> ExitCode {

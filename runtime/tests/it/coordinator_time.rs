@@ -1,7 +1,6 @@
 //! The calendar against the worked values of the reference, and its laws.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 
 use ankus_runtime::el::{Dialect, Nothing, Phase, Template};
 use ankus_runtime::time::{
@@ -18,12 +17,8 @@ const ELSEWHERE: [&str; 1] = ["submit_check"];
 
 #[test]
 fn the_calendar_agrees_with_the_reference() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference");
-    let root = std::env::var_os("ANKUS_REFERENCE").map_or(root, PathBuf::from);
-    let Ok(text) = std::fs::read_to_string(root.join("coordinator-time-vectors.json")) else {
-        println!("skipped: no coordinator-time-vectors.json in {}", root.display());
-        return;
-    };
+    let name = "coordinator-time-vectors.json";
+    let Some(text) = crate::oracle::file("ANKUS_REFERENCE", "reference", name) else { return };
     let file: Value = serde_json::from_str(&text).expect("the vectors are JSON");
     let vectors = file["vectors"].as_array().expect("a list of vectors");
 
@@ -51,10 +46,8 @@ fn the_calendar_agrees_with_the_reference() {
     for difference in &differences {
         println!("{difference}");
     }
-    println!(
-        "coordinator time: agree {agree} of {asked} ({} more with the verdicts)",
-        vectors.len() - asked
-    );
+    println!("{} more with the verdicts", vectors.len() - asked);
+    crate::oracle::agree("coordinator time", agree, asked);
     assert!(differences.is_empty());
 }
 

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
@@ -52,11 +51,7 @@ const REFUSED: &[&str] = &[
 ];
 
 fn reference(name: &str) -> Option<Json> {
-    let folder = std::env::var_os("ANKUS_REFERENCE").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/reference"),
-        PathBuf::from,
-    );
-    let text = std::fs::read_to_string(folder.join(name)).ok()?;
+    let text = crate::oracle::file("ANKUS_REFERENCE", "reference", name)?;
     Some(serde_json::from_str(&text).expect("the reference is JSON"))
 }
 
@@ -252,10 +247,7 @@ fn agrees(expected: &Json, found: &Json) -> bool {
 
 #[test]
 fn vectors_agree() {
-    let Some(vectors) = reference("el-vectors.json") else {
-        println!("expressions: skipped, no reference");
-        return;
-    };
+    let Some(vectors) = reference("el-vectors.json") else { return };
     let vectors = vectors.as_array().expect("vectors are a list");
     let mut differences = String::new();
     let (mut agree, mut refused, mut older, mut older_agree) = (0, 0, 0, 0);
@@ -290,10 +282,9 @@ fn vectors_agree() {
         }
     }
     println!("{differences}");
-    println!(
-        "expressions: agree {agree} of {} ({refused} refused on purpose), 5.1: {older_agree} of {older}",
-        vectors.len()
-    );
+    println!("expressions: {refused} refused on purpose");
+    crate::oracle::agree("expressions", agree, vectors.len());
+    crate::oracle::agree("expressions of 5.1", older_agree, older);
     assert!(differences.is_empty(), "see above");
 }
 

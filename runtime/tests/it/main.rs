@@ -10,6 +10,8 @@ mod coordinator_time;
 mod expression_properties;
 mod expressions;
 mod functions;
+#[path = "../../../tests/oracle.rs"]
+mod oracle;
 mod procedure_crash;
 mod procedure_life;
 mod procedure_model;

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -1311,15 +1310,8 @@ pub(crate) fn check_script(procedures: Value, driver: &str, calls: &[&str], ends
 
 #[test]
 fn the_real_framework_agrees() {
-    let folder = std::env::var_os("ANKUS_VERDICTS").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared/verdicts"),
-        PathBuf::from,
-    );
-    let path = folder.join("procedure-traces.json");
-    let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("procedure traces: skipped, there is no {}", path.display());
-        return;
-    };
+    let name = "procedure-traces.json";
+    let Some(text) = crate::oracle::file("ANKUS_VERDICTS", "verdicts", name) else { return };
     let records: Vec<Value> = serde_json::from_str(&text).expect("the traces are JSON");
     let mut scenarios: Vec<(String, Vec<&Value>)> = Vec::new();
     for record in &records {
@@ -1391,6 +1383,6 @@ fn the_real_framework_agrees() {
         assert!(page.contains(fault), "docs/procedures.md says nothing of: {fault}");
         println!("not copied: {fault}: {}", records.into_iter().collect::<Vec<_>>().join(", "));
     }
-    println!("procedure traces: agree {agree} of {all} ({} scenarios)", scenarios.len());
+    crate::oracle::agree("procedure traces", agree, all);
     assert_eq!(agree, all);
 }

@@ -1,0 +1,76 @@
+//! The folders of facts beside the project, and how far we agree with them.
+//!
+//! They are not part of the project, so a stranger's clone has none of them and skips what asks for one. Where they must be
+//! there (`ANKUS_REQUIRE_SHARED=1`, as `.ci/run` sets where the folder exists) their absence is a failure. How many answers
+//! agree is held against `tests/floors.txt`; `cargo xtask floors` raises what has risen.
+
+use std::path::{Path, PathBuf};
+
+/// The project's root.
+pub(crate) fn root() -> PathBuf {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().expect("every package with oracles lies in the project").to_owned()
+}
+
+/// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.
+#[track_caller]
+pub(crate) fn folder(variable: &str, name: &str) -> Option<PathBuf> {
+    let beside = root().join("../shared").join(name);
+    let folder = std::env::var_os(variable).map_or(beside, PathBuf::from);
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    absent(&format!("{variable} is not set and {} is not a folder", folder.display()));
+    None
+}
+
+/// The text of a file in such a folder.
+#[track_caller]
+pub(crate) fn file(variable: &str, name: &str, file: &str) -> Option<String> {
+    let path = folder(variable, name)?.join(file);
+    let text = std::fs::read_to_string(&path).ok();
+    if text.is_none() {
+        absent(&format!("{} cannot be read", path.display()));
+    }
+    text
+}
+
+#[track_caller]
+fn absent(why: &str) {
+    let is_required = std::env::var_os("ANKUS_REQUIRE_SHARED").is_some_and(|value| value == "1");
+    assert!(!is_required, "ANKUS_REQUIRE_SHARED is set, but {why}");
+    println!("skipped: {why}");
+}
+
+/// Says how many answers agree, and fails where it is fewer than it was. With other facts than those the floor was
+/// recorded for there is nothing to hold it against.
+#[track_caller]
+pub(crate) fn agree(what: &str, agreed: usize, of: usize) {
+    println!("{what}: agree {agreed} of {of}");
+    let path = root().join("tests/floors.txt");
+    let floors = std::fs::read_to_string(&path).unwrap_or_default();
+    let line = |line: &str| {
+        let (name, counts) = line.split_once(": ")?;
+        let (floor, all) = counts.split_once(" of ")?;
+        (name == what).then_some((floor.parse::<usize>().ok()?, all.parse::<usize>().ok()?))
+    };
+    let floor = floors.lines().find_map(line);
+    if let Some((floor, all)) = floor
+        && all == of
+    {
+        assert!(agreed >= floor, "{what}: {agreed} of {of} agree, and it was {floor}");
+    }
+    if std::env::var_os("ANKUS_RAISE_FLOORS").is_some() {
+        // One line a file, for tests run beside each other; `cargo xtask floors` puts them together.
+        let folder = root().join("target/floors");
+        std::fs::create_dir_all(&folder).expect("the target folder can be written");
+        let name: String =
+            what.chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+        std::fs::write(folder.join(name), format!("{what}: {agreed} of {of}\n")).expect("writable");
+    } else {
+        assert!(
+            floor.is_some(),
+            "{what} has no line in tests/floors.txt; `cargo xtask floors` adds it"
+        );
+    }
+}
