@@ -70,16 +70,16 @@ pub(crate) struct Shared {
     /// When to use colors.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: shell::Color,
-    /// Settings to use, instead of the nearest `ankus.toml` upward.
+    /// Settings file to use instead of the nearest `ankus.toml`.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Your own settings, instead of `ankus/config.toml` in your folder of configurations.
+    /// Your own settings, instead of `ankus/config.toml` in your configuration folder.
     #[arg(long, global = true, value_name = "FILE")]
     user_config: Option<PathBuf>,
-    /// Use no settings, ignore files, suppressions or baseline of the tree that is looked at.
+    /// Ignore settings, ignore files, suppressions and baselines that come with the tree.
     #[arg(long, global = true)]
     isolated: bool,
-    /// The folder that may be read, instead of the repository or the folder that is named.
+    /// The folder that may be read, instead of the repository or the given folder.
     #[arg(long, global = true, value_name = "DIR")]
     tree: Option<PathBuf>,
 }
@@ -97,29 +97,29 @@ macro_rules! commands {
 }
 
 commands! {
-    /// Find what is wrong, in files, applications and whole trees.
+    /// Check definitions, applications or whole trees.
     Check(check),
     /// Compile a workflow to a plan.
     Compile(compile),
-    /// Print what a shell needs to complete the commands of ankus.
+    /// Print a completion script for a shell.
     Completions(completions),
-    /// Show the settings that hold, or begin a file of them.
+    /// Show the settings in effect, or create a settings file.
     Config(config),
-    /// Tell what changed in meaning between two definitions, applications or trees.
+    /// Compare the meaning of two definitions, applications or trees.
     Diff(diff),
-    /// Look whether everything that a run may need is there.
+    /// Check what a run needs.
     Doctor(doctor),
-    /// Evaluate a text with expressions as the server would.
+    /// Evaluate expressions as the server would.
     Eval(eval),
-    /// Print the page of a finding, or of an error code of Oozie.
+    /// Explain a rule or an Oozie error code.
     Explain(explain),
-    /// Lay definitions out in one way.
+    /// Format definitions.
     Fmt(fmt),
     /// Draw a workflow, coordinator or bundle.
     Graph(graph),
-    /// Tell what a tree of applications consists of, and how hard it is to carry over.
+    /// Survey a tree of applications, and estimate the effort of migration.
     Inventory(inventory),
-    /// List, show and steer jobs.
+    /// List, show and control jobs.
     Job(job),
     /// Print the manual pages.
     Man(man),
@@ -129,15 +129,15 @@ commands! {
     Plan(plan),
     /// List every rule.
     Rules(rules),
-    /// Print the JSON Schema of something that is read or written.
+    /// Print the JSON Schema of a file format.
     Schema(schema),
-    /// Tell when a coordinator or a bundle acts, and on which data, without running anything.
+    /// Show when a coordinator or bundle runs, and on which data, without running anything.
     Timeline(timeline),
-    /// Raise definitions to newer versions of their schemas.
+    /// Upgrade definitions to newer schema versions.
     Upgrade(upgrade),
     /// Run a workflow on this machine.
     Run(run),
-    /// Play scenarios of applications in simulated time.
+    /// Run scenarios in simulated time.
     Test(test),
 }
 

@@ -657,7 +657,7 @@ impl<'a, 'e> Machine<'a, 'e> {
         Ok(at)
     }
 
-    /// Evaluates one operation and answers behind which to go on.
+    /// Evaluates one operation and returns the index to continue after.
     #[inline(never)]
     fn step(&mut self, at: usize, op: Op) -> Result<usize, Box<Failure>> {
         match op {

@@ -36,7 +36,7 @@ use crate::coordinator::{Sla, SlaEvent};
 use crate::el::FileScope;
 use crate::plan::NodeIndex;
 
-/// Stands for many a thing that an action does not have.
+/// Placeholder for an absent value.
 pub const DASH: CompactString = CompactString::const_new("-");
 
 /// Where a job is.

@@ -1,4 +1,4 @@
-//! How an action is known outside, in the memory that most need.
+//! How an action is known outside, stored compactly.
 //!
 //! A control node, a decision, `fs` and `email` have dashes where others have ids, and most rows are theirs.
 

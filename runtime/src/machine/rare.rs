@@ -1,4 +1,4 @@
-//! What most rows have nothing of.
+//! Fields that most rows leave empty.
 //!
 //! A run of a hundred thousand nodes has as many rows, and few of them failed, captured something or were retried: such
 //! fields lie together elsewhere, in memory that is taken when one of them is first set.

@@ -61,7 +61,7 @@ pub(super) struct Entry {
     pub(super) flags: Flags,
 }
 
-/// What is so or not of an entry.
+/// Entry flags.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Flags {
     // Stored.
