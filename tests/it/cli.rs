@@ -265,10 +265,9 @@ fn a_huge_file_of_open_tags_ends() {
         let apps = folder(&[("tags.xml", &"<a>".repeat(bytes / 3))]);
         ankus(&["check", "tags.xml", "--format", "concise"]).folder(apps.path()).run()
     };
-    for (bytes, words) in [
-        (100_000_000, "[file-too-large]"),
-        (10_000_000, "elements nest more than 1000 deep"),
-    ] {
+    for (bytes, words) in
+        [(100_000_000, "[file-too-large]"), (10_000_000, "elements nest more than 1000 deep")]
+    {
         let run = check(bytes);
         run.said(1, words);
         assert!(run.stdout.lines().count() < 10, "{}", run.stdout.len());
