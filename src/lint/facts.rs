@@ -279,11 +279,6 @@ impl<'a> Facts<'a> {
         self.files.text(&self.beside("config-default.xml")?)
     }
 
-    /// The value a job property certainly has, if it is found and holds no expression.
-    pub fn job_property(&self, name: &str) -> Option<&'a str> {
-        self.submission.get(name).filter(|value| !value.contains("${"))
-    }
-
     /// The text of a span.
     pub fn slice(&self, span: Span) -> &'a str {
         self.tree.text().get(span.range()).unwrap_or_default()

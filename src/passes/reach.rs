@@ -114,11 +114,6 @@ impl Reach {
     pub fn is_reachable(&self, id: NodeId) -> bool {
         self.reachable.get(id.index()).copied().unwrap_or(false)
     }
-
-    /// Whether no run can come back to where it was.
-    pub fn is_acyclic(&self) -> bool {
-        !self.cyclic.iter().any(|cyclic| *cyclic)
-    }
 }
 
 /// Names that are longer than the server takes.

@@ -458,13 +458,6 @@ impl Core {
         self.events.get(name).is_some_and(|event| event.ready)
     }
 
-    /// Forgets an event that nobody waits for.
-    pub(super) fn forget_event(&mut self, name: &str) {
-        if self.events.get(name).is_some_and(|event| event.waiters.is_empty()) {
-            self.events.remove(name);
-        }
-    }
-
     fn leave_event(&mut self, id: ProcedureId) {
         let Some(name) = self.procedures.get_mut(&id).and_then(|entry| entry.event.take()) else {
             return;

@@ -495,13 +495,6 @@ impl Executor {
         self.shared.work.notify_all();
     }
 
-    /// Makes an event not ready, as it was before anyone named it.
-    pub fn reset(&self, event: &str) {
-        let mut core = self.shared.lock();
-        core.set_ready(event, false);
-        core.forget_event(event);
-    }
-
     /// Asks a procedure to give up; it may refuse. What it accepts is durable when this returns. Interrupts and wakes
     /// nobody. With `unless_started`, one that has made a step is left alone. Waits for a step that is being made.
     pub fn abort(&self, id: ProcedureId, unless_started: bool) -> Result<bool, Error> {

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::calendar::{Local, civil_of_days, period_boundary};
+use super::calendar::{civil_of_days, period_boundary};
 use super::{EndOf, Instant, Unit, WeekStart, Zone, add, days_in_month, end_of, hours_in_day};
 
 /// The series of instances.
@@ -349,11 +349,5 @@ impl Dataset {
     /// `coord:tzOffset()` in a coordinator of a zone.
     pub fn zone_offset_minutes(&self, nominal: Instant, coordinator: &Zone) -> i64 {
         (self.zone.offset_seconds(nominal) - coordinator.offset_seconds(nominal)) / 60
-    }
-
-    /// The local date of an instant in the zone of the dataset, as days since 1970.
-    pub fn local_day(&self, instant: Instant) -> i64 {
-        let Local { days, .. } = self.zone.local(instant);
-        days
     }
 }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use ankus_runtime::el::functions::{self, Gives};
 use ankus_runtime::el::tree::{Binary, Node, Op, Target};
 use ankus_runtime::el::{
-    Phase, Piece, SiteFunction, Template, Value, fold_binary, fold_empty, fold_negation,
+    Phase, SiteFunction, Template, Value, fold_binary, fold_empty, fold_negation,
 };
 
 /// A type.
@@ -504,15 +504,5 @@ fn fold_call(name: &str, operands: &[Typed], known: &dyn Known, phase: Phase, ty
             }
         }
         _ => {}
-    }
-}
-
-/// The type of a whole text.
-pub fn of_template(template: &Template, known: &dyn Known, site: &[SiteFunction]) -> Option<Typed> {
-    match template.pieces() {
-        [Piece::Expression { first, last, .. }] => {
-            infer(template, *first, *last, known, site, &mut |_| {})
-        }
-        _ => None,
     }
 }

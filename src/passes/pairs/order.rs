@@ -101,14 +101,6 @@ impl<'g> Order<'g> {
         self.ask(Question::Without, first, second)
     }
 
-    /// Whether no run enters both.
-    pub fn never_both(&mut self, first: u32, second: u32) -> bool {
-        first != second
-            && !self.before(first, second).is_possible()
-            && !self.before(second, first).is_possible()
-            && !self.beside(first, second).is_possible()
-    }
-
     fn ask(&mut self, question: Question, of: u32, about: u32) -> Chance {
         if let Some(prices) = self.known.get(&(question, of)) {
             return self.chance(prices[about as usize]);
