@@ -2,6 +2,7 @@
 //!
 //! Three read this file: the targets of cargo-fuzz beside it, `cargo xtask fuzz`, and the test that replays the seeds.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ankus::check;
@@ -11,20 +12,38 @@ use ankus::ir::lower;
 use ankus::passes::expressions;
 use ankus::passes::expressions::types::{Known, NothingKnown, Type, infer};
 use ankus::passes::{names, pairs, reach};
-use ankus::settings::{Settings, Target};
+use ankus::settings::{Settings, SiteAction, Target};
 use ankus::source::{Encoding, Source, Span};
 use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::Tree;
+use ankus_runtime::actions::command::Class;
+use ankus_runtime::configuration;
 use ankus_runtime::el::state::State;
 use ankus_runtime::el::tree::Op;
-use ankus_runtime::el::{Dialect, Effects, Phase, Piece, Scope, Template, Value, print};
+use ankus_runtime::el::{Dialect, Effects, MOST_WORK, Phase, Piece, Scope, Template, Value, print};
+use ankus_runtime::host::files::{FileUri, Files as HostFiles};
+use ankus_runtime::machine::{self, Answer, Finished};
+use ankus_runtime::plan::{Global, Plan};
+use ankus_runtime::procedure::{ProcedureId, Record};
+use ankus_runtime::simulation::{Call, Executors, Reply, Simulation};
+use ankus_runtime::store::{Key, Options, Reader, Row, Sqlite, Store, Write};
 
 /// What is tried with an input.
 pub(crate) type Property = fn(&[u8]);
 
 /// The targets by name.
-pub(crate) const TARGETS: [(&str, Property); 4] =
-    [("expression", expression), ("xml", xml), ("lower", lower), ("check", check)];
+pub(crate) const TARGETS: [(&str, Property); 10] = [
+    ("expression", expression),
+    ("evaluation", evaluation),
+    ("xml", xml),
+    ("lower", lower),
+    ("check", check),
+    ("settings", settings),
+    ("properties", properties),
+    ("schema", schema),
+    ("plan", plan),
+    ("store", store),
+];
 
 fn within(text: &str, span: Span, what: &str) {
     let slice = text.get(span.start as usize..span.end as usize);
@@ -255,4 +274,263 @@ pub(crate) fn check(data: &[u8]) {
             assert!(error, "{:?} without an error", reference.map(|r| r.verdict.code));
         }
     }
+}
+
+/// The first byte chooses phase and library; the rest is evaluated with little to spend, and must not spend more.
+pub(crate) fn evaluation(data: &[u8]) {
+    const LITTLE: u64 = 1 << 20;
+    let Some((&choice, text)) = data.split_first() else { return };
+    let phase = Phase::ALL[usize::from(choice) / 2 % Phase::ALL.len()];
+    let dialect = if choice % 2 == 0 { Dialect::Tomcat } else { Dialect::Commons };
+    let text = String::from_utf8_lossy(text);
+    let json = serde_json::json!({
+        "vars": {"a": "A".repeat(300), "n": 12, "m": {"k": "v"}, "l": ["p", ["q"]]},
+        "conf": {"x": "${y}${y}", "y": "Y"}, "id": "0-W", "name": "w"
+    });
+    let state = State::new(&json, phase).expect("the state is one");
+    let template = Template::compile(&text, phase, dialect);
+    let mut effects = Effects::within(LITTLE);
+    let value = template.text_with(&state, &mut effects);
+    // A value is counted when it is there: one text more than was left, at most.
+    let longest = 16 << 20;
+    assert!(effects.spent <= MOST_WORK + 3 * longest, "`{text}` took {}", effects.spent);
+    if let Ok(value) = value {
+        assert!(value.len() as u64 <= longest, "`{text}` became {} bytes", value.len());
+        let again = template.text(&state);
+        assert_eq!(again.as_deref(), Ok(&*value), "`{text}` has one value");
+    }
+}
+
+/// Settings are read, or each problem has its place; what they say is what a check can be made with.
+pub(crate) fn settings(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let kinds = check::kinds();
+    let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+    let settings = match Settings::parse(&text, &names) {
+        Ok(settings) => settings,
+        Err(problems) => {
+            assert!(!problems.is_empty(), "what is refused has a reason");
+            for problem in problems {
+                within(&text, problem.span, "a problem of the settings");
+            }
+            return;
+        }
+    };
+    let source = Arc::new(Source::new("workflow.xml", SMALL));
+    check::check(&check::Input {
+        source: &source,
+        encoding: Encoding::Utf8,
+        not_text: None,
+        kind: check::FileKind::Workflow,
+        settings: &settings,
+        settings_path: "apps/workflow.xml",
+        submission: &Submission::default(),
+        files: &Files::new(),
+        user: "fuzz",
+        now: None,
+    });
+}
+
+const SMALL: &str = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a'/><action name='a'>\
+    <sge xmlns='uri:s:1'><a>${site:f('x')}</a><b/><a>2</a></sge><ok to='e'/><error to='e'/></action><end name='e'/></workflow-app>";
+
+/// Both readers of Java's properties see the same, and values that refer to others come to an end.
+pub(crate) fn properties(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let read = properties::parse(&text);
+    for entry in &read.entries {
+        within(&text, entry.span, "an entry");
+        within(&text, entry.name_span, "a name");
+        within(&text, entry.value_span, "a value");
+    }
+    for comment in &read.comments {
+        within(&text, comment.span, "a comment");
+    }
+    let mut submission = Submission::default();
+    submission.merge(&Origin::Argument, &read.entries);
+    for (_, value) in submission.iter() {
+        let lookup = |name: &str| submission.get(name).map(Into::into);
+        if let Ok(value) = configuration::substitute(value, lookup) {
+            assert!(value.len() <= 17 << 20, "a value stays in bounds");
+        }
+    }
+    if let Ok(read) = properties::parse_configuration(&text) {
+        for entry in read.entries.iter().chain(&read.dropped) {
+            within(&text, entry.span, "a property");
+            within(&text, entry.name_span, "the name of a property");
+            within(&text, entry.value_span, "the value of a property");
+        }
+    }
+    let _ = configuration::read_properties(&text);
+}
+
+/// A schema is refused, or a definition can be held against it.
+pub(crate) fn schema(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let action = SiteAction {
+        name: "sge".to_owned(),
+        schemas: vec!["uri:s:1".to_owned()],
+        xsd_text: Some(text.into_owned()),
+        ..SiteAction::default()
+    };
+    let (language, problems) = ankus::schema::site::language(std::slice::from_ref(&action));
+    let (tree, _) = Tree::parse(SMALL);
+    let document = ankus::schema::validate::Document::Workflow;
+    let findings = ankus::schema::validate::check(&tree, document, &language, "5.2.1");
+    found(SMALL, &findings);
+    let rules = ankus::reference::Rules::new(Target::V5_2_1, &language);
+    let definition = ankus::reference::Definition::workflow(SMALL, rules);
+    // One stops where the other goes on, but they agree on whether there is anything to say.
+    if problems.is_empty() {
+        let refused = definition.validate().rejected;
+        assert!(refused.is_none() || !findings.is_empty(), "{refused:?} and no finding");
+    }
+}
+
+/// Does what it is told, one after the other, to the actions of a run.
+struct Told<'d>(&'d [u8]);
+
+impl Executors for Told<'_> {
+    fn call(&mut self, call: &Call<'_>) -> Vec<Reply> {
+        let (byte, rest) = self.0.split_first().map_or((0, self.0), |(byte, rest)| (*byte, rest));
+        self.0 = rest;
+        let finished = |status: &str| Answer::Finished(Finished::new(status));
+        let answer = match (call.phase, byte % 6) {
+            (machine::Phase::Kill, _) => Answer::Stopped,
+            (machine::Phase::End, _) => Answer::Ended(None),
+            (_, 0 | 1) => finished("OK"),
+            (_, 2) => finished("ERROR"),
+            (_, 3) => Answer::Missing,
+            (_, 4) => Answer::Error(Class::Transient, "JA1".to_owned(), "once more".to_owned()),
+            _ => Answer::Error(Class::Failed, "JA2".to_owned(), "no".to_owned()),
+        };
+        vec![Reply::now(call.phase, answer)]
+    }
+
+    fn compile(
+        &mut self,
+        _: &FileUri,
+        _: &dyn HostFiles,
+        _: &BTreeMap<String, String>,
+        _: Option<&Global>,
+    ) -> Result<Plan, (String, String)> {
+        Err(("E0710".to_owned(), "there is no other application".to_owned()))
+    }
+}
+
+/// A definition in front of `%%`, and behind it how the bytes of its plan are changed and what its actions answer. A plan is
+/// refused, or its run comes to an end.
+pub(crate) fn plan(data: &[u8]) {
+    let at = data.windows(4).position(|four| four == b"\n%%\n");
+    let (text, told) = at.map_or((data, &[][..]), |at| (&data[..at], &data[at + 4..]));
+    let source = Arc::new(Source::new("workflow.xml", String::from_utf8_lossy(text)));
+    let settings = Settings::default();
+    let outcome = check::check(&check::Input {
+        source: &source,
+        encoding: Encoding::Utf8,
+        not_text: None,
+        kind: check::FileKind::Workflow,
+        settings: &settings,
+        settings_path: "workflow.xml",
+        submission: &Submission::default(),
+        files: &Files::new(),
+        user: "fuzz",
+        now: None,
+    });
+    let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else { return };
+    let compiled = ankus::emit::plan::plan(checked, &ankus::emit::plan::Options::default());
+    assert_eq!(compiled.flaw(), None, "what a server takes comes to an end");
+    let mut bytes = compiled.to_bytes();
+    const HEADER: usize = 22;
+    let (changes, answers) = told.split_at(told.len() / 2);
+    for change in changes.chunks_exact(3) {
+        let place = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        let length = bytes.len() - HEADER;
+        bytes[HEADER + place % length] = change[2];
+    }
+    // A checksum keeps nobody from making a plan.
+    let sum = crc32fast::hash(&bytes[HEADER..]);
+    bytes[18..22].copy_from_slice(&sum.to_le_bytes());
+    let Ok(read) = Plan::from_bytes(&bytes) else {
+        assert!(changes.len() >= 3, "a plan can be read as it was written");
+        return;
+    };
+    let again = Plan::from_bytes(&read.to_bytes()).expect("what was read can be written");
+    assert_eq!(again.to_bytes(), read.to_bytes(), "a plan survives its encoding");
+    let _ = ankus_runtime::plan::to_json(&read).to_string();
+    for node in read.nodes.iter().take(20) {
+        let _ = (read.clone().beginning_at(&node.name), read.clone().only(&node.name));
+    }
+    let nodes = read.nodes.len();
+    let mut simulation = Simulation::new(Told(answers), 1_577_836_800_000);
+    let properties = [("user.name", "fuzz"), ("oozie.wf.application.path", "hdfs://nn/app")];
+    let properties = properties.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    let submission = machine::Submission { id: "0-W".to_owned(), properties, defaults: Vec::new() };
+    let Ok(job) = simulation.submit(Arc::new(read), submission) else { return };
+    simulation.command(job, machine::Command::Start);
+    let mut steps = 0;
+    while simulation.step() {
+        steps += 1;
+        // Every node is entered once, and tried again as often as a server allows.
+        assert!(steps < 10_000 + nodes * 10_000, "a run of {nodes} nodes comes to an end");
+    }
+}
+
+/// How the bytes of a store are changed: three for each change. It is refused, or what it holds can be read.
+pub(crate) fn store(data: &[u8]) {
+    static WHOLE: std::sync::OnceLock<Vec<u8>> = std::sync::OnceLock::new();
+    static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("ankus-fuzz-{}-{number}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("there is room for temporary files");
+    let file = folder.join("store.db");
+    let id = |number| ProcedureId(number);
+    let whole = WHOLE.get_or_init(|| {
+        let mut store = Sqlite::open(&file, Options::default()).expect("a store can be made");
+        let mut batch = Vec::new();
+        for number in 1..=20_u64 {
+            let record = Record::new("workflow", vec![number as u8; 40 * number as usize]);
+            batch.push(Write::Record(id(number), record.encode()));
+            let key = Key::new("job", number.to_be_bytes());
+            batch.push(Write::Put(Row { key, value: vec![7; 300].into() }));
+        }
+        store.commit(&batch).expect("there is room for temporary files");
+        drop(store);
+        std::fs::read(&file).expect("the store was made")
+    });
+    let mut bytes = whole.clone();
+    for change in data.chunks_exact(3) {
+        let place = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        let length = bytes.len();
+        bytes[place * 7 % length] = change[2];
+    }
+    std::fs::write(&file, &bytes).expect("there is room for temporary files");
+    let read = |reader: &dyn Reader| {
+        if let Ok(rows) = reader.scan("job", &[], None, 1_000) {
+            assert!(rows.len() <= 1_000, "no more rows are read than were asked for");
+            for row in rows {
+                let _ = reader.get("job", &row.key.key);
+            }
+        }
+    };
+    if let Ok(Some(reader)) = Sqlite::reading(&file) {
+        read(&*reader);
+    }
+    if let Ok(mut store) = Sqlite::open(&file, Options::default()) {
+        if let Ok(loaded) = store.load() {
+            for (_, record) in &loaded.records {
+                // Their sum is right, so they are what was written.
+                let record = Record::decode(record).expect("a record with its sum can be read");
+                assert_eq!(record, Record::decode(&record.encode()).expect("as it was written"));
+            }
+        }
+        read(&*store.reader());
+        let key = Key::new("job", b"new");
+        let _ = store.commit(&[Write::Put(Row { key, value: b"v".to_vec().into() })]);
+    }
+    // Bytes that nobody has written a record with.
+    if let Ok(record) = Record::decode(data) {
+        assert_eq!(Record::decode(&record.encode()), Ok(record), "a record survives its encoding");
+    }
+    std::fs::remove_dir_all(&folder).expect("it is ours");
 }

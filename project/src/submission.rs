@@ -10,7 +10,7 @@ use ankus::syntax::properties::{self, Origin, Submission};
 use std::path::{Path, PathBuf};
 
 /// The largest file of properties, and the largest configuration.
-const LARGEST: u64 = 8 << 20;
+const LARGEST: u64 = 2 << 20;
 
 /// The properties that a person gave.
 #[derive(Clone, Debug, Default)]

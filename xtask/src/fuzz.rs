@@ -163,9 +163,18 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
     let mut seeds = read_all(&project.join("fuzz/seeds").join(name), &[]);
     let corpus = std::env::var_os("ANKUS_CORPUS")
         .map_or_else(|| project.join("../shared/corpus"), PathBuf::from);
-    for mut text in read_all(&corpus, &["xml"]) {
+    let texts = match name {
+        "settings" | "schema" | "store" => Vec::new(),
+        "properties" => read_all(&corpus, &["properties"]),
+        _ => read_all(&corpus, &["xml"]),
+    };
+    for mut text in texts {
         text.truncate(LONGEST);
-        if name == "expression" {
+        if name == "plan" {
+            // What its bytes become, and what its actions answer.
+            text.extend_from_slice(b"\n%%\n\x10\0\x01\x20\0\x02\0\x01\x02\x03\x04\x05");
+        }
+        if matches!(name, "expression" | "evaluation") {
             // Only what stands in braces is of use there.
             let text = String::from_utf8_lossy(&text).into_owned();
             seeds.extend(text.match_indices("${").map(|(at, _)| {
