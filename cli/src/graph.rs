@@ -4,7 +4,8 @@ use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind};
-use ankus::emit::graph::{self, Definition, Definitions, Options, State};
+use ankus::diag::nearest;
+use ankus::emit::graph::{self, Definition, Definitions, Drawing, Options, State};
 use ankus::lint::reads::expressions;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 #[command(before_help = "Examples:
   ankus graph app/ --format svg > app.svg               a picture, without any other tool
   ankus graph app/ --expand-sub-workflows | dot -Tpdf   with what the application calls in it
+  ankus graph app/ --format svg --focus load --depth 1  one node and its neighbors
   ankus graph coordinator.xml --format mermaid          the data and the workflow of a coordinator")]
 pub(crate) struct Arguments {
     /// A workflow, coordinator or bundle, its folder, or `-`.
@@ -37,6 +39,12 @@ pub(crate) struct Arguments {
     /// Leave out kill nodes, and what leads to them.
     #[arg(long)]
     no_kill: bool,
+    /// Draw only this node and what is around it.
+    #[arg(long, value_name = "NODE")]
+    focus: Option<String>,
+    /// How many steps around the node of `--focus`.
+    #[arg(long, value_name = "N", default_value = "2", requires = "focus")]
+    depth: usize,
     /// A run to paint on it: which way it went, and what became of each node.
     #[arg(long, value_name = "ID")]
     run: Option<String>,
@@ -92,6 +100,8 @@ pub(super) fn of_job(
         data: false,
         direction: Direction::TopBottom,
         no_kill: false,
+        focus: None,
+        depth: 0,
         run: Some(id.to_owned()),
         store: store.clone(),
         stdin_filename: None,
@@ -127,6 +137,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(id) = &arguments.run {
         graph::paint(&mut drawing, &states(id, &arguments.store)?);
     }
+    if let Some(name) = &arguments.focus {
+        drawing = graph::focus(&drawing, focused(&drawing, name)?, arguments.depth);
+    }
     let format = match arguments.format {
         Format::Dot => graph::Format::Dot,
         Format::Mermaid => graph::Format::Mermaid,
@@ -140,6 +153,27 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         None => shell.out(text)?,
     }
     Ok(Exit::Success)
+}
+
+/// The node that `--focus` names.
+fn focused(drawing: &Drawing, name: &str) -> miette::Result<usize> {
+    let found = graph::named(drawing, name);
+    if let [node] = found.as_slice() {
+        return Ok(*node);
+    }
+    let ids = |nodes: &[usize]| -> Vec<String> {
+        nodes.iter().map(|node| format!("`{}`", drawing.nodes[*node].id)).collect()
+    };
+    if !found.is_empty() {
+        let message = format!("several nodes are named `{name}`: {}", ids(&found).join(", "));
+        return Err(Failure::new(message).into());
+    }
+    let known = drawing.nodes.iter().map(|node| node.id.as_str());
+    let failure = Failure::new(format!("nothing in the drawing is named `{name}`"));
+    Err(match nearest(name, known) {
+        Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
+        None => failure.into(),
+    })
 }
 
 /// What became of the nodes of a job.

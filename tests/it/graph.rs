@@ -1,5 +1,7 @@
 //! Pictures of definitions.
 
+mod geometry;
+
 use crate::shared;
 use ankus::check::{self, FileKind, Input, recognize};
 use ankus::emit::graph::{
@@ -153,6 +155,260 @@ fn accepted(dots: &[(String, String)]) {
     }
     println!("accepted by dot: {count} of {}", dots.len());
     assert!(refused.is_empty(), "{refused:#?}");
+}
+
+/// What is drawn in the pictures of the project's own applications and of the corpus, in both directions.
+fn pictures() -> Vec<(String, String)> {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures");
+    let mut own = Vec::new();
+    for entry in ignore::WalkBuilder::new(fixtures).standard_filters(false).build() {
+        let path = entry.expect("a readable folder").into_path();
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        if let (Some("xml"), Some(kind)) =
+            (path.extension().and_then(|end| end.to_str()), recognize(&text))
+        {
+            own.push((path, text, kind));
+        }
+    }
+    assert!(own.len() >= 8, "the project has applications of its own");
+    let is_mutant = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "mutants");
+    let all = all_definitions();
+    own.extend(all.into_iter().filter(|(path, ..)| !is_mutant(path)));
+    let mut pictures = Vec::new();
+    for (path, text, kind) in own {
+        let path = path.display().to_string();
+        let definition = definition(&path, &text, kind);
+        for (data, direction) in [(false, Direction::TopBottom), (true, Direction::LeftRight)] {
+            let options = Options { expand: true, data, no_kill: false, direction };
+            let drawing = graph::build(&definition, &Alone, &options);
+            let name = format!("{path}, {direction:?}");
+            pictures.push((name, graph::render(&drawing, Format::Svg)));
+        }
+    }
+    let expanded = broken(true, false);
+    pictures.push(("broken".to_owned(), graph::render(&expanded, Format::Svg)));
+    pictures
+}
+
+#[test]
+fn nothing_in_a_picture_covers_anything_else() {
+    let mut whole = geometry::Measures::default();
+    let mut wrong = Vec::new();
+    let mut uses = Vec::new();
+    let pictures = pictures();
+    for (name, svg) in &pictures {
+        let picture = geometry::Picture::read(svg);
+        let measures = picture.measure();
+        wrong.extend(measures.faults.iter().map(|fault| format!("{name}: {fault}")));
+        uses.push(measures.canvas_use);
+        whole.add(measures);
+    }
+    uses.sort_by(f64::total_cmp);
+    println!(
+        "pictures: {}, nodes: {}, labels: {}, lines: {}, overlaps: {}, crossings: {}, canvas use: {:.0} % in the median",
+        pictures.len(),
+        whole.nodes,
+        whole.labels,
+        whole.lines,
+        wrong.len(),
+        whole.crossings,
+        100.0 * uses[uses.len() / 2]
+    );
+    wrong.iter().take(40).for_each(|line| println!("  {line}"));
+    assert!(wrong.is_empty(), "{} overlaps", wrong.len());
+    assert!(whole.labels > 10, "words were read");
+}
+
+#[test]
+fn a_picture_that_is_spoilt_is_noticed() {
+    let svg = graph::render(&broken(true, false), Format::Svg);
+    assert!(geometry::Picture::read(&svg).measure().faults.is_empty());
+    // Labels go up into what stands above them; a node goes off the canvas.
+    let mut moved = String::new();
+    for line in svg.lines() {
+        let at = line.starts_with("<text class=\"label").then(|| line.find(" y=\"")).flatten();
+        match at {
+            Some(at) => {
+                let end = at + 4 + line[at + 4..].find('"').expect("a quote");
+                let y: f64 = line[at + 4..end].parse().expect("a number");
+                moved += &format!("{}{}{}\n", &line[..at + 4], y - 22.0, &line[end..]);
+            }
+            None => moved += &format!("{line}\n"),
+        }
+    }
+    assert!(!geometry::Picture::read(&moved).measure().faults.is_empty());
+    let narrow = svg.replacen("viewBox=\"0 0 ", "viewBox=\"0 0 1", 1);
+    assert_ne!(narrow, svg);
+    let width = svg.split("viewBox=\"0 0 ").nth(1).expect("a box").split(' ').next();
+    let cut =
+        svg.replace(&format!("viewBox=\"0 0 {} ", width.expect("a width")), "viewBox=\"0 0 90 ");
+    assert!(!geometry::Picture::read(&cut).measure().faults.is_empty());
+}
+
+#[test]
+fn many_failures_are_marks_and_few_share_one_word() {
+    let workflow = |count: usize| {
+        let action = |at: usize| {
+            let next = if at + 1 == count { "end".to_owned() } else { format!("a{}", at + 1) };
+            format!("<action name='a{at}'><fs/><ok to='{next}'/><error to='failed'/></action>")
+        };
+        let actions: String = (0..count).map(action).collect();
+        format!(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a0'/>{actions}\
+             <kill name='failed'><message>m</message></kill><end name='end'/></workflow-app>"
+        )
+    };
+    let draw = |count: usize| {
+        let definition = definition("w.xml", &workflow(count), FileKind::Workflow);
+        let drawing = graph::build(&definition, &Alone, &Options::default());
+        graph::render(&drawing, Format::Svg)
+    };
+    let few = draw(5);
+    assert_eq!(few.matches(">error</text>").count(), 1);
+    assert_eq!(few.matches("class=\"edge failure\"").count(), 5);
+    assert_eq!(few.matches("class=\"mark\"").count(), 0);
+    let many = draw(40);
+    assert_eq!(many.matches("class=\"edge failure\"").count(), 0);
+    // One at each action, and one that says what they mean.
+    assert_eq!(many.matches("class=\"mark\"").count(), 41);
+    assert!(many.contains(">after an error of 40 nodes</text>"));
+    // The chain is straight: all boxes have their middle in one place.
+    let picture = geometry::Picture::read(&many);
+    let actions: Vec<f64> = picture.boxes("action").map(|area| area.middle()).collect();
+    assert_eq!(actions.len(), 40);
+    assert!(actions.iter().all(|x| (x - actions[0]).abs() < 0.1), "{actions:?}");
+}
+
+#[test]
+fn a_fork_stands_over_the_middle_of_its_paths() {
+    for count in 2..8 {
+        let paths: String = (0..count).map(|at| format!("<path start='a{at}'/>")).collect();
+        let action = |at| format!("<action name='a{at}'><fs/><ok to='j'/><error to='k'/></action>");
+        let actions: String = (0..count).map(action).collect();
+        let text = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='f'/><fork name='f'>{paths}</fork>\
+             {actions}<join name='j' to='e'/><kill name='k'><message>m</message></kill><end name='e'/></workflow-app>"
+        );
+        let definition = definition("w.xml", &text, FileKind::Workflow);
+        let drawing = graph::build(&definition, &Alone, &Options::default());
+        let picture = geometry::Picture::read(&graph::render(&drawing, Format::Svg));
+        let actions: Vec<f64> = picture.boxes("action").map(|area| area.middle()).collect();
+        let least = actions.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = actions.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        for gate in picture.boxes("fork").chain(picture.boxes("join")) {
+            // Where the line of failures goes down between two of them it takes some room.
+            let off = (gate.middle() - (least + most) / 2.0).abs();
+            assert!(off < 16.0, "{count} paths: {off}");
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_drawing_says_what_it_leaves_out() {
+    let whole = broken(true, false);
+    let mail = graph::named(&whole, "mail");
+    assert_eq!(mail.len(), 1);
+    let part = graph::focus(&whole, mail[0], 1);
+    sound(&part, "focus");
+    let names: Vec<&str> = part.nodes.iter().map(|node| node.id.as_str()).collect();
+    // What is unfolded in it stays.
+    assert_eq!(names, ["split", "mail", "both", "failed", "mail/:start:", "mail/end"]);
+    let hidden = |name: &str| part.nodes.iter().find(|node| node.id == name).expect(name).hidden;
+    assert_eq!((hidden("split").entries, hidden("split").exits), (2, 1));
+    assert_eq!((hidden("both").entries, hidden("both").exits), (1, 1));
+    assert_eq!(hidden("mail"), graph::Hidden::default());
+    // Behind `failed`, where everything meets, it does not go on, but it may begin there.
+    let part = graph::focus(&whole, mail[0], 2);
+    assert!(part.nodes.iter().all(|node| node.id != "left-over"));
+    let failed = graph::named(&whole, "failed")[0];
+    let part = graph::focus(&whole, failed, 1);
+    assert!(part.nodes.iter().any(|node| node.id == "left-over"));
+    // Within what is unfolded, that alone is left.
+    let inner = graph::named(&whole, "mail/end")[0];
+    let part = graph::focus(&whole, inner, 3);
+    assert_eq!((part.groups.len(), part.nodes.len()), (1, 2));
+    assert!(part.groups[0].parent.is_none());
+    sound(&part, "focus within");
+}
+
+/// The project's own applications, as its manual shows them.
+fn manual() -> Vec<(&'static str, String)> {
+    let fixture = |path: &str| {
+        let whole = format!("{}/../fixtures/{path}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(&whole).unwrap_or_else(|error| panic!("{whole}: {error}"))
+    };
+    /// Definitions by the end of the path that names them.
+    struct Ends(Vec<(&'static str, Definition)>);
+    impl Definitions for Ends {
+        fn open(&self, _: &Source, path: &str, kind: FileKind) -> Option<Definition> {
+            let mut known = self.0.iter();
+            let named = |(end, definition): &&(&str, Definition)| {
+                path.ends_with(end) && definition.kind == kind
+            };
+            known.find(named).map(|(_, definition)| definition.clone())
+        }
+    }
+    // Within the folder of its project.
+    let of = |path: &str, kind| {
+        let name = path.splitn(3, '/').nth(2).expect("a project has a folder");
+        definition(name, &fixture(path), kind)
+    };
+    let (workflow, coordinator) = (FileKind::Workflow, FileKind::Coordinator);
+    let around = Ends(vec![
+        ("/warning", of("projects/flood-watch/warning/workflow.xml", workflow)),
+        ("/bakery/bake", of("projects/bakery/bake/workflow.xml", workflow)),
+        ("/bakery/bake", of("projects/bakery/bake/coordinator.xml", coordinator)),
+        ("/bakery/count", of("projects/bakery/count/workflow.xml", workflow)),
+        ("/bakery/count", of("projects/bakery/count/coordinator.xml", coordinator)),
+    ]);
+    let plain = Options::default();
+    let expand = Options { expand: true, ..plain };
+    let flood_watch = of("projects/flood-watch/workflow.xml", workflow);
+    let mut run = graph::build(&flood_watch, &around, &plain);
+    let state = |status: &str, next: &str| graph::State {
+        status: status.to_owned(),
+        transition: (!next.is_empty()).then(|| next.to_owned()),
+    };
+    let states = [
+        (":start:", state("OK", "prepare")),
+        ("prepare", state("OK", "read-gauges")),
+        ("read-gauges", state("OK", "*")),
+        ("north", state("RUNNING", "")),
+        ("south", state("ERROR", "failed")),
+        ("failed", state("OK", "")),
+    ];
+    graph::paint(&mut run, &states.map(|(name, state)| (name.to_owned(), state)).into());
+    let month_end = of("pictures/month-end/workflow.xml", workflow);
+    let month_end = graph::build(&month_end, &around, &plain);
+    let clean = graph::named(&month_end, "is-clean")[0];
+    let bakery = of("projects/bakery/bundle.xml", FileKind::Bundle);
+    let nightly = of("err/nightly/workflow.xml", workflow);
+    let across = Options { direction: Direction::LeftRight, ..plain };
+    [
+        ("flood-watch", graph::build(&flood_watch, &around, &expand)),
+        ("run", run),
+        ("bakery", graph::build(&bakery, &around, &expand)),
+        ("month-end", month_end.clone()),
+        ("focus", graph::focus(&month_end, clean, 1)),
+        ("nightly", graph::build(&nightly, &around, &across)),
+    ]
+    .map(|(name, drawing)| (name, graph::render(&drawing, Format::Svg)))
+    .into()
+}
+
+#[test]
+fn the_pictures_of_the_manual_are_fresh() {
+    let folder = format!("{}/../docs/pictures", env!("CARGO_MANIFEST_DIR"));
+    let mut stale = Vec::new();
+    for (name, svg) in manual() {
+        assert!(geometry::Picture::read(&svg).measure().faults.is_empty(), "{name}");
+        let path = format!("{folder}/{name}.svg");
+        if std::fs::read_to_string(&path).ok().as_ref() != Some(&svg) {
+            std::fs::write(&path, &svg).expect("a folder for pictures");
+            stale.push(path);
+        }
+    }
+    assert!(stale.is_empty(), "drawn anew: {stale:?}");
 }
 
 const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="nightly">

@@ -1,8 +1,8 @@
 //! From definitions to a drawing.
 
 use super::{
-    DEPTH_LIMIT, Definition, Definitions, Drawing, Edge, Fault, GROUP_LIMIT, Group, Kind, Node,
-    Options, Place, Relation, clipped, clipped_path, data,
+    DEPTH_LIMIT, Definition, Definitions, Drawing, Edge, Fault, GROUP_LIMIT, Group, Hidden, Kind,
+    Node, Options, Place, Relation, clipped, clipped_path, data, shortened,
 };
 use crate::check::{FileKind, Finding};
 use crate::diag::{self, Level};
@@ -45,7 +45,20 @@ struct Bare {
 impl Bare {
     fn whole(self) -> Node {
         let Bare { id, name, kind, detail, notes, place, group, reachable, faults } = self;
-        Node { id, name, kind, detail, notes, place, group, reachable, faults, status: None }
+        let hidden = Hidden::default();
+        Node {
+            id,
+            name,
+            kind,
+            detail,
+            notes,
+            place,
+            group,
+            reachable,
+            faults,
+            status: None,
+            hidden,
+        }
     }
 }
 
@@ -306,7 +319,7 @@ impl Builder<'_> {
             };
             let label = match transition.way {
                 Way::Case => {
-                    transition.predicate.as_ref().map(|text| clipped(text.as_str(), WIDTH))
+                    transition.predicate.as_ref().map(|text| shortened(text.as_str(), WIDTH))
                 }
                 Way::Default => Some("default".to_owned()),
                 Way::Error => Some("error".to_owned()),

@@ -45,6 +45,10 @@ pub(super) fn render(drawing: &Drawing) -> String {
                 object.insert("status".to_owned(), json!(status));
             }
             object.insert("notes".to_owned(), json!(node.notes));
+            if node.hidden != super::Hidden::default() {
+                let hidden = json!({"entries": node.hidden.entries, "exits": node.hidden.exits});
+                object.insert("hidden".to_owned(), hidden);
+            }
             object.insert("faults".to_owned(), faults(&node.faults));
             Value::Object(object)
         })

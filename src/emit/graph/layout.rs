@@ -1,31 +1,78 @@
-//! Where boxes and lines go: layers, an order in each that crosses few lines, then places.
+//! Where boxes, lines and words go.
 //!
-//! In: sizes of boxes and links between them. Out: centers of the boxes and the points that lines go through, from the
-//! top to the bottom; whoever wants it from the left to the right turns sizes and points. The method is that of Sugiyama
-//! and others: turn the links that close a circle, give each box the layer behind its last predecessor, order each layer
-//! by where the neighbors are, then place by least squares under the order. Long links to one box share their way, so
-//! that a thousand actions with one `kill` stay readable, and the work stays near-linear.
+//! In: sizes of boxes, links between them, and the room that words beside links need. Out: centers of the boxes, the
+//! points that lines go through, and centers of the words, from the top to the bottom; whoever wants it from the left to
+//! the right turns sizes and points. The method is that of Sugiyama and others, a file a step: links that close a circle
+//! are turned and each box gets a row ([`rank`]); long links get a waypoint in each row between, and words are boxes in
+//! rows of their own, so that nothing is written over anything; rows are ordered ([`order`]) and their spots placed
+//! ([`place`]); then lines are led from spot to spot ([`route`]).
+//!
+//! Links to one box that say the same (failures, or very many) share one way, so that a thousand actions with one `kill`
+//! stay readable and the work stays near-linear.
+//!
+//! Crates that lay out graphs were looked at first: `layout-rs` reserves no room for words and lays out no frames,
+//! `rust-sugiyama` knows neither words nor ways, and `dagre`, a port that has both, shares no ways and bounds no work.
 
+mod order;
+mod place;
+mod rank;
+mod route;
+
+use order::Neighbors;
+use place::{Extent, Pull};
 use std::collections::HashMap;
 
-/// Between two boxes of a layer.
-const GAP: f64 = 24.0;
-/// Between two layers.
-const LAYER_GAP: f64 = 44.0;
-/// Ways of long links beyond this are drawn straight.
-const WAYPOINT_LIMIT: usize = 300_000;
-/// Sweeps over all layers.
-const SWEEPS: usize = 8;
+/// Waypoints in all; links beyond are drawn straight.
+const WAYPOINT_LIMIT: usize = 200_000;
+/// Long links to one box, of those that run does take, before they share a way.
+const HUB: usize = 40;
+/// Half the room that a line takes among its neighbors.
+const LANE: f64 = 1.0;
 
 /// A box to be placed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Size {
-    /// Across the layers.
+    /// Across the rows.
     pub(super) width: f64,
     /// Along them.
     pub(super) height: f64,
-    /// The room it takes among its neighbors, at least its width.
-    pub(super) room: f64,
+}
+
+/// What a box does with its links.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// One way through it is the main one, if one is.
+    #[default]
+    Step,
+    /// Its ways are taken or not, and those that skip much are no reason to bend another.
+    Choice,
+    /// All ways through it are the same.
+    Gate,
+}
+
+/// A link from one box to another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Link {
+    pub(super) from: usize,
+    pub(super) to: usize,
+    /// The room of the words beside it, if there are any.
+    pub(super) words: Option<Size>,
+    /// 0: people read along this way. Others lead aside: all of one class that lead to one box share their way and their
+    /// words.
+    pub(super) class: u8,
+    /// Goes all the way to its box even where others went before.
+    pub(super) whole: bool,
+}
+
+/// Where a link goes.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Route {
+    /// The points it goes through, from its first box to its second, in pieces: words stand between them.
+    pub(super) pieces: Vec<Vec<(f64, f64)>>,
+    /// The center of its words; none where another link has them.
+    pub(super) words: Option<(f64, f64)>,
+    /// Whether it ends where it comes to the way of another that leads on to the same box.
+    pub(super) joins: bool,
 }
 
 /// What came of it.
@@ -33,382 +80,245 @@ pub(super) struct Size {
 pub(super) struct Layout {
     /// By box.
     pub(super) centers: Vec<(f64, f64)>,
-    /// By link: the points it goes through, from its first box to its second.
-    pub(super) routes: Vec<Vec<(f64, f64)>>,
-    /// By link: whether its route ends where it comes to the way of another that leads on to the same box.
-    pub(super) joins: Vec<bool>,
+    /// By link.
+    pub(super) routes: Vec<Route>,
     /// Of all of it.
     pub(super) width: f64,
     /// Of all of it.
     pub(super) height: f64,
 }
 
-/// Places boxes and links. Those that are `whole` go all the way to their box even where others went before.
-pub(super) fn lay_out(
-    sizes: &[Size],
-    links: &[(usize, usize)],
-    whole: impl Fn(usize) -> bool,
-) -> Layout {
+/// A place in a row: a box, words, or where a line passes.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    row: usize,
+    extent: Extent,
+    height: f64,
+    is_words: bool,
+}
+
+/// The spots of a drawing and the ways over them.
+struct Spots {
+    all: Vec<Spot>,
+    rows: usize,
+    near: Neighbors,
+    /// How much each link of `near.below` wants to be straight.
+    pulls: Vec<Vec<Pull>>,
+    /// By link: what it passes, from above to below, and whether it ends where another goes on.
+    ways: Vec<Way>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Way {
+    spots: Vec<usize>,
+    joins: bool,
+    /// The spot of its words, where it is the link that has them.
+    words: Option<usize>,
+}
+
+/// Places boxes and links.
+pub(super) fn lay_out(sizes: &[Size], roles: &[Role], links: &[Link]) -> Layout {
     if sizes.is_empty() {
         return Layout::default();
     }
-    let turned = turned(sizes.len(), links);
-    let forward: Vec<(usize, usize)> = links
+    let ends: Vec<(usize, usize)> = links.iter().map(|link| (link.from, link.to)).collect();
+    let turned = rank::turned(sizes.len(), &ends);
+    let forward: Vec<(usize, usize)> = ends
         .iter()
         .zip(&turned)
         .map(|((from, to), turned)| if *turned { (*to, *from) } else { (*from, *to) })
         .collect();
-    let layers_of = layers(sizes.len(), &forward);
+    // What only links aside lead to stands at the end, out of the way.
+    let mut aside = vec![true; sizes.len()];
+    for ((_, to), link) in forward.iter().zip(links) {
+        aside[*to] &= link.class > 0;
+    }
+    let layers = rank::layers(sizes.len(), &forward, |each| aside[each]);
+    let spots = spots(sizes, roles, links, (&forward, &turned), &layers);
+    let mut rows = first_order(&spots);
+    order::order(&mut rows, &spots.near);
+    let extents: Vec<Extent> = spots.all.iter().map(|spot| spot.extent).collect();
+    let xs = place::place(&rows, &spots.near, &spots.pulls, &extents);
+    route::route(&spots, &rows, &xs, (sizes, links), (&forward, &turned))
+}
 
-    // Long links go through a waypoint in each layer between; those to one box share them.
-    let count = 1 + layers_of.iter().copied().max().unwrap_or(0);
-    let mut spots: Vec<(usize, Size)> =
-        layers_of.iter().zip(sizes).map(|(layer, size)| (*layer, *size)).collect();
-    let mut waypoints: HashMap<(usize, usize), usize> = HashMap::new();
-    let mut ways: Vec<Vec<usize>> = Vec::with_capacity(links.len());
-    let mut joints: Vec<(usize, usize)> = Vec::new();
-    let mut joins = vec![false; links.len()];
+/// Makes spots of boxes, words and waypoints, and links each to what is in the rows next to it.
+fn spots(
+    sizes: &[Size],
+    roles: &[Role],
+    links: &[Link],
+    (forward, turned): (&[(usize, usize)], &[bool]),
+    layers: &[usize],
+) -> Spots {
+    let count = 1 + layers.iter().copied().max().unwrap_or(0);
+    // Words stand behind the box that they belong to; those that are shared, before the box where the ways meet.
+    let words_after = |index: usize| {
+        let (from, to) = forward[index];
+        let first = (links[index].class > 0) == turned[index];
+        if first { layers[from] } else { layers[to] - 1 }
+    };
+    let mut has_words = vec![false; count];
+    let real = |index: usize| forward[index].0 != forward[index].1;
+    for (index, link) in links.iter().enumerate() {
+        if link.words.is_some() && real(index) {
+            has_words[words_after(index)] = true;
+        }
+    }
+    let mut row_of = Vec::with_capacity(count);
+    let mut rows = 0;
+    for has_words in &has_words {
+        row_of.push(rows);
+        rows += 1 + usize::from(*has_words);
+    }
+
+    let mut all: Vec<Spot> = sizes
+        .iter()
+        .zip(layers)
+        .map(|(size, layer)| Spot {
+            row: row_of[*layer],
+            extent: Extent { left: size.width / 2.0, right: size.width / 2.0 },
+            height: size.height,
+            is_words: false,
+        })
+        .collect();
+    // Whether many long links lead to a box.
+    let mut long = vec![0_usize; sizes.len()];
     for (index, (from, to)) in forward.iter().enumerate() {
-        let mut way = Vec::new();
-        if from != to {
-            let mut before = *from;
-            for layer in layers_of[*from] + 1..layers_of[*to] {
-                if waypoints.len() >= WAYPOINT_LIMIT {
-                    break;
-                }
-                let new = spots.len();
-                let spot = *waypoints.entry((*to, layer)).or_insert(new);
-                joints.push((before, spot));
-                way.push(spot);
-                before = spot;
-                if spot == new {
-                    spots.push((layer, Size { width: 2.0, height: 0.0, room: 2.0 }));
-                } else if !whole(index) {
-                    // From here on another has gone before.
-                    joins[index] = true;
-                    break;
+        let is_long = layers[*to] > layers[*from] + 1;
+        long[*to] += usize::from(is_long && links[index].class == 0);
+    }
+    let on_way = on_way(sizes.len(), links, forward);
+    let mut shared: HashMap<(usize, usize, u8), usize> = HashMap::new();
+    let mut ways: Vec<Way> = Vec::with_capacity(links.len());
+    // Upper spot, lower spot, pull, and the link.
+    let mut steps: Vec<(usize, usize, Pull, usize)> = Vec::new();
+    for (index, link) in links.iter().enumerate() {
+        let (from, to) = forward[index];
+        let mut way = Way::default();
+        if from == to {
+            ways.push(way);
+            continue;
+        }
+        let words_row = link.words.map(|_| row_of[words_after(index)] + 1);
+        let aside = link.class > 0;
+        let shares = !turned[index] && (aside || long[to] > HUB);
+        let is_long = layers[to] > layers[from] + 1;
+        let pull = match () {
+            () if aside => 0,
+            () if !on_way[from] && on_way[to] => 1,
+            () if roles[from] == Role::Choice && roles[to] != Role::Gate && is_long => 1,
+            () => 2,
+        };
+        let mut before = from;
+        let mut cut = false;
+        for row in all[from].row + 1..all[to].row {
+            if all.len() - sizes.len() >= WAYPOINT_LIMIT {
+                cut = true;
+                break;
+            }
+            let is_words = words_row == Some(row);
+            let new = all.len();
+            // Words that are not shared are nobody else's spot.
+            let key = (to, row, link.class);
+            let spot = match shares && (aside || !is_words) {
+                true => *shared.entry(key).or_insert(new),
+                false => new,
+            };
+            if spot == new {
+                let size = link.words.filter(|_| is_words).unwrap_or_default();
+                let half = f64::max(size.width / 2.0, LANE);
+                let extent = Extent { left: half, right: half };
+                all.push(Spot { row, extent, height: size.height, is_words });
+                if is_words {
+                    way.words = Some(spot);
                 }
             }
-            if spots[before].0 + 1 == layers_of[*to] {
-                joints.push((before, *to));
+            // A way is straight before anything else is, one aside before what leads there.
+            let pull = match (before >= sizes.len(), aside) {
+                (false, _) => pull,
+                (true, false) => 3,
+                (true, true) => 1,
+            };
+            steps.push((before, spot, pull, index));
+            way.spots.push(spot);
+            before = spot;
+            if spot != new && !link.whole {
+                // From here on another has gone before.
+                way.joins = true;
+                break;
             }
+        }
+        if !way.joins && !cut {
+            steps.push((before, to, pull, index));
         }
         ways.push(way);
     }
-    joints.sort_unstable();
-    joints.dedup();
-
-    let mut above: Vec<Vec<usize>> = vec![Vec::new(); spots.len()];
-    let mut below: Vec<Vec<usize>> = vec![Vec::new(); spots.len()];
-    for (from, to) in joints {
-        below[from].push(to);
-        above[to].push(from);
+    steps.sort_by_key(|(upper, lower, pull, index)| (*upper, *lower, u8::MAX - *pull, *index));
+    steps.dedup_by_key(|(upper, lower, ..)| (*upper, *lower));
+    // What leads aside comes last, and so to the right.
+    steps.sort_by_key(|(upper, _, _, index)| (*upper, links[*index].class, *index));
+    let mut near =
+        Neighbors { above: vec![Vec::new(); all.len()], below: vec![Vec::new(); all.len()] };
+    let mut pulls = vec![Vec::new(); all.len()];
+    for (upper, lower, pull, _) in steps {
+        near.below[upper].push(lower);
+        near.above[lower].push(upper);
+        pulls[upper].push(pull);
     }
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); count];
-    for spot in walk(&above, &below) {
-        rows[spots[spot].0].push(spot);
-    }
-    order(&mut rows, &above, &below);
-    let xs = place(&rows, &spots, &above, &below);
-
-    let mut tops = Vec::with_capacity(count);
-    let mut heights = Vec::with_capacity(count);
-    let mut y = 0.0;
-    for row in &rows {
-        let height = row.iter().map(|spot| spots[*spot].1.height).fold(0.0, f64::max);
-        tops.push(y);
-        heights.push(height);
-        y += height + LAYER_GAP;
-    }
-    let height = y - LAYER_GAP;
-    let left = (0..spots.len()).map(|spot| xs[spot] - spots[spot].1.room / 2.0);
-    let left = left.fold(f64::INFINITY, f64::min);
-    let right = (0..spots.len()).map(|spot| xs[spot] + spots[spot].1.room / 2.0);
-    let right = right.fold(f64::NEG_INFINITY, f64::max);
-    let center = |spot: usize| {
-        let layer = spots[spot].0;
-        (xs[spot] - left, tops[layer] + heights[layer] / 2.0)
-    };
-    let mut width = right - left;
-    let routes = links
-        .iter()
-        .enumerate()
-        .map(|(index, _)| {
-            let (from, to) = forward[index];
-            if from == to {
-                // Out at the side and back in.
-                let (x, y) = center(from);
-                let edge = x + sizes[from].width / 2.0;
-                let (out, half) = (edge + GAP, sizes[from].height / 4.0);
-                width = f64::max(width, out);
-                return vec![(edge, y - half), (out, y - half), (out, y + half), (edge, y + half)];
-            }
-            let (x, y) = center(from);
-            let mut route = vec![(x, y + sizes[from].height / 2.0)];
-            for spot in &ways[index] {
-                let layer = spots[*spot].0;
-                let (x, _) = center(*spot);
-                route.push((x, tops[layer]));
-                route.push((x, tops[layer] + heights[layer]));
-            }
-            if !joins[index] {
-                let (x, y) = center(to);
-                route.push((x, y - sizes[to].height / 2.0));
-            }
-            if turned[index] {
-                route.reverse();
-            }
-            route
-        })
-        .collect();
-    // The end of one that is turned is the box where it was begun.
-    let joins = joins.iter().zip(&turned).map(|(joins, turned)| *joins && !turned).collect();
-    Layout { centers: (0..sizes.len()).map(center).collect(), routes, joins, width, height }
+    Spots { all, rows, near, pulls, ways }
 }
 
-/// Which links close a circle.
-fn turned(count: usize, links: &[(usize, usize)]) -> Vec<bool> {
+/// Which boxes lie on the ways that people read along, and not only behind what leads aside.
+fn on_way(count: usize, links: &[Link], forward: &[(usize, usize)]) -> Vec<bool> {
     let mut exits: Vec<Vec<usize>> = vec![Vec::new(); count];
-    let mut entered = vec![false; count];
-    for (index, (from, to)) in links.iter().enumerate() {
-        exits[*from].push(index);
-        entered[*to] |= from != to;
-    }
-    let mut turned = vec![false; links.len()];
-    // 0: not seen, 1: on the way, 2: done.
-    let mut state = vec![0_u8; count];
-    let first = (0..count).filter(|each| !entered[*each]);
-    for root in first.chain(0..count).collect::<Vec<_>>() {
-        if state[root] != 0 {
-            continue;
-        }
-        state[root] = 1;
-        let mut open = vec![(root, 0)];
-        while let Some((at, next)) = open.pop() {
-            let Some(link) = exits[at].get(next).copied() else {
-                state[at] = 2;
-                continue;
-            };
-            open.push((at, next + 1));
-            let to = links[link].1;
-            match state[to] {
-                0 => {
-                    state[to] = 1;
-                    open.push((to, 0));
-                }
-                1 if to != at => turned[link] = true,
-                _ => {}
-            }
+    let mut on_way = vec![true; count];
+    for (link, (from, to)) in links.iter().zip(forward).filter(|(_, (from, to))| from != to) {
+        on_way[*to] = false;
+        if link.class == 0 {
+            exits[*from].push(*to);
         }
     }
-    turned
-}
-
-/// The layer of each box: behind its last predecessor, or right before its first successor where it has none.
-fn layers(count: usize, forward: &[(usize, usize)]) -> Vec<usize> {
-    let mut exits: Vec<Vec<usize>> = vec![Vec::new(); count];
-    let mut waiting = vec![0_usize; count];
-    for (from, to) in forward.iter().filter(|(from, to)| from != to) {
-        exits[*from].push(*to);
-        waiting[*to] += 1;
-    }
-    let first: Vec<bool> = waiting.iter().map(|waiting| *waiting == 0).collect();
-    let mut layers = vec![0_usize; count];
-    let mut open: Vec<usize> = (0..count).filter(|each| first[*each]).collect();
+    let mut open: Vec<usize> = (0..count).filter(|each| on_way[*each]).collect();
     while let Some(at) = open.pop() {
         for to in &exits[at] {
-            layers[*to] = layers[*to].max(layers[at] + 1);
-            waiting[*to] -= 1;
-            if waiting[*to] == 0 {
+            if !std::mem::replace(&mut on_way[*to], true) {
                 open.push(*to);
             }
         }
     }
-    for at in (0..count).filter(|each| first[*each]) {
-        if let Some(next) = exits[at].iter().map(|to| layers[*to]).min() {
-            layers[at] = next.saturating_sub(1);
-        }
-    }
-    layers
+    on_way
 }
 
 /// Every spot once, depth first from the top: neighbors come out near each other.
-fn walk(above: &[Vec<usize>], below: &[Vec<usize>]) -> Vec<usize> {
-    let mut seen = vec![false; above.len()];
-    let mut out = Vec::with_capacity(above.len());
-    let roots = (0..above.len()).filter(|spot| above[*spot].is_empty()).chain(0..above.len());
+fn first_order(spots: &Spots) -> Vec<Vec<usize>> {
+    let near = &spots.near;
+    let count = spots.all.len();
+    let mut seen = vec![false; count];
+    let mut rows = vec![Vec::new(); spots.rows];
+    let roots = (0..count).filter(|spot| near.above[*spot].is_empty()).chain(0..count);
     for root in roots.collect::<Vec<_>>() {
         let mut open = vec![root];
         while let Some(spot) = open.pop() {
             if std::mem::replace(&mut seen[spot], true) {
                 continue;
             }
-            out.push(spot);
-            open.extend(below[spot].iter().rev().filter(|next| !seen[**next]));
+            rows[spots.all[spot].row].push(spot);
+            open.extend(near.below[spot].iter().rev().filter(|next| !seen[**next]));
         }
     }
-    out
-}
-
-/// Sweeps down and up and puts each spot where its neighbors are on average; the best order wins.
-fn order(rows: &mut [Vec<usize>], above: &[Vec<usize>], below: &[Vec<usize>]) {
-    let mut position = vec![0.0; above.len()];
-    let number = |rows: &[Vec<usize>], position: &mut Vec<f64>| {
-        for row in rows {
-            for (index, spot) in row.iter().enumerate() {
-                position[*spot] = index as f64;
-            }
-        }
-    };
-    number(rows, &mut position);
-    let mut best = rows.to_vec();
-    let mut fewest = crossings(rows, below, &position);
-    for sweep in 0..SWEEPS {
-        if fewest == 0 {
-            break;
-        }
-        let down = sweep % 2 == 0;
-        let neighbors = if down { above } else { below };
-        let count = rows.len();
-        for step in 0..count {
-            let row = &mut rows[if down { step } else { count - 1 - step }];
-            let mut keyed: Vec<(f64, usize)> = row
-                .iter()
-                .map(|spot| {
-                    let near = &neighbors[*spot];
-                    let sum: f64 = near.iter().map(|spot| position[*spot]).sum();
-                    let own = position[*spot];
-                    (if near.is_empty() { own } else { sum / near.len() as f64 }, *spot)
-                })
-                .collect();
-            keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
-            for (index, (_, spot)) in keyed.into_iter().enumerate() {
-                row[index] = spot;
-                position[spot] = index as f64;
-            }
-        }
-        let now = crossings(rows, below, &position);
-        if now < fewest {
-            fewest = now;
-            best = rows.to_vec();
-        }
-    }
-    rows.clone_from_slice(&best);
-}
-
-/// How many pairs of links between neighboring layers cross.
-fn crossings(rows: &[Vec<usize>], below: &[Vec<usize>], position: &[f64]) -> u64 {
-    let mut crossings = 0;
-    for pair in rows.windows(2) {
-        let mut counts = vec![0_u64; pair[1].len() + 1];
-        let mut passed = 0;
-        for spot in &pair[0] {
-            let mut ends: Vec<usize> =
-                below[*spot].iter().map(|spot| position[*spot] as usize).collect();
-            ends.sort_unstable();
-            for end in &ends {
-                // How many of the links so far end at or before this one (a Fenwick tree).
-                let mut before = 0;
-                let mut at = end + 1;
-                while at > 0 {
-                    before += counts[at];
-                    at &= at - 1;
-                }
-                crossings += passed - before;
-            }
-            for end in ends {
-                passed += 1;
-                let mut at = end + 1;
-                while at < counts.len() {
-                    counts[at] += 1;
-                    at += at & at.wrapping_neg();
-                }
-            }
-        }
-    }
-    crossings
-}
-
-/// Places along each layer: as near to the neighbors as the order allows.
-fn place(
-    rows: &[Vec<usize>],
-    spots: &[(usize, Size)],
-    above: &[Vec<usize>],
-    below: &[Vec<usize>],
-) -> Vec<f64> {
-    let mut xs = vec![0.0; spots.len()];
-    for row in rows {
-        let mut x = 0.0;
-        for spot in row {
-            let room = spots[*spot].1.room;
-            xs[*spot] = x + room / 2.0;
-            x += room + GAP;
-        }
-    }
-    let count = rows.len();
-    for sweep in 0..=SWEEPS {
-        let down = sweep % 2 == 0;
-        for step in 0..count {
-            let row = &rows[if down { step } else { count - 1 - step }];
-            let wished: Vec<f64> = row
-                .iter()
-                .map(|spot| {
-                    let (first, second) = (&above[*spot], &below[*spot]);
-                    let near: Vec<usize> = match () {
-                        () if sweep == SWEEPS => first.iter().chain(second).copied().collect(),
-                        () if down => first.clone(),
-                        () => second.clone(),
-                    };
-                    if near.is_empty() {
-                        return xs[*spot];
-                    }
-                    near.iter().map(|spot| xs[*spot]).sum::<f64>() / near.len() as f64
-                })
-                .collect();
-            settle(row, &wished, spots, &mut xs);
-        }
-    }
-    xs
-}
-
-/// The places nearest to those wished for, by least squares, that keep order and distance: pools of neighbors that would
-/// violate it move as one.
-fn settle(row: &[usize], wished: &[f64], spots: &[(usize, Size)], xs: &mut [f64]) {
-    let mut offsets = Vec::with_capacity(row.len());
-    let mut offset = 0.0;
-    for (index, spot) in row.iter().enumerate() {
-        if index > 0 {
-            offset += (spots[row[index - 1]].1.room + spots[*spot].1.room) / 2.0 + GAP;
-        }
-        offsets.push(offset);
-    }
-    // Pools: sum of what is wished, and how many.
-    let mut pools: Vec<(f64, usize)> = Vec::new();
-    for (wish, offset) in wished.iter().zip(&offsets) {
-        let mut pool = (wish - offset, 1);
-        while let Some(last) = pools.last()
-            && last.0 / last.1 as f64 > pool.0 / pool.1 as f64
-        {
-            pool = (pool.0 + last.0, pool.1 + last.1);
-            pools.pop();
-        }
-        pools.push(pool);
-    }
-    let mut index = 0;
-    for (sum, size) in pools {
-        for _ in 0..size {
-            xs[row[index]] = sum / size as f64 + offsets[index];
-            index += 1;
-        }
-    }
+    rows
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn boxes(count: usize) -> Vec<Size> {
-        vec![Size { width: 60.0, height: 30.0, room: 60.0 }; count]
+    fn boxes(count: usize) -> (Vec<Size>, Vec<Role>) {
+        (vec![Size { width: 60.0, height: 30.0 }; count], vec![Role::Step; count])
+    }
+
+    fn link(from: usize, to: usize) -> Link {
+        Link { from, to, ..Link::default() }
     }
 
     #[test]
@@ -416,7 +326,10 @@ mod tests {
         // A fork of three that is joined, a shared end, and a way back.
         let links =
             [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (4, 5), (0, 5), (4, 0), (2, 2)];
-        let layout = lay_out(&boxes(6), &links, |_| true);
+        let mut links = links.map(|(from, to)| link(from, to));
+        links[1].words = Some(Size { width: 80.0, height: 12.0 });
+        let (sizes, roles) = boxes(6);
+        let layout = lay_out(&sizes, &roles, &links);
         for (a, one) in layout.centers.iter().enumerate() {
             for other in &layout.centers[a + 1..] {
                 let apart = (one.0 - other.0).abs() >= 60.0 || (one.1 - other.1).abs() >= 30.0;
@@ -425,19 +338,54 @@ mod tests {
         }
         assert!(layout.centers[0].1 < layout.centers[1].1);
         assert!(layout.centers[4].1 < layout.centers[5].1);
-        let back = &layout.routes[8];
+        let back: Vec<_> = layout.routes[8].pieces.iter().flatten().collect();
         assert!(back.first().unwrap().1 > back.last().unwrap().1);
-        for (x, y) in layout.routes.iter().flatten() {
+        for (x, y) in layout.routes.iter().flat_map(|route| &route.pieces).flatten() {
             assert!((0.0..=layout.width).contains(x) && (0.0..=layout.height).contains(y));
         }
+        // The words stand in the line.
+        let (route, (x, y)) = (&layout.routes[1], layout.routes[1].words.unwrap());
+        assert_eq!(route.pieces.len(), 2);
+        assert!(route.pieces[0].last().unwrap().1 <= y - 6.0);
+        assert!(route.pieces[1].first().unwrap().1 >= y + 6.0);
+        assert_eq!(route.pieces[1].first().unwrap().0, x);
+    }
+
+    #[test]
+    fn links_aside_share_their_way_and_their_words() {
+        // A chain of five with one way out.
+        let mut links: Vec<Link> = (0..4).map(|at| link(at, at + 1)).collect();
+        let words = Some(Size { width: 30.0, height: 12.0 });
+        links.extend((0..4).map(|at| Link { words, class: 1, ..link(at, 5) }));
+        let (sizes, roles) = boxes(6);
+        let layout = lay_out(&sizes, &roles, &links);
+        assert!(layout.centers[..5].windows(2).all(|pair| pair[0].0 == pair[1].0));
+        let told = layout.routes.iter().filter(|route| route.words.is_some());
+        assert_eq!(told.count(), 1);
+        assert_eq!(layout.routes.iter().filter(|route| route.joins).count(), 3);
     }
 
     #[test]
     fn a_long_chain_with_one_way_out_is_no_trouble() {
-        let count = 20_000;
-        let mut links: Vec<_> = (0..count - 2).map(|at| (at, at + 1)).collect();
-        links.extend((0..count - 2).map(|at| (at, count - 1)));
-        let layout = lay_out(&boxes(count), &links, |_| false);
+        let count = 10_000;
+        let mut links: Vec<Link> = (0..count - 2).map(|at| link(at, at + 1)).collect();
+        links.extend((0..count - 2).map(|at| link(at, count - 1)));
+        let (sizes, roles) = boxes(count);
+        let layout = lay_out(&sizes, &roles, &links);
+        assert_eq!(layout.routes.len(), links.len());
+    }
+
+    #[test]
+    fn what_is_made_to_be_hard_ends_too() {
+        // Every box leads to many far behind it, and everything crosses.
+        let count = 1_200;
+        let mut links = Vec::new();
+        for at in 0..count - 1 {
+            links.push(link(at, at + 1));
+            links.extend([7, 301, 703].iter().map(|far| link(at, (at * far + far) % count)));
+        }
+        let (sizes, roles) = boxes(count);
+        let layout = lay_out(&sizes, &roles, &links);
         assert_eq!(layout.routes.len(), links.len());
     }
 }

@@ -11,6 +11,7 @@ mod build;
 mod d2;
 mod data;
 mod dot;
+mod focus;
 mod json;
 mod layout;
 mod mermaid;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use build::build;
+pub use focus::{focus, named};
 
 /// How many definitions one drawing unfolds.
 pub const GROUP_LIMIT: usize = 500;
@@ -176,6 +178,17 @@ pub struct Node {
     pub faults: Vec<Fault>,
     /// Its status in the run that is painted on it.
     pub status: Option<String>,
+    /// Lines that only a larger part of the drawing has.
+    pub hidden: Hidden,
+}
+
+/// How many lines of a node are not in a part of a drawing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// That lead to it.
+    pub entries: usize,
+    /// That lead on.
+    pub exits: usize,
 }
 
 /// What a line of a drawing means.
@@ -342,6 +355,16 @@ impl Node {
         }];
         lines.extend(self.status.iter().cloned());
         lines.extend(self.notes.iter().cloned());
+        for (count, one, many) in [
+            (self.hidden.entries, "1 way leads here", "ways lead here"),
+            (self.hidden.exits, "1 way leads on", "ways lead on"),
+        ] {
+            match count {
+                0 => {}
+                1 => lines.push(format!("{one} that is not shown")),
+                _ => lines.push(format!("{count} {many} that are not shown")),
+            }
+        }
         if let Some(place) = &self.place {
             lines.push(format!("{}:{}", place.path, place.line));
         }
@@ -410,6 +433,18 @@ fn clipped(text: &str, limit: usize) -> String {
         out.push('…');
     }
     out
+}
+
+/// The beginning and the end of a text of one line, at most `limit` characters: conditions often differ in the end alone.
+fn shortened(text: &str, limit: usize) -> String {
+    let whole = clipped(text, 8 * limit);
+    let count = whole.chars().count();
+    if count <= limit {
+        return whole;
+    }
+    let head: String = whole.chars().take(limit / 2).collect();
+    let tail: String = whole.chars().skip(count - (limit - limit / 2 - 1)).collect();
+    format!("{}…{}", head.trim_end(), tail.trim_start())
 }
 
 /// A path of at most `limit` characters, of which the end says most.

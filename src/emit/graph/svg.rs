@@ -1,17 +1,25 @@
 //! A drawing as a picture, laid out here.
+//!
+//! In: a drawing. Out: SVG, in colors for light and for dark surroundings. Of many failures that lead to one `kill` no lines
+//! are drawn but marks, for such lines say little and hide the rest.
 
-use super::layout::{Layout, Size, lay_out};
+mod shape;
+mod text;
+
+use super::layout::{Layout, Link, Role, Route, Size, lay_out};
 use super::{
-    Direction, Drawing, Fault, Kind, Node, Relation, TAKEN, clipped, color, status_color, worst,
+    Direction, Drawing, Fault, Group, Kind, Node, Relation, clipped, clipped_path, shortened, worst,
 };
+use crate::check::FileKind;
 use crate::diag::Level;
 use std::collections::HashMap;
 use std::fmt::Write;
+use text::{escaped, held, width};
 
 /// Around everything.
 const MARGIN: f64 = 16.0;
 /// Around what is unfolded in a node.
-const PADDING: f64 = 14.0;
+const PADDING: f64 = 16.0;
 /// Of a line of text.
 const LINE: f64 = 15.0;
 /// Characters of a name that are drawn; the tooltip has all.
@@ -19,26 +27,14 @@ const NAME: usize = 48;
 /// Lines that are drawn over the whole of their way although others went before.
 const MOST_WHOLE: usize = 500;
 /// Characters beside a line.
-const LABEL: usize = 28;
+const LABEL: usize = 30;
+/// Characters of the path in the title.
+const PATH: usize = 60;
+/// Failures that lead to one `kill` and are drawn as lines.
+const MOST_FAILURES: usize = 5;
 
-const STYLE: &str = "
-  text { font: 12px Helvetica, Arial, sans-serif; fill: #222; text-anchor: middle }
-  .detail { font-size: 10px; fill: #667 }
-  .node path, .node rect, .node polygon { fill: #fff; stroke: #445; stroke-width: 1.2 }
-  .start rect, .end rect { fill: #e8f3e8 } .kill polygon { fill: #f6eeee }
-  .decision polygon { fill: #fdf6e3 } .fork polygon, .join polygon { fill: #e6eef8 }
-  .dataset path, .data path { fill: #f1ecf8 } .inside rect { fill: #f7f8fa }
-  .unreachable { opacity: .5 } .missing rect { stroke-dasharray: 4 3 }
-  .edge { fill: none; stroke: #667; stroke-width: 1.2 }
-  .failure { stroke: #aab; stroke-dasharray: 5 3 } .runs { stroke-width: 2.4 }
-  .reads, .writes, .deletes { stroke-dasharray: 2 3 }
-  .label { font-size: 10px } .words { fill: #fff; opacity: .8 }
-  .taken { stroke: #2b7a2b; stroke-width: 2.4 }
-  .error path, .error rect, .error polygon, .edge.error { stroke: #d00000; stroke-width: 2.4 }
-  .error text, text.error { fill: #d00000 }
-  .warning path, .warning rect, .warning polygon, .edge.warning { stroke: #c77700; stroke-width: 2 }
-  .warning text, text.warning { fill: #c77700 }
-";
+/// In one file, so that it can be read as what it is.
+const STYLE: &str = include_str!("svg/style.css");
 
 /// Lines between the same two nodes, as one.
 struct Line {
@@ -52,8 +48,30 @@ struct Line {
 struct Scene {
     /// Nodes of the drawing, in the order of the layout.
     nodes: Vec<usize>,
-    lines: Vec<(usize, usize, Vec<usize>)>,
+    /// The lines that are drawn.
+    lines: Vec<Line>,
     layout: Layout,
+}
+
+/// What is drawn for a node beyond what it is.
+#[derive(Clone, Debug, Default)]
+struct Look {
+    /// A second line of text.
+    detail: Option<String>,
+    /// The sign of a `kill` that its failures lead to, and what it says.
+    mark: Option<(String, String)>,
+}
+
+/// A node in its place.
+struct Drawn<'d> {
+    center: (f64, f64),
+    size: (f64, f64),
+    detail: Option<&'d str>,
+    mark: Option<(String, String)>,
+    /// Something is unfolded in it.
+    is_frame: bool,
+    /// The drawing goes from the left to the right.
+    across: bool,
 }
 
 pub(super) fn render(drawing: &Drawing) -> String {
@@ -61,25 +79,21 @@ pub(super) fn render(drawing: &Drawing) -> String {
     for (index, node) in drawing.nodes.iter().enumerate() {
         members[node.group].push(index);
     }
-    let mut lines: Vec<Vec<Line>> = Vec::new();
-    lines.resize_with(drawing.groups.len(), Vec::new);
-    let mut known: HashMap<(usize, usize), (usize, usize)> = HashMap::new();
-    for (index, edge) in drawing.edges.iter().enumerate() {
-        let group = drawing.nodes[edge.from].group;
-        let all = &mut lines[group];
-        let (_, at) = *known.entry((edge.from, edge.to)).or_insert_with(|| {
-            all.push(Line { from: edge.from, to: edge.to, edges: Vec::new() });
-            (group, all.len() - 1)
-        });
-        all[at].edges.push(index);
+    let mut looks: Vec<Look> =
+        drawing.nodes.iter().map(|node| Look { detail: node.detail.clone(), mark: None }).collect();
+    let mut lines = lines(drawing);
+    for (members, lines) in members.iter().zip(&mut lines) {
+        fold(drawing, members, lines, &mut looks);
     }
 
     // From the innermost outwards: a node is as large as what is unfolded in it.
-    let mut sizes: Vec<(f64, f64)> = drawing.nodes.iter().map(size).collect();
+    let mut sizes: Vec<(f64, f64)> =
+        drawing.nodes.iter().zip(&looks).map(|(node, look)| size(node, look)).collect();
     let mut inside: Vec<Option<usize>> = vec![None; drawing.nodes.len()];
     let mut scenes: Vec<Scene> = Vec::new();
     for group in (0..drawing.groups.len()).rev() {
-        let scene = scene(drawing, &members[group], &lines[group], &sizes);
+        let lines = std::mem::take(&mut lines[group]);
+        let scene = scene(drawing, group, &members[group], lines, &sizes);
         if let Some((_, owner)) = drawing.groups[group].parent {
             let (width, height) = (scene.layout.width, scene.layout.height);
             let head = head(&drawing.nodes[owner]);
@@ -91,140 +105,225 @@ pub(super) fn render(drawing: &Drawing) -> String {
     }
     scenes.reverse();
 
-    let title = drawing.groups.first().map(|group| group.title()).unwrap_or_default();
-    let faults = drawing.groups.iter().flat_map(|group| &group.faults);
-    let faults: Vec<&Fault> = faults.collect();
-    let top = MARGIN + LINE * (1.0 + faults.len().min(10) as f64) + 6.0;
-    let whole = scenes.first().map(|scene| (scene.layout.width, scene.layout.height));
-    let (width, height) = whole.unwrap_or_default();
-    let shortest = text_width(&title, 12.0);
-    let width = f64::max(width, shortest) + 2.0 * MARGIN;
-    let height = height + top + MARGIN;
-    let mut out = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
-         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n\
-         <style>{STYLE}</style>\n<defs>\n",
-        escaped(&title)
-    );
-    for (name, fill) in [
-        ("", "#667"),
-        ("-failure", "#aab"),
-        ("-taken", TAKEN),
-        ("-error", color(Level::Error)),
-        ("-warning", color(Level::Warning)),
-    ] {
-        let _ = writeln!(
-            out,
-            "<marker id=\"tip{name}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" \
-             markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" \
-             fill=\"{fill}\"/></marker>"
-        );
-    }
-    out.push_str("</defs>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    let title = drawing.groups.first().map(title).unwrap_or_default();
+    let faults: Vec<&Fault> = drawing.groups.iter().flat_map(|group| &group.faults).collect();
+    let said: Vec<(&'static str, String)> = faults
+        .iter()
+        .take(10)
+        .map(|fault| (fault.level.name(), clipped(&fault.line(), 160)))
+        .collect();
+    let top = MARGIN + LINE * (1.0 + said.len() as f64) + 10.0;
+    let inner = scenes.first().map(|scene| (scene.layout.width, scene.layout.height));
+    let (inner_width, inner_height) = inner.unwrap_or_default();
+    let words = said.iter().map(|(_, text)| width(text, 12.0));
+    // The title is bold, and so wider.
+    let words = words.fold(width(&title, 12.0) * 1.1, f64::max);
+    let whole = (f64::max(inner_width, words) + 2.0 * MARGIN, inner_height + top + MARGIN);
+    let mut out = opening(&title, whole);
     let mut y = MARGIN + 11.0;
-    let _ = writeln!(
-        out,
-        "<text x=\"{MARGIN}\" y=\"{y}\" style=\"text-anchor: start; font-weight: bold\">{}</text>",
-        escaped(&title)
-    );
-    for fault in faults.iter().take(10) {
+    let _ =
+        writeln!(out, "<text class=\"title\" x=\"{MARGIN}\" y=\"{y}\">{}</text>", escaped(&title));
+    for (level, text) in &said {
         y += LINE;
         let _ = writeln!(
             out,
-            "<text class=\"{}\" x=\"{MARGIN}\" y=\"{y}\" style=\"text-anchor: start\">{}</text>",
-            fault.level.name(),
-            escaped(&clipped(&fault.line(), 160))
+            "<text class=\"said {level}\" x=\"{MARGIN}\" y=\"{y}\">{}</text>",
+            escaped(text)
         );
     }
 
     // From the outermost inwards, each behind what it lies on.
-    let mut origins: Vec<(f64, f64)> = vec![(MARGIN, top); drawing.groups.len()];
+    let left = (whole.0 - inner_width) / 2.0;
+    let mut origins: Vec<(f64, f64)> = vec![(left, top); drawing.groups.len()];
+    let across = drawing.direction == Direction::LeftRight;
     for (group, scene) in scenes.iter().enumerate() {
         let (left, top) = origins[group];
-        for (index, (from, to, edges)) in scene.lines.iter().enumerate() {
-            let route = (&scene.layout.routes[index][..], scene.layout.joins[index]);
-            line(&mut out, drawing, (*from, *to), edges, route, (left, top));
+        out.push_str("<g class=\"scene\">\n");
+        for (line, route) in scene.lines.iter().zip(&scene.layout.routes) {
+            write_line(&mut out, drawing, line, route, (left, top));
         }
         for (at, index) in scene.nodes.iter().enumerate() {
             let (x, y) = scene.layout.centers[at];
             let (x, y) = (left + x, top + y);
-            let (width, height) = sizes[*index];
+            let node = &drawing.nodes[*index];
             if let Some(inner) = inside[*index] {
-                let node = &drawing.nodes[*index];
                 let room = scenes[inner].layout.width;
-                origins[inner] = (x - room / 2.0, y - height / 2.0 + head(node) + PADDING);
+                origins[inner] = (x - room / 2.0, y - sizes[*index].1 / 2.0 + head(node) + PADDING);
             }
-            node(
-                &mut out,
-                &drawing.nodes[*index],
-                (x, y),
-                (width, height),
-                inside[*index].is_some(),
-                drawing.direction == Direction::LeftRight,
-            );
+            let drawn = Drawn {
+                center: (x, y),
+                size: sizes[*index],
+                detail: looks[*index].detail.as_deref(),
+                mark: looks[*index].mark.clone(),
+                is_frame: inside[*index].is_some(),
+                across,
+            };
+            shape::write(&mut out, node, &drawn);
         }
+        out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     out
 }
 
-fn scene(drawing: &Drawing, members: &[usize], lines: &[Line], sizes: &[(f64, f64)]) -> Scene {
+/// The words above all.
+fn title(group: &Group) -> String {
+    let path = clipped_path(&group.path, PATH);
+    match group.name.as_str() {
+        "" => path,
+        name => format!("{} ({path})", clipped(name, PATH)),
+    }
+}
+
+/// Everything in front of what is drawn.
+fn opening(title: &str, (width, height): (f64, f64)) -> String {
+    let mut out = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
+         viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{}</title>\n\
+         <style>\n{STYLE}</style>\n<defs>\n",
+        escaped(title)
+    );
+    for name in ["", "-failure", "-taken", "-error", "-warning"] {
+        let _ = writeln!(
+            out,
+            "<marker id=\"tip{name}\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"8\" \
+             markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"tip{name}\" \
+             d=\"M0 0.8L8 4L0 7.2z\"/></marker>"
+        );
+    }
+    out.push_str("</defs>\n<rect class=\"canvas\" width=\"100%\" height=\"100%\"/>\n");
+    out
+}
+
+/// The lines of each definition, one for all edges between the same two nodes.
+fn lines(drawing: &Drawing) -> Vec<Vec<Line>> {
+    let mut lines: Vec<Vec<Line>> = Vec::new();
+    lines.resize_with(drawing.groups.len(), Vec::new);
+    let mut known: HashMap<(usize, usize), usize> = HashMap::new();
+    for (index, edge) in drawing.edges.iter().enumerate() {
+        let all = &mut lines[drawing.nodes[edge.from].group];
+        let at = *known.entry((edge.from, edge.to)).or_insert_with(|| {
+            all.push(Line { from: edge.from, to: edge.to, edges: Vec::new() });
+            all.len() - 1
+        });
+        all[at].edges.push(index);
+    }
+    lines
+}
+
+/// Takes out lines of failures where many lead to one `kill`, and marks their ends.
+fn fold(drawing: &Drawing, members: &[usize], lines: &mut Vec<Line>, looks: &mut [Look]) {
+    let plain = |line: &Line| {
+        drawing.nodes[line.to].kind == Kind::Kill
+            && !is_colored(drawing, &line.edges)
+            && line.edges.iter().all(|edge| drawing.edges[*edge].relation == Relation::Failure)
+    };
+    let mut counts: HashMap<usize, usize> = HashMap::new();
+    for line in lines.iter().filter(|line| plain(line)) {
+        *counts.entry(line.to).or_default() += 1;
+    }
+    counts.retain(|_, count| *count > MOST_FAILURES);
+    let folded: Vec<usize> =
+        members.iter().copied().filter(|node| counts.contains_key(node)).collect();
+    let signs: HashMap<usize, String> = folded
+        .iter()
+        .enumerate()
+        .map(|(at, node)| match folded.len() {
+            1 => (*node, "×".to_owned()),
+            _ => (*node, sign(at)),
+        })
+        .collect();
+    lines.retain(|line| {
+        let Some(sign) = signs.get(&line.to).filter(|_| plain(line)) else { return true };
+        let says = format!("error -> {}", drawing.nodes[line.to].name);
+        looks[line.from].mark = Some((sign.clone(), says));
+        false
+    });
+    for node in folded {
+        let says = format!("after an error of {} nodes", counts[&node]);
+        looks[node].mark = Some((signs[&node].clone(), says.clone()));
+        looks[node].detail = Some(says);
+    }
+}
+
+/// A, B, …, Z, AA, …
+fn sign(mut at: usize) -> String {
+    let mut sign = String::new();
+    loop {
+        sign.insert(0, char::from(b'A' + (at % 26) as u8));
+        if at < 26 {
+            return sign;
+        }
+        at = at / 26 - 1;
+    }
+}
+
+fn scene(
+    drawing: &Drawing,
+    group: usize,
+    members: &[usize],
+    lines: Vec<Line>,
+    sizes: &[(f64, f64)],
+) -> Scene {
     let across = drawing.direction == Direction::LeftRight;
-    let mut at: HashMap<usize, usize> = HashMap::with_capacity(members.len());
-    let mut boxes: Vec<Size> = Vec::with_capacity(members.len());
-    for (index, node) in members.iter().enumerate() {
-        at.insert(*node, index);
-        let (width, height) = sizes[*node];
-        let (width, height) = if across { (height, width) } else { (width, height) };
-        boxes.push(Size { width, height, room: width });
-    }
-    let links: Vec<(usize, usize)> =
-        lines.iter().map(|line| (at[&line.from], at[&line.to])).collect();
-    // Words beside a line need room where it goes in.
-    let mut entries = vec![0_usize; members.len()];
-    links.iter().for_each(|(_, to)| entries[*to] += 1);
-    for (line, (_, to)) in lines.iter().zip(&links) {
-        let words = label(drawing, &line.edges);
-        if entries[*to] == 1 && !words.is_empty() {
-            let need = if across { LINE } else { text_width(&words, 10.0) };
-            boxes[*to].room = boxes[*to].room.max(need);
-        }
-        if across && !words.is_empty() {
-            // Layers lie side by side: the words go between them.
-            let need = text_width(&words, 10.0) - 30.0;
-            if need > 0.0 {
-                let from = &mut boxes[at[&line.from]];
-                from.height = from.height.max(sizes[line.from].0 + need);
+    let turned = |(width, height): (f64, f64)| match across {
+        true => Size { width: height, height: width },
+        false => Size { width, height },
+    };
+    let at: HashMap<usize, usize> =
+        members.iter().enumerate().map(|(index, node)| (*node, index)).collect();
+    let boxes: Vec<Size> = members.iter().map(|node| turned(sizes[*node])).collect();
+    let roles: Vec<Role> = members
+        .iter()
+        .map(|node| match drawing.nodes[*node].kind {
+            Kind::Fork | Kind::Join | Kind::Bundle | Kind::Coordinator | Kind::Dataset => {
+                Role::Gate
             }
-        }
-    }
+            Kind::Decision => Role::Choice,
+            _ => Role::Step,
+        })
+        .collect();
+    let is_workflow = drawing.groups[group].kind == FileKind::Workflow;
     // What is colored is seen all along, as far as that stays a picture.
-    let colored: Vec<bool> = lines.iter().map(|line| is_colored(drawing, &line.edges)).collect();
-    let few = colored.iter().filter(|colored| **colored).count() <= MOST_WHOLE;
-    let mut layout = lay_out(&boxes, &links, |link| few && colored[link]);
+    let colored = lines.iter().filter(|line| is_colored(drawing, &line.edges)).count();
+    let links: Vec<Link> = lines
+        .iter()
+        .map(|line| {
+            let words = label(drawing, &line.edges);
+            let room = (width(&words, 10.0) + 8.0, 13.0);
+            Link {
+                from: at[&line.from],
+                to: at[&line.to],
+                words: (!words.is_empty()).then(|| turned(room)),
+                class: match relation(drawing, &line.edges) {
+                    Relation::Flow | Relation::Runs => 0,
+                    Relation::Failure => 1,
+                    Relation::Reads if is_workflow => 2,
+                    Relation::Writes if is_workflow => 3,
+                    Relation::Deletes if is_workflow => 4,
+                    _ => 0,
+                },
+                whole: colored <= MOST_WHOLE && is_colored(drawing, &line.edges),
+            }
+        })
+        .collect();
+    let mut layout = lay_out(&boxes, &roles, &links);
     if across {
-        // A box that was made longer for words is drawn as long as it is.
-        for (index, route) in layout.routes.iter_mut().enumerate() {
-            let from = links[index].0;
-            let slack = (boxes[from].height - sizes[members[from]].0) / 2.0;
-            if let Some(first) = route.first_mut().filter(|_| slack > 0.0) {
-                first.1 -= slack;
-            }
-            let to = links[index].1;
-            let slack = (boxes[to].height - sizes[members[to]].0) / 2.0;
-            let is_there = slack > 0.0 && !layout.joins[index];
-            if let Some(last) = route.last_mut().filter(|_| is_there) {
-                last.1 += slack;
-            }
-        }
+        let turn = |point: &mut (f64, f64)| *point = (point.1, point.0);
         std::mem::swap(&mut layout.width, &mut layout.height);
-        layout.centers.iter_mut().for_each(|point| *point = (point.1, point.0));
+        layout.centers.iter_mut().for_each(turn);
         for route in &mut layout.routes {
-            route.iter_mut().for_each(|point| *point = (point.1, point.0));
+            route.pieces.iter_mut().flatten().for_each(turn);
+            route.words.iter_mut().for_each(turn);
         }
     }
-    let lines = lines.iter().map(|line| (line.from, line.to, line.edges.clone())).collect();
     Scene { nodes: members.to_vec(), lines, layout }
+}
+
+/// What lines between the same two nodes are drawn as.
+fn relation(drawing: &Drawing, edges: &[usize]) -> Relation {
+    let all = edges.iter().map(|edge| drawing.edges[*edge].relation);
+    all.min().unwrap_or(Relation::Flow)
 }
 
 /// Whether a line between two nodes stands out.
@@ -235,28 +334,34 @@ fn is_colored(drawing: &Drawing, edges: &[usize]) -> bool {
 
 /// The words beside lines between the same nodes.
 fn label(drawing: &Drawing, edges: &[usize]) -> String {
-    let words: Vec<String> = edges
+    let mut words: Vec<String> = edges
         .iter()
         .filter_map(|edge| drawing.edges[*edge].label.as_deref())
-        .map(|label| clipped(label, LABEL))
+        .map(|label| shortened(expression(label), LABEL))
         .collect();
     let plain = |edge: &usize| drawing.edges[*edge].exit == "ok";
     if edges.iter().any(plain) && !words.is_empty() {
-        return format!("{} or ok", clipped(&words.join(" or "), LABEL));
+        words.insert(0, "ok".to_owned());
     }
     clipped(&words.join(" or "), LABEL)
 }
 
-fn size(node: &Node) -> (f64, f64) {
-    let name = text_width(&clipped(&node.name, NAME), 12.0);
-    let detail = node.detail.as_ref().map(|text| text_width(&clipped(text, NAME), 10.0));
+/// What is within `${…}` where that is all there is: everybody knows that it is an expression.
+fn expression(label: &str) -> &str {
+    let inner = label.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inner.filter(|inner| !inner.contains(['{', '}'])).unwrap_or(label).trim()
+}
+
+fn size(node: &Node, look: &Look) -> (f64, f64) {
+    let name = width(&clipped(&node.name, NAME), 12.0);
+    let detail = look.detail.as_ref().map(|text| width(&clipped(text, NAME), 10.0));
     let text = f64::max(name, detail.unwrap_or(0.0));
     let height = 14.0 + LINE + if detail.is_some() { 13.0 } else { 0.0 };
     match node.kind {
         Kind::Decision => (text * 1.25 + 44.0, height + 20.0),
         Kind::Fork | Kind::Join | Kind::Kill | Kind::Coordinator => (text + 48.0, height + 2.0),
         Kind::Dataset => (text + 24.0, height + 12.0),
-        _ => (f64::max(text + 24.0, 48.0), height),
+        _ => (f64::max(text + 28.0, 56.0), height),
     }
 }
 
@@ -265,31 +370,17 @@ fn head(node: &Node) -> f64 {
     if node.detail.is_some() { 10.0 + LINE + 13.0 } else { 10.0 + LINE }
 }
 
-fn text_width(text: &str, size: f64) -> f64 {
-    let of = |c: char| match c {
-        'i' | 'l' | 'j' | '.' | ',' | ':' | '\'' | '|' | ' ' => 0.32,
-        'm' | 'w' | 'M' | 'W' | '@' | '%' => 0.92,
-        c if c.is_ascii_uppercase() => 0.72,
-        c if c.is_ascii() => 0.58,
-        c if u32::from(c) < 0x1100 => 0.65,
-        _ => 1.0,
-    };
-    text.chars().map(of).sum::<f64>() * size
-}
-
-fn line(
+fn write_line(
     out: &mut String,
     drawing: &Drawing,
-    (from, to): (usize, usize),
-    edges: &[usize],
-    (route, joins): (&[(f64, f64)], bool),
+    line: &Line,
+    route: &Route,
     (left, top): (f64, f64),
 ) {
     let across = drawing.direction == Direction::LeftRight;
-    let all: Vec<_> = edges.iter().map(|edge| &drawing.edges[*edge]).collect();
-    let relation = all.iter().map(|edge| edge.relation).min().unwrap_or(Relation::Flow);
+    let all: Vec<_> = line.edges.iter().map(|edge| &drawing.edges[*edge]).collect();
+    let relation = relation(drawing, &line.edges);
     let level = all.iter().filter_map(|edge| worst(&edge.faults)).max();
-    let mut class = format!("edge {}", relation.name());
     let tip = match level {
         Some(Level::Error) => "-error",
         Some(_) => "-warning",
@@ -297,180 +388,51 @@ fn line(
         None if relation == Relation::Failure => "-failure",
         None => "",
     };
+    let mut class = format!("edge {}", relation.name());
     if !matches!(tip, "" | "-failure") {
         class.push_str(&tip.replace('-', " "));
     }
-    let points: Vec<(f64, f64)> = route.iter().map(|(x, y)| (left + x, top + y)).collect();
-    let Some(first) = points.first() else { return };
-    let mut path = format!("M{:.1} {:.1}", first.0, first.1);
-    for pair in points.windows(2) {
-        let ((ax, ay), (bx, by)) = (pair[0], pair[1]);
-        let straight = if across { (ay - by).abs() < 0.5 } else { (ax - bx).abs() < 0.5 };
-        if straight || from == to {
-            let _ = write!(path, "L{bx:.1} {by:.1}");
-        } else if across {
-            let middle = (ax + bx) / 2.0;
-            let _ = write!(path, "C{middle:.1} {ay:.1} {middle:.1} {by:.1} {bx:.1} {by:.1}");
-        } else {
-            let middle = (ay + by) / 2.0;
-            let _ = write!(path, "C{ax:.1} {middle:.1} {bx:.1} {middle:.1} {bx:.1} {by:.1}");
+    let mut path = String::new();
+    for piece in &route.pieces {
+        for (index, (x, y)) in piece.iter().enumerate() {
+            let (bx, by) = (left + x, top + y);
+            let Some((x, y)) = index.checked_sub(1).map(|before| piece[before]) else {
+                let _ = write!(path, "M{bx:.1} {by:.1}");
+                continue;
+            };
+            let (ax, ay) = (left + x, top + y);
+            let straight = if across { (ay - by).abs() < 0.5 } else { (ax - bx).abs() < 0.5 };
+            if (ax - bx).abs() < 0.05 && (ay - by).abs() < 0.05 {
+                continue;
+            }
+            if straight || line.from == line.to {
+                let _ = write!(path, "L{bx:.1} {by:.1}");
+            } else if across {
+                let middle = (ax + bx) / 2.0;
+                let _ = write!(path, "C{middle:.1} {ay:.1} {middle:.1} {by:.1} {bx:.1} {by:.1}");
+            } else {
+                let middle = (ay + by) / 2.0;
+                let _ = write!(path, "C{ax:.1} {middle:.1} {bx:.1} {middle:.1} {bx:.1} {by:.1}");
+            }
         }
     }
-    let end = if joins { String::new() } else { format!(" marker-end=\"url(#tip{tip})\"") };
+    let end = if route.joins { String::new() } else { format!(" marker-end=\"url(#tip{tip})\"") };
     let tooltip: Vec<String> = all.iter().map(|edge| edge.tooltip(drawing)).collect();
     let _ = writeln!(
         out,
         "<path class=\"{class}\" d=\"{path}\"{end}><title>{}</title></path>",
         escaped(&tooltip.join("\n"))
     );
-    let words = label(drawing, edges);
-    if let (false, Some(second)) = (words.is_empty(), points.get(1)) {
-        let (x, y) = ((first.0 + second.0) / 2.0, (first.1 + second.1) / 2.0 + 3.0);
+    if let Some((x, y)) = route.words {
+        let words = label(drawing, &line.edges);
         let class = if matches!(tip, "-error" | "-warning") { &tip[1..] } else { "" };
-        let width = text_width(&words, 10.0) + 4.0;
-        let _ = write!(
-            out,
-            "<rect class=\"words\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"12\"/>",
-            x - width / 2.0,
-            y - 9.0
-        );
         let _ = writeln!(
             out,
-            "<text class=\"label {class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            "<text class=\"label {class}\" x=\"{:.1}\" y=\"{:.1}\"{}>{}</text>",
+            left + x,
+            top + y + 3.5,
+            held(&words, 10.0),
             escaped(&words)
         );
     }
-}
-
-fn node(
-    out: &mut String,
-    node: &Node,
-    (x, y): (f64, f64),
-    (width, height): (f64, f64),
-    has_inside: bool,
-    across: bool,
-) {
-    let missing = (node.kind == Kind::Missing).then_some(Level::Error);
-    let mut class = format!("node {}", node.kind.name());
-    match worst(&node.faults).max(missing) {
-        Some(level) => {
-            class.push(' ');
-            class.push_str(level.name());
-        }
-        None if !node.reachable => class.push_str(" unreachable"),
-        None => {}
-    }
-    if has_inside {
-        class.push_str(" inside");
-    }
-    let link = node.link().map(|link| escaped(&link));
-    if let Some(link) = &link {
-        let _ = write!(out, "<a href=\"{link}\">");
-    }
-    let _ = write!(out, "<g class=\"{class}\"><title>{}</title>", escaped(&node.tooltip()));
-    let (l, r, t, b) = (x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0);
-    let polygon = |points: &[(f64, f64)]| {
-        let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-        format!("<polygon points=\"{}\"/>", points.join(" "))
-    };
-    let rectangle = |inset: f64, radius: f64| {
-        format!(
-            "<rect x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"{radius:.1}\"/>",
-            l + inset,
-            t + inset,
-            width - 2.0 * inset,
-            height - 2.0 * inset
-        )
-    };
-    let shape = match node.kind {
-        _ if has_inside => rectangle(0.0, 8.0),
-        Kind::Start => rectangle(0.0, height / 2.0),
-        Kind::End => rectangle(0.0, height / 2.0) + &rectangle(3.0, height / 2.0 - 3.0),
-        Kind::Action => rectangle(0.0, 6.0),
-        Kind::Missing => rectangle(0.0, 0.0),
-        Kind::Decision => polygon(&[(x, t), (r, y), (x, b), (l, y)]),
-        Kind::Fork if across => polygon(&[(l, t + 7.0), (r, t), (r, b), (l, b - 7.0)]),
-        Kind::Join if across => polygon(&[(l, t), (r, t + 7.0), (r, b - 7.0), (l, b)]),
-        Kind::Fork => polygon(&[(l + 14.0, t), (r - 14.0, t), (r, b), (l, b)]),
-        Kind::Join => polygon(&[(l, t), (r, t), (r - 14.0, b), (l + 14.0, b)]),
-        Kind::Kill => polygon(&[
-            (l + 10.0, t),
-            (r - 10.0, t),
-            (r, t + 10.0),
-            (r, b - 10.0),
-            (r - 10.0, b),
-            (l + 10.0, b),
-            (l, b - 10.0),
-            (l, t + 10.0),
-        ]),
-        Kind::Coordinator => {
-            polygon(&[(l + 14.0, t), (r - 14.0, t), (r, y), (r - 14.0, b), (l + 14.0, b), (l, y)])
-        }
-        Kind::Workflow | Kind::Bundle => rectangle(0.0, 2.0) + &rectangle(3.0, 2.0),
-        Kind::Dataset => {
-            let half = width / 2.0;
-            format!(
-                "<path d=\"M{l:.1} {:.1}a{half:.1} 6 0 0 1 {width:.1} 0V{:.1}a{half:.1} 6 0 0 1 -{width:.1} \
-                 0Zm0 0a{half:.1} 6 0 0 0 {width:.1} 0\"/>",
-                t + 6.0,
-                b - 6.0
-            )
-        }
-        Kind::Data => format!(
-            "<path d=\"M{l:.1} {t:.1}H{:.1}L{r:.1} {:.1}V{b:.1}H{l:.1}ZM{:.1} {t:.1}V{:.1}H{r:.1}\"/>",
-            r - 9.0,
-            t + 9.0,
-            r - 9.0,
-            t + 9.0
-        ),
-    };
-    let shape = match &node.status {
-        // A style of its own wins over the sheet.
-        Some(status) => {
-            shape.replace("/>", &format!(" style=\"fill: {}\"/>", status_color(status)))
-        }
-        None => shape,
-    };
-    out.push_str(&shape);
-    let base = match node.kind {
-        _ if has_inside => t + LINE + 4.0,
-        Kind::Dataset => y + 4.0 + 4.0,
-        _ => y + 4.0,
-    };
-    let base = if node.detail.is_some() && !has_inside { base - 6.0 } else { base };
-    let _ = write!(
-        out,
-        "<text x=\"{x:.1}\" y=\"{base:.1}\">{}</text>",
-        escaped(&clipped(&node.name, NAME))
-    );
-    if let Some(detail) = &node.detail {
-        let _ = write!(
-            out,
-            "<text class=\"detail\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>",
-            base + 13.0,
-            escaped(&clipped(detail, NAME))
-        );
-    }
-    out.push_str("</g>");
-    if link.is_some() {
-        out.push_str("</a>");
-    }
-    out.push('\n');
-}
-
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' => out.push('\n'),
-            // What no XML may hold.
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
-            c => out.push(c),
-        }
-    }
-    out
 }
