@@ -10,7 +10,7 @@ use ankus_runtime::host::files;
 use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::Client;
-use ankus_runtime::store::{Reader, Sqlite};
+use ankus_runtime::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -70,8 +70,7 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
 
 /// Reads a store whoever runs it.
 pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> {
-    let path = store.store.join(driver::STORE);
-    match Sqlite::reading(&path).map_err(|error| failure(error.into()))? {
+    match driver::reading(&store.store).map_err(failure)? {
         Some(reader) => Ok(reader),
         None => {
             let message = format!("there is no store in `{}`", store.store.display());

@@ -37,6 +37,7 @@ mod scenarios;
 mod schema;
 mod simulation;
 mod single_faults;
+mod strangers;
 mod tidy;
 mod timeline;
 mod traces;

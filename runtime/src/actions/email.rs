@@ -17,6 +17,7 @@ use roxmltree::Node;
 use super::fs::Fault;
 use crate::el::xml::{is_blank, plain_until};
 use crate::host::files::{FileUri, Files};
+use crate::host::private;
 
 /// An attachment is at most so large.
 const LARGEST: u64 = 64 << 20;
@@ -230,9 +231,9 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
 fn keep(request: &Request<'_, '_>, message: &Message) -> std::io::Result<()> {
     let (new, tmp) = (request.maildir.join("new"), request.maildir.join("tmp"));
     for folder in [&new, &tmp, &request.maildir.join("cur")] {
-        std::fs::create_dir_all(folder)?;
+        private::folder(folder)?;
     }
     let name = request.unique.replace('/', "_");
-    std::fs::write(tmp.join(&name), message.formatted())?;
+    private::write(&tmp.join(&name), message.formatted())?;
     std::fs::rename(tmp.join(&name), new.join(&name))
 }

@@ -18,6 +18,7 @@ use super::fs::Operations;
 use crate::configuration;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files};
+use crate::host::private;
 use crate::host::process::{Program, State};
 use crate::machine::{ActionError, Answer, Finished, Output, Run};
 
@@ -90,7 +91,7 @@ impl Workplace<'_, '_> {
         let worked = self.prepare_anew()?;
         let text = serde_json::to_vec(&worked).expect("it has a serialized form");
         let new = written.with_extension("new");
-        fs::write(&new, text)
+        private::write(&new, text)
             .and_then(|()| fs::rename(&new, &written))
             .map_err(|error| own(&error, &written))?;
         Ok(worked)
@@ -105,12 +106,12 @@ impl Workplace<'_, '_> {
                 _ => Ok(()),
             }?;
         }
-        fs::create_dir_all(&work).map_err(|error| own(&error, &work))?;
+        private::folder(&work).map_err(|error| own(&error, &work))?;
         self.prepare_element()?;
         let application = self.application();
         let configuration = merged(self.files, &application, self.element, self.evaluate)?;
         let written = self.folder.join("action.xml");
-        fs::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
+        private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
         let jars = self.bring_files(&work)?;
 
         let (configuration_file, output_file) =
@@ -145,7 +146,7 @@ impl Workplace<'_, '_> {
         let element = self.folder.join("element.xml");
         let range = self.element.range();
         let text = &self.element.document().input_text()[range];
-        fs::write(&element, text).map_err(|error| own(&error, &element))?;
+        private::write(&element, text).map_err(|error| own(&error, &element))?;
         Ok(CommandLine {
             tool: kind.to_owned(),
             arguments: vec![self.text(&element), request.configuration_file.to_owned()],
@@ -308,7 +309,7 @@ impl Workplace<'_, '_> {
     fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
         let source = self.locate(uri)?;
         let target = within(work, name)?;
-        fs::create_dir_all(&target).map_err(|error| own(&error, &target))?;
+        private::folder(&target).map_err(|error| own(&error, &target))?;
         let lower = uri.name().to_ascii_lowercase();
         let mut command = if lower.ends_with(".zip") || lower.ends_with(".jar") {
             let mut command = Command::new("unzip");
@@ -595,7 +596,7 @@ fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
     }
     let path = folder.join(name);
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| own(&error, parent))?;
+        private::folder(parent).map_err(|error| own(&error, parent))?;
     }
     Ok(path)
 }

@@ -8,12 +8,13 @@
 )]
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::{Error, Shared, Submit, bundle, coordinator, object, view};
+use crate::host::private;
 use crate::machine::Command;
 use crate::machine::coordinator::bundle::Event as BundleEvent;
 use crate::machine::coordinator::{Event, ScopeKind};
@@ -207,7 +208,7 @@ impl Shared {
             or(&message),
         );
         if let Some(store) = self.folder.parent() {
-            let log = OpenOptions::new().append(true).create(true).open(store.join(FILE));
+            let log = private::options().append(true).create(true).open(store.join(FILE));
             // What was asked is done and in the store: a log without room cannot undo that, and must not deny it.
             let _ = log.and_then(|mut log| log.write_all(line.as_bytes()));
         }

@@ -27,6 +27,7 @@ use std::time::Duration;
 
 use crate::host::applications::Applications;
 use crate::host::files::{FileSystems, FileUri, Files, Hosts};
+use crate::host::private;
 use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
@@ -103,6 +104,10 @@ impl std::fmt::Display for Error {
             Error::Store(error) => error.fmt(f),
             Error::Executor(error) => error.fmt(f),
             Error::Control(error) => error.fmt(f),
+            // It names the folder, or what of it, and says what to do.
+            Error::Folder(_, error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                write!(f, "the store is refused: {error}")
+            }
             Error::Folder(path, error) => {
                 write!(f, "cannot use the folder `{}`: {error}", path.display())
             }
@@ -262,8 +267,7 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
     let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
         Place::Memory => (Box::new(Memory::new()), None, PathBuf::new()),
         Place::Folder(folder) => {
-            std::fs::create_dir_all(&folder)
-                .map_err(|error| Error::Folder(folder.clone(), error))?;
+            private::claim(&folder).map_err(|error| Error::Folder(folder.clone(), error))?;
             let path = folder.join(STORE);
             let guard = match control::hold(&path)? {
                 control::Hold::Mine(guard) => guard,
@@ -275,6 +279,15 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
     let host = Arc::new(RealHost::new());
     Driver::new(store, guard, folder, surroundings, host)
         .map(|driver| Opened::Mine(Box::new(driver)))
+}
+
+/// Reads the store in this folder, whoever runs it; none where there is none. One that is not this user's alone is refused.
+pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
+    let is_there = private::check(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    if !is_there {
+        return Ok(None);
+    }
+    Ok(Sqlite::reading(&folder.join(STORE))?)
 }
 
 /// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.

@@ -3,4 +3,5 @@
 pub mod applications;
 pub mod defaults;
 pub mod files;
+pub mod private;
 pub mod process;

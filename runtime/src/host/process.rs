@@ -8,7 +8,7 @@
 //! Liveness is a file lock that the launcher is born with and that goes when it goes, however that happens.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
+
+use super::private;
 
 /// The hidden argument with which this binary becomes a launcher.
 pub const LAUNCH: &str = "__launch";
@@ -68,7 +70,7 @@ pub enum State {
 /// Starts a program in this folder, unless that was done before. The answer is the launcher, to be waited for, if it is
 /// ours.
 pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Option<Child>> {
-    fs::create_dir_all(folder)?;
+    private::folder(folder)?;
     let lock = lock_file(folder)?;
     match flock(&lock, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
@@ -263,7 +265,7 @@ fn keep(
     kept: u64,
 ) -> thread::JoinHandle<io::Result<u64>> {
     thread::spawn(move || {
-        let mut file = File::create(path);
+        let mut file = private::create(&path);
         let mut buffer = vec![0; 64 << 10];
         let (mut room, mut dropped, mut unkept) = (kept, 0_u64, 0_u64);
         loop {
@@ -295,7 +297,7 @@ fn keep(
 }
 
 fn lock_file(folder: &Path) -> io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).open(folder.join("lock"))
+    private::options().read(true).write(true).create(true).truncate(false).open(folder.join("lock"))
 }
 
 fn read_exit(folder: &Path) -> io::Result<Option<Exit>> {
@@ -320,7 +322,7 @@ const RESERVED: usize = 512;
 /// is blanks.
 fn write_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
-    let mut file = OpenOptions::new().write(true).create(true).truncate(false).open(&new)?;
+    let mut file = private::options().write(true).create(true).truncate(false).open(&new)?;
     file.write_all(content)?;
     file.sync_all()?;
     fs::rename(&new, path)
@@ -334,7 +336,7 @@ fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = File::create(path)?;
+    let mut file = private::create(path)?;
     file.write_all(content)?;
     file.sync_all()
 }

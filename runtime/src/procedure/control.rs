@@ -10,12 +10,12 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,8 +23,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
+
+use crate::host::private;
 
 use super::{Executor, Finished, Listing, Metrics, New, Nonce, ProcedureId, State};
 
@@ -70,9 +72,7 @@ impl Guard {
     /// Takes the right to run a store; none if someone else has it.
     pub fn take(store: &Path) -> Result<Option<Self>, ControlError> {
         let path = beside(store, ".lock");
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
-        let file = file.map_err(|error| ControlError::at(&path, &error))?;
+        let file = lock_file(&path).map_err(|error| ControlError::at(&path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Some(Guard { store: store.to_owned(), _lock: file })),
             Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
@@ -91,7 +91,8 @@ impl Guard {
         let _ = fs::remove_file(&path);
         let listener = with_short(&path, UnixListener::bind)
             .map_err(|error| ControlError::at(&path, &error))?;
-        let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o600));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
+            .map_err(|error| ControlError::at(&path, &error))?;
         let serving = Arc::new(Serving {
             executor,
             call: Box::new(call),
@@ -149,6 +150,10 @@ impl Serving {
                 return;
             }
             let Ok(stream) = stream else { continue };
+            // The socket is ours alone, and so is the folder of a store; a store of a test may lie anywhere.
+            if !is_ours(&stream) {
+                continue;
+            }
             let Ok(other) = stream.try_clone() else { continue };
             self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(number, other);
             let serving = self.clone();
@@ -281,6 +286,10 @@ impl Client {
         let path = beside(store, ".sock");
         let stream = with_short(&path, UnixStream::connect)
             .map_err(|error| ControlError::at(&path, &error))?;
+        if !is_ours(&stream) {
+            let why = "another user answers on this socket; remove it, or run as that user";
+            return Err(ControlError::Refused(format!("{}: {why}", path.display())));
+        }
         let mut client = Client { stream };
         match client.ask(&Request::Ping)? {
             Reply::Done => Ok(client),
@@ -440,6 +449,35 @@ impl std::error::Error for ControlError {}
 
 fn strange(reply: &Reply) -> ControlError {
     ControlError::Refused(format!("it answered something else than was asked: {reply:?}"))
+}
+
+/// Opens the lock. Whoever can open a file can lock it, even only to read it: so it is this user's alone.
+fn lock_file(path: &Path) -> io::Result<File> {
+    let file = private::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(path)?;
+    let found = file.metadata()?;
+    private::closed(path, &found)?;
+    if found.mode() & 0o077 != 0 {
+        file.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
+/// Whether it is this user who holds the other end.
+#[cfg(target_os = "linux")]
+fn is_ours(stream: &UnixStream) -> bool {
+    let peer = rustix::net::sockopt::socket_peercred(stream);
+    peer.is_ok_and(|peer| peer.uid.as_raw() == private::user())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_ours(_stream: &UnixStream) -> bool {
+    true
 }
 
 fn beside(store: &Path, suffix: &str) -> PathBuf {

@@ -4,6 +4,7 @@
 //! bytes; what disagrees is named and left where it is. `user_version` is the format: a larger one is refused before
 //! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` sees to that.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
 use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix};
+use crate::host::private;
 use crate::procedure::ProcedureId;
 
 /// `ankP`, so that `file` and SQLite's own tools can tell what this is.
@@ -60,6 +62,14 @@ struct SqliteReader {
 impl Sqlite {
     /// Opens the store in this file, which is made when it is not there.
     pub fn open(path: &Path, options: Options) -> Result<Self, Error> {
+        // SQLite gives the files beside it the permissions that it has itself. One that is there is not opened here: closing
+        // it would end the locks that SQLite has on it.
+        match private::options().write(true).create_new(true).open(path) {
+            Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+                return Err(Error::Failed(format!("{}: {error}", path.display())));
+            }
+            _ => {}
+        }
         let connection = Connection::open(path).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
 

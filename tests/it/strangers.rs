@@ -1,0 +1,154 @@
+//! What others on the same machine can see and do of a run, and what a workflow can reach: nothing that was not given.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use super::run::{BINARY, ankus, application, shell, text};
+
+const NOBODY: u32 = 65_534;
+
+/// Runs the binary with a umask that takes nothing away.
+fn lax(folder: &Path, arguments: &str) -> Output {
+    let command = format!("umask 000; exec \"$0\" {arguments}");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &command, BINARY]).current_dir(folder).env_remove("ANKUS_STORE");
+    shell.output().expect("a shell")
+}
+
+/// A command as the user `nobody`; none where we cannot become another user.
+fn as_nobody(arguments: &[&str]) -> Option<Output> {
+    let mut command = Command::new("setpriv");
+    command.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).args(arguments);
+    let can = is_root() && Command::new("setpriv").arg("--version").output().is_ok();
+    if !can {
+        println!("skipped: only root with `setpriv` can try it as another user");
+        return None;
+    }
+    Some(command.env_remove("ANKUS_STORE").output().expect("it runs"))
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
+}
+
+/// Every file and folder below, links not followed.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = vec![folder.to_owned()];
+    let mut next = 0;
+    while let Some(path) = found.get(next).cloned() {
+        next += 1;
+        if path.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+            let entries = fs::read_dir(&path).expect("a folder");
+            found.extend(entries.map(|entry| entry.expect("an entry").path()));
+        }
+    }
+    found
+}
+
+/// A place that everybody can come to, with a workflow in it whose program says its password.
+fn open_place() -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o755)).expect("permissions");
+    let body = shell("one", "end");
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><global>\
+         <resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node></global><start to='one'/>{body}\
+         <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    );
+    application(
+        place.path(),
+        &[
+            ("app/workflow.xml", &workflow),
+            ("app/step.sh", "#!/bin/sh\necho key=hunter22\n"),
+            ("app/job.properties", "db.password=hunter22\n"),
+        ],
+    );
+    place
+}
+
+#[test]
+fn a_store_is_of_its_user_alone_whatever_the_umask() {
+    let place = open_place();
+    let ran = lax(place.path(), "run app");
+    assert!(ran.status.success(), "{}", text(&ran));
+
+    let store = place.path().join(".ankus");
+    let attempt = |path: &Path| path.components().any(|part| part.as_os_str() == "work");
+    for path in below(&store) {
+        let found = path.symlink_metadata().expect("it is there");
+        // Below the folder of the program's own files it is the program that decides.
+        if !found.is_symlink() && !attempt(&path) && !path.ends_with("root") {
+            assert_eq!(found.mode() & 0o077, 0, "{} {:o}", path.display(), found.mode());
+        }
+    }
+
+    let Some(_) = as_nobody(&["true"]) else { return };
+    for path in below(&store) {
+        let path = path.to_str().expect("a path");
+        for command in [
+            &["cat", path][..],
+            &["ls", path],
+            &["flock", "-n", path, "true"],
+            &["flock", "-sn", path, "true"],
+        ] {
+            let tried = as_nobody(command).expect("it was tried");
+            assert!(!tried.status.success(), "nobody can {command:?}");
+            assert!(!text(&tried).contains("hunter22"), "{command:?}");
+        }
+    }
+    // Others get a sentence, and leave no store of their own in its place.
+    let place = place.path().join(".ankus");
+    let list = as_nobody(&[BINARY, "job", "list", "--store", place.to_str().expect("a path")]);
+    let list = list.expect("it was tried");
+    assert_eq!(list.status.code(), Some(2), "{}", text(&list));
+}
+
+#[test]
+fn a_store_of_somebody_else_is_refused_and_an_old_one_closed() {
+    let place = open_place();
+    let run = |id: &str| {
+        let ran = ankus(place.path(), &["run", "app", "--id", id]).output().expect("it runs");
+        (ran.status.code(), text(&ran))
+    };
+    let (code, said) = run("first");
+    assert_eq!(code, Some(0), "{said}");
+    let store = place.path().join(".ankus");
+    let files = ["store.sqlite", "store.sqlite.lock", "audit.log"].map(|name| store.join(name));
+    let set = |path: &Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("permissions");
+    };
+
+    // As former versions made it.
+    set(&store, 0o755);
+    files.iter().for_each(|file| set(file, 0o644));
+    let (code, said) = run("second");
+    assert_eq!(code, Some(0), "{said}");
+    for path in files.iter().chain([&store]) {
+        let mode = fs::metadata(path).expect("it is there").mode();
+        assert_eq!(mode & 0o077, 0, "{} {mode:o}", path.display());
+    }
+
+    set(&store, 0o777);
+    let (code, said) = run("third");
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("chmod -R go-rwx .ankus"), "{said}");
+    set(&store, 0o700);
+
+    if !is_root() {
+        println!("skipped: only root can give a store away");
+        return;
+    }
+    chown(&store, Some(NOBODY), None).expect("another owner");
+    for arguments in [
+        &["run", "app"][..],
+        &["job", "list"],
+        &["job", "show", "first"],
+        &["job", "kill", "first"],
+    ] {
+        let said = ankus(place.path(), arguments).output().expect("it runs");
+        assert_eq!(said.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&said).contains("belongs to another user"), "{}", text(&said));
+    }
+}
