@@ -251,6 +251,8 @@ pub struct Settings {
     pub secrets: Secrets,
     /// `[hosts]`: authority of a URI → folder here, or the URL of a cluster.
     pub hosts: BTreeMap<String, String>,
+    /// `[hosts] "file://"`: folders of this machine that `file:` URIs may reach.
+    pub machine: Vec<String>,
     /// `[tools]`: name of a tool → its program.
     pub tools: BTreeMap<String, String>,
     /// `[mail]`.
@@ -536,7 +538,7 @@ impl Reader<'_> {
                 }),
                 "hosts" => {
                     let span = span_of(value);
-                    read.hosts = self.string_map(word, value);
+                    (read.hosts, read.machine) = self.hosts(word, value);
                     for (authority, place) in &mut read.hosts {
                         if let Some(path) = place.strip_prefix("file://") {
                             *place = path.to_owned();
@@ -666,6 +668,30 @@ impl Reader<'_> {
             }
         }
         read
+    }
+
+    /// What stands for file systems, and the folders that `file:` URIs may reach.
+    fn hosts(&mut self, name: &str, value: Value<'_>) -> (BTreeMap<String, String>, Vec<String>) {
+        let (mut hosts, mut machine) = (BTreeMap::new(), Vec::new());
+        let DeValue::Table(table) = value.get_ref() else {
+            self.problem(span_of(value), format!("`{name}` is a table"), None);
+            return (hosts, machine);
+        };
+        for (key, value) in table {
+            let word: &str = key.get_ref();
+            match (word, value.get_ref()) {
+                ("file:" | "file://" | "file:///", DeValue::Array(_)) => {
+                    machine.extend(self.strings(word, value));
+                }
+                ("file:" | "file://" | "file:///", _) => machine.extend(self.string(word, value)),
+                _ => {
+                    if let Some(text) = self.string(word, value) {
+                        hosts.insert(word.to_owned(), text);
+                    }
+                }
+            }
+        }
+        (hosts, machine)
     }
 
     fn ratings(&mut self, value: Value<'_>) -> BTreeMap<String, Rating> {
@@ -879,6 +905,12 @@ mod tests {
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://b:8020\"\n";
         assert_eq!(Settings::parse(text, &[]).unwrap().hosts["hdfs://a"], "hdfs://b:8020");
         let told = |text: &str| Settings::parse(text, &[]).unwrap_err().remove(0).message;
+        let text = "[hosts]\n\"file://\" = [\"/data\", \"/tmp/x\"]\n\"hdfs://a\" = \"./a\"\n";
+        let settings = Settings::parse(text, &[]).unwrap();
+        assert_eq!(settings.machine, ["/data", "/tmp/x"]);
+        assert_eq!(settings.hosts.len(), 1);
+        let settings = Settings::parse("[hosts]\n\"file://\" = \"/\"\n", &[]).unwrap();
+        assert_eq!(settings.machine, ["/"]);
         let text = "[hosts]\n\"hdfs://a\" = \"s3a://b\"\n";
         assert!(told(text).ends_with("`s3a://b` is no file system that can be reached"));
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://me:secret@b:8020\"\n";

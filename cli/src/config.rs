@@ -113,8 +113,11 @@ fn written(settings: &Settings) -> String {
     let names = (!names.is_empty()).then(|| format!("names = {}", list(names)));
     text.push_str(&section("[secrets]", names.as_slice()));
     for (title, map) in [("[hosts]", &settings.hosts), ("[tools]", &settings.tools)] {
-        let lines: Vec<String> =
+        let mut lines: Vec<String> =
             map.iter().map(|(key, value)| format!("{} = {}", quoted(key), quoted(value))).collect();
+        if title == "[hosts]" && !settings.machine.is_empty() {
+            lines.push(format!("\"file://\" = {}", list(&settings.machine)));
+        }
         text.push_str(&section(title, &lines));
     }
     let mail = &settings.mail;

@@ -89,7 +89,11 @@ pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<files::Hosts, Fa
             place.map_err(|why| Failure::new(format!("`[hosts]` of `{authority}`: {why}")))?;
         Ok((authority.clone(), place))
     };
-    settings.hosts.iter().map(place).collect()
+    let mut hosts: files::Hosts = settings.hosts.iter().map(place).collect::<Result<_, _>>()?;
+    if !settings.machine.is_empty() {
+        hosts.insert("file:".to_owned(), files::Place::machine(&settings.machine, &base));
+    }
+    Ok(hosts)
 }
 
 /// Opens a store to run its jobs, or reaches whoever does.

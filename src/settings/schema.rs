@@ -71,7 +71,15 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             })),
             "migration": object("Switches on the rules about moving elsewhere.", json!({"to": text("Where to: `airflow`.")})),
             "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
-            "hosts": map("Folders, or clusters, that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`, or `\"hdfs://nn1.example.com:8020\"`."),
+            "hosts": json!({
+                "type": "object",
+                "description": "Folders, or clusters, that stand for file systems: `\"hdfs://prod:8020\" = \"./data\"`, or `\"hdfs://nn1.example.com:8020\"`.",
+                "properties": {"file://": json!({
+                    "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+                    "description": "Folders of this machine that `file:` URIs may reach; none as shipped.",
+                })},
+                "additionalProperties": {"type": "string"},
+            }),
             "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
             "now": text("What counts as now, as `2026-01-31T00:00Z`, for the same findings on every day."),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({

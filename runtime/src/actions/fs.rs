@@ -7,7 +7,7 @@ use std::io;
 
 use roxmltree::Node;
 
-use crate::host::files::{FileStatus, FileUri, Files};
+use crate::host::files::{FileStatus, FileUri, Files, Kind};
 
 /// Matches of one pattern that are more than this are refused (`oozie.action.fs.glob.max`).
 pub const GLOB_LIMIT: usize = 50_000;
@@ -322,15 +322,19 @@ impl Operations<'_> {
         }
         for top in found {
             let mut open = vec![(top, true)];
-            while let Some((uri, below)) = open.pop() {
-                let directory = self.files.status(&uri)?.is_some_and(|status| status.directory);
+            while let Some((uri, is_top)) = open.pop() {
+                let kind = self.files.kind(&uri)?;
+                // A link within a folder is passed over, as `chmod -R` does it; one that is named itself is refused.
+                if kind == Some(Kind::Link) && !is_top {
+                    continue;
+                }
                 // What is below comes first, while the folder can still be read.
-                if directory && below && reach.dir_files {
+                if kind == Some(Kind::Folder) && reach.dir_files {
                     for name in self.files.list(&uri)? {
                         let child = uri.child(&name);
                         if reach.recursive {
-                            open.push((child, true));
-                        } else {
+                            open.push((child, false));
+                        } else if self.files.kind(&child)? != Some(Kind::Link) {
                             act(&child)?;
                         }
                     }

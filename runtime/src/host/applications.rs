@@ -8,7 +8,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::RwLock;
 
-use super::files::{FileStatus, FileSystems, FileUri, Files, Folders, LocalFiles};
+use super::files::{FileStatus, FileSystems, FileUri, Files, Folders, Kind, LocalFiles};
 
 /// The file systems of a run with applications laid over them.
 #[derive(Debug)]
@@ -42,17 +42,23 @@ impl Applications {
 
     /// Where a file or folder that can be read lies on this machine. What is of a cluster is copied to `copy` first.
     pub fn locate(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
-        if self.root.status(uri)?.is_some() {
+        if self.in_root(uri)? {
             let Some(remote) = self.root.remote(uri) else { return Ok(self.root.path(uri)) };
             remote.fetch(uri, copy)?;
             return Ok(Some(copy.to_owned()));
         }
         match self.mounted(uri) {
-            Some((folder, inner)) if folder.status(&inner)?.is_some() => {
-                Ok(Some(folder.path(&inner)))
-            }
+            Some((folder, inner)) if folder.status(&inner)?.is_some() => Ok(folder.path(&inner)),
             _ => Ok(None),
         }
+    }
+
+    /// Whether the file systems themselves have something at a URI. What nobody may reach there may still be of the application.
+    fn in_root(&self, uri: &FileUri) -> io::Result<bool> {
+        if !self.root.reaches(uri) && self.mounted(uri).is_some() {
+            return Ok(false);
+        }
+        Ok(self.root.status(uri)?.is_some())
     }
 
     /// The folder that stands where this URI points, and the path within.
@@ -83,7 +89,7 @@ impl Applications {
     }
 
     fn protect(&self, uri: &FileUri) -> io::Result<()> {
-        if self.root.status(uri)?.is_none() && self.in_application(uri)? {
+        if !self.in_root(uri)? && self.in_application(uri)? {
             let why = format!("{uri} belongs to the application, which a run does not change");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
@@ -93,18 +99,34 @@ impl Applications {
 
 impl Files for Applications {
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
-        match self.root.status(uri)? {
-            Some(status) => Ok(Some(status)),
-            None => match self.mounted(uri) {
-                Some((folder, inner)) => folder.status(&inner),
-                None => Ok(None),
-            },
+        let mounted = self.mounted(uri);
+        if mounted.is_none() || self.root.reaches(uri) {
+            let found = self.root.status(uri)?;
+            if found.is_some() {
+                return Ok(found);
+            }
         }
+        mounted.map_or(Ok(None), |(folder, inner)| folder.status(&inner))
+    }
+
+    fn kind(&self, uri: &FileUri) -> io::Result<Option<Kind>> {
+        let mounted = self.mounted(uri);
+        if mounted.is_none() || self.root.reaches(uri) {
+            let found = self.root.kind(uri)?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        mounted.map_or(Ok(None), |(folder, inner)| folder.kind(&inner))
     }
 
     fn list(&self, uri: &FileUri) -> io::Result<Vec<String>> {
-        let mut names = self.root.list(uri)?;
-        if let Some((folder, inner)) = self.mounted(uri) {
+        let mounted = self.mounted(uri);
+        let mut names = match mounted.is_none() || self.root.reaches(uri) {
+            true => self.root.list(uri)?,
+            false => Vec::new(),
+        };
+        if let Some((folder, inner)) = mounted {
             names.extend(folder.list(&inner)?);
             names.sort();
             names.dedup();
@@ -138,7 +160,7 @@ impl Files for Applications {
 
     fn read(&self, uri: &FileUri, limit: u64) -> io::Result<Vec<u8>> {
         match self.mounted(uri) {
-            Some((folder, inner)) if self.root.status(uri)?.is_none() => folder.read(&inner, limit),
+            Some((folder, inner)) if !self.in_root(uri)? => folder.read(&inner, limit),
             _ => self.root.read(uri, limit),
         }
     }

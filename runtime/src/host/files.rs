@@ -2,18 +2,20 @@
 //!
 //! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a real
 //! cluster (with the feature `hdfs`) or from memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b` below the file root,
-//! unless `[hosts]` gives that authority a folder or a cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine.
-//! Nothing leaves the root through `..`.
+//! unless `[hosts]` gives that authority a folder or a cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine, where
+//! `[hosts]` allows that. Nothing leaves its root, through `..` or over links.
 
 use std::fmt;
 use std::io;
 
+pub use beneath::Kind;
 #[cfg(feature = "hdfs")]
 pub use cluster::ClusterFiles;
 pub use hosts::{ClusterUrl, FileSystems, Hosts, Place};
 pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
 
+mod beneath;
 #[cfg(feature = "hdfs")]
 mod cluster;
 mod glob;
@@ -139,6 +141,12 @@ pub struct FileStatus {
 pub trait Files: Send + Sync {
     /// What is at a path; none if nothing is.
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>>;
+
+    /// What is at a path itself, where links are not followed; none if nothing is.
+    fn kind(&self, uri: &FileUri) -> io::Result<Option<Kind>> {
+        let kind = |status: FileStatus| if status.directory { Kind::Folder } else { Kind::File };
+        Ok(self.status(uri)?.map(kind))
+    }
 
     /// The names in a folder, sorted; none at all for a file or nothing.
     fn list(&self, uri: &FileUri) -> io::Result<Vec<String>>;

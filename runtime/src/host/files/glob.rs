@@ -38,7 +38,7 @@ pub(super) fn expand<F: Files + ?Sized>(
             here = next;
         }
         for uri in here {
-            if files.status(&uri)?.is_some() && !found.contains(&uri) {
+            if files.kind(&uri)?.is_some() && !found.contains(&uri) {
                 found.push(uri);
             }
             if found.len() > limit {

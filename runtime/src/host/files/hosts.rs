@@ -8,7 +8,7 @@ use std::time::Duration;
 
 #[cfg(feature = "hdfs")]
 use super::cluster::ClusterFiles;
-use super::{FileStatus, FileUri, Files, LocalFiles, normal_parts};
+use super::{FileStatus, FileUri, Files, Kind, LocalFiles, normal_parts};
 
 /// Which cluster, as whom, and which folder of it: `hdfs://user@host:port/folder`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +61,8 @@ impl fmt::Display for ClusterUrl {
 pub enum Place {
     /// A folder of this machine.
     Folder(PathBuf),
+    /// For `file:` itself: folders of this machine that such URIs may reach, each under its own name.
+    Machine(Vec<PathBuf>),
     /// A cluster; only where clusters are built in.
     #[cfg(feature = "hdfs")]
     Cluster(ClusterUrl),
@@ -74,6 +76,16 @@ impl Place {
             None if text.contains("://") => ClusterUrl::parse(text).and_then(Place::cluster),
             None => Ok(Place::Folder(base.join(text))),
         }
+    }
+
+    /// What `file:` URIs may reach: folders of this machine. One that is not absolute lies in `base`.
+    pub fn machine(folders: &[String], base: &Path) -> Place {
+        let whole = |text: &String| {
+            let path = base.join(text.strip_prefix("file://").unwrap_or(text));
+            let parts = path.to_string_lossy().into_owned();
+            std::iter::once("/").chain(normal_parts(&parts)).collect()
+        };
+        Place::Machine(folders.iter().map(whole).collect())
     }
 
     #[cfg(feature = "hdfs")]
@@ -112,6 +124,7 @@ impl FileSystems {
     /// A root, which need not be there yet, and what stands for some authorities. No cluster is reached yet.
     pub fn new(root: impl Into<PathBuf>, hosts: Hosts) -> FileSystems {
         let mut folders = BTreeMap::new();
+        let mut machine = Vec::new();
         #[cfg_attr(not(feature = "hdfs"), expect(unused_mut, reason = "nothing else is remote"))]
         let mut remote: BTreeMap<String, Box<dyn Remote>> = BTreeMap::new();
         for (authority, place) in hosts {
@@ -119,6 +132,7 @@ impl FileSystems {
                 Place::Folder(folder) => {
                     folders.insert(authority, folder);
                 }
+                Place::Machine(allowed) => machine.extend(allowed),
                 #[cfg(feature = "hdfs")]
                 Place::Cluster(url) => {
                     let cluster = ClusterFiles::new(authority.clone(), url);
@@ -126,7 +140,8 @@ impl FileSystems {
                 }
             }
         }
-        FileSystems { local: LocalFiles::new(root, folders), remote }
+        let local = LocalFiles::new(root, folders).with_machine(machine);
+        FileSystems { local, remote }
     }
 
     /// The same, with another patience with clusters.
@@ -142,12 +157,17 @@ impl FileSystems {
         self.local.root()
     }
 
-    /// The path on this machine that a URI stands for; none in a cluster.
+    /// The path on this machine that a URI stands for; none in a cluster, and where nobody allowed it.
     pub fn path(&self, uri: &FileUri) -> Option<PathBuf> {
         match self.remote(uri) {
             Some(_) => None,
-            None => Some(self.local.path(uri)),
+            None => self.local.path(uri),
         }
+    }
+
+    /// Whether somebody allowed to reach what a URI names, be it there or not.
+    pub(crate) fn reaches(&self, uri: &FileUri) -> bool {
+        self.remote(uri).is_some() || self.local.path(uri).is_some()
     }
 
     /// The file system elsewhere that a URI is of.
@@ -177,6 +197,10 @@ impl FileSystems {
 impl Files for FileSystems {
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
         self.of(uri).status(uri)
+    }
+
+    fn kind(&self, uri: &FileUri) -> io::Result<Option<Kind>> {
+        self.of(uri).kind(uri)
     }
 
     fn list(&self, uri: &FileUri) -> io::Result<Vec<String>> {

@@ -1,14 +1,11 @@
 //! Folders of this machine as the file systems of an application.
 
-#![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
-
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
+use super::beneath::{Beneath, Kind};
 use super::{FileStatus, FileUri, Files, normal_parts};
 
 /// Which folder of this machine stands for which authority.
@@ -19,12 +16,20 @@ pub type Folders = BTreeMap<String, PathBuf>;
 pub struct LocalFiles {
     root: PathBuf,
     folders: Folders,
+    /// Folders of this machine that `file:` URIs may reach under their own names.
+    machine: Vec<PathBuf>,
 }
 
 impl LocalFiles {
-    /// A root, which need not be there yet, and folders for some authorities.
+    /// A root, which need not be there yet, and folders for some authorities. No `file:` URI reaches anything.
     pub fn new(root: impl Into<PathBuf>, folders: Folders) -> LocalFiles {
-        LocalFiles { root: root.into(), folders }
+        LocalFiles { root: root.into(), folders, machine: Vec::new() }
+    }
+
+    /// The same, where `file:` URIs reach what lies in these folders.
+    pub fn with_machine(mut self, folders: Vec<PathBuf>) -> LocalFiles {
+        self.machine = folders;
+        self
     }
 
     /// The file root.
@@ -42,122 +47,166 @@ impl LocalFiles {
         }
     }
 
-    /// The path on this machine that a URI stands for.
-    pub fn path(&self, uri: &FileUri) -> PathBuf {
-        let mut path = match self.folders.get(&uri.origin()) {
-            Some(folder) => folder.clone(),
-            None if uri.scheme == "file" => PathBuf::from("/"),
-            None => self.root.clone(),
-        };
-        path.extend(normal_parts(&uri.path));
-        path
+    /// The folder in which a URI lies, and the way from there; none where that is the machine itself and nobody allowed it.
+    fn place<'a>(&self, uri: &'a FileUri) -> Option<(&Path, Vec<&'a str>)> {
+        let parts = normal_parts(&uri.path);
+        match self.folders.get(&uri.origin()) {
+            Some(folder) => Some((folder, parts)),
+            None if uri.scheme == "file" => {
+                let path: PathBuf = std::iter::once("/").chain(parts.iter().copied()).collect();
+                // The innermost that holds it: links may lead anywhere within the folder that is named.
+                let of = self.machine.iter().filter(|folder| path.starts_with(folder));
+                let folder = of.max_by_key(|folder| folder.as_os_str().len())?;
+                let above = folder.components().count().saturating_sub(1);
+                Some((folder, parts[above.min(parts.len())..].to_vec()))
+            }
+            None => Some((&self.root, parts)),
+        }
+    }
+
+    fn allowed<'a>(&self, uri: &'a FileUri) -> io::Result<(&Path, Vec<&'a str>)> {
+        self.place(uri).ok_or_else(|| {
+            let why = format!(
+                "`{uri}` is of this machine itself, which workflows reach only where the settings say so: \
+                 [hosts] \"file://\" = \"/folder\" in ankus.toml"
+            );
+            io::Error::new(io::ErrorKind::PermissionDenied, why)
+        })
+    }
+
+    /// The path on this machine that a URI stands for; none where nobody allowed that.
+    pub fn path(&self, uri: &FileUri) -> Option<PathBuf> {
+        let (folder, parts) = self.place(uri)?;
+        let mut path = folder.to_owned();
+        path.extend(parts);
+        Some(path)
+    }
+
+    /// What lies at a URI, where its folder is there.
+    fn look<T>(
+        &self,
+        uri: &FileUri,
+        look: impl FnOnce(&Beneath, &[&str]) -> io::Result<T>,
+    ) -> io::Result<Option<T>> {
+        let (folder, parts) = self.allowed(uri)?;
+        let Some(folder) = Beneath::open(folder)? else { return Ok(None) };
+        match look(&folder, &parts) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Changes something at a URI; its folder is made.
+    fn change<T>(
+        &self,
+        uri: &FileUri,
+        change: impl FnOnce(&Beneath, &[&str]) -> io::Result<T>,
+    ) -> io::Result<T> {
+        let (folder, parts) = self.allowed(uri)?;
+        change(&Beneath::make(folder)?, &parts)
     }
 }
 
 impl Files for LocalFiles {
     fn status(&self, uri: &FileUri) -> io::Result<Option<FileStatus>> {
-        let metadata = match fs::metadata(self.path(uri)) {
-            Ok(metadata) => metadata,
-            Err(error) if is_absent(&error) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        let modified_ms = metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000;
-        let length = if metadata.is_dir() { 0 } else { metadata.len() };
-        let mode = metadata.permissions().mode() & 0o7777;
-        Ok(Some(FileStatus { directory: metadata.is_dir(), length, modified_ms, mode }))
+        let metadata = self.look(uri, Beneath::metadata)?;
+        Ok(metadata.map(|metadata| {
+            let modified_ms = metadata.mtime() * 1_000 + metadata.mtime_nsec() / 1_000_000;
+            let length = if metadata.is_dir() { 0 } else { metadata.len() };
+            let mode = metadata.permissions().mode() & 0o7777;
+            FileStatus { directory: metadata.is_dir(), length, modified_ms, mode }
+        }))
+    }
+
+    fn kind(&self, uri: &FileUri) -> io::Result<Option<Kind>> {
+        self.look(uri, Beneath::kind)
     }
 
     fn list(&self, uri: &FileUri) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(self.path(uri)) {
-            Ok(entries) => entries,
-            Err(error) if is_absent(&error) || error.kind() == io::ErrorKind::NotADirectory => {
-                return Ok(Vec::new());
-            }
-            Err(error) => return Err(error),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            // A name that is not UTF-8 cannot be written in a definition either.
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
+        let mut names = self.look(uri, Beneath::list)?.unwrap_or_default();
         names.sort();
         Ok(names)
     }
 
     fn create_folder(&self, uri: &FileUri) -> io::Result<()> {
-        fs::create_dir_all(self.path(uri))
+        self.change(uri, |folder, parts| folder.make_folder(parts).map(drop))
     }
 
     fn delete(&self, uri: &FileUri) -> io::Result<bool> {
-        let path = self.path(uri);
-        let metadata = match fs::symlink_metadata(&path) {
-            Ok(metadata) => metadata,
-            Err(error) if is_absent(&error) => return Ok(false),
-            Err(error) => return Err(error),
-        };
-        if path == Path::new("/") || path == self.root {
-            return Err(io::Error::new(
-                io::ErrorKind::PermissionDenied,
-                "the root itself is not deleted",
-            ));
-        }
-        // A link is deleted, never what it points at.
-        if metadata.is_dir() {
-            fs::remove_dir_all(&path)?
-        } else {
-            fs::remove_file(&path)?
-        }
-        Ok(true)
+        let deleted = self.look(uri, |folder, parts| match parts {
+            [] => {
+                let why = "the root itself is not deleted";
+                Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
+            }
+            parts => folder.delete(parts),
+        })?;
+        Ok(deleted.is_some())
     }
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
-        let (from, to) = (self.path(from), self.path(to));
-        if let Some(parent) = to.parent() {
-            fs::create_dir_all(parent)?;
-        }
-        fs::rename(from, to)
+        let (target, to) = self.allowed(to)?;
+        let target = Beneath::make(target)?;
+        self.change(from, |folder, from| folder.rename(from, &target, &to))
     }
 
     fn read(&self, uri: &FileUri, limit: u64) -> io::Result<Vec<u8>> {
-        let path = self.path(uri);
-        let length = fs::metadata(&path)?.len();
-        if length > limit {
-            let message = format!("{length} bytes are more than the limit of {limit}");
-            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        let (folder, parts) = self.allowed(uri)?;
+        match Beneath::open(folder)? {
+            Some(folder) => folder.read(&parts, limit),
+            None => Err(io::Error::from(io::ErrorKind::NotFound)),
         }
-        fs::read(path)
     }
 
     fn write(&self, uri: &FileUri, content: &[u8]) -> io::Result<()> {
-        let path = self.path(uri);
-        let folder = path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
-        // Written beside and renamed, so that nobody ever sees half a file.
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = folder.join(format!(".{name}.{}.part", std::process::id()));
-        let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, &path));
-        if written.is_err() {
-            let _ = fs::remove_file(&beside);
-        }
-        written
+        self.change(uri, |folder, parts| folder.write(parts, content))
     }
 
     fn set_mode(&self, uri: &FileUri, mode: u32) -> io::Result<()> {
-        fs::set_permissions(self.path(uri), fs::Permissions::from_mode(mode))
+        self.change(uri, |folder, parts| folder.set_mode(parts, mode))
     }
 
     fn set_group(&self, uri: &FileUri, group: &str) -> io::Result<()> {
-        // Only the system's own tool knows every source of group names.
-        let output = Command::new("chgrp").arg("--").arg(group).arg(self.path(uri)).output()?;
-        if output.status.success() {
-            return Ok(());
-        }
-        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+        self.change(uri, |folder, parts| folder.set_group(parts, group))
     }
 }
 
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_itself_is_reached_only_where_it_is_allowed() {
+        let above = tempfile::tempdir().expect("a folder");
+        let data = above.path().join("data");
+        let uri = |path: &str| FileUri::parse(&format!("file://{}/{path}", above.path().display()));
+        let files = LocalFiles::new(above.path().join("root"), Folders::new());
+        for tried in [
+            files.status(&uri("data")).map(drop),
+            files.write(&uri("data/x"), b"x"),
+            files.delete(&uri("data")).map(drop),
+            files.create_folder(&uri("data/y")),
+            files.list(&uri("")).map(drop),
+            files.set_mode(&uri("data"), 0o777),
+            files.rename(&FileUri::parse("hdfs://nn/a"), &uri("data/a")),
+        ] {
+            let error = tried.expect_err("nobody allowed it");
+            assert!(error.to_string().contains("[hosts] \"file://\""), "{error}");
+        }
+
+        let files = files.with_machine(vec![data.clone()]);
+        files.write(&uri("data/deep/x"), b"x").expect("a file in a folder that is named");
+        assert_eq!(files.read(&uri("data/deep/x"), 9).expect("its content"), b"x");
+        assert_eq!(files.path(&uri("data/deep/x")), Some(data.join("deep/x")));
+        files.write(&uri("data/../beside"), b"x").expect_err("not in the folder");
+        files.write(&uri("database"), b"x").expect_err("another folder");
+        assert!(files.delete(&uri("data")).is_err(), "the folder that is named stays");
+        assert!(files.delete(&uri("data/deep")).expect("it is there"));
+        let all = LocalFiles::new("", Folders::new()).with_machine(vec!["/".into()]);
+        assert_eq!(all.list(&uri("data")).expect("a list"), [""; 0]);
+    }
 }
