@@ -226,6 +226,16 @@ pub struct Mail {
     pub port: Option<u16>,
     /// Sender.
     pub from: Option<String>,
+    /// `offered`, `required`, `implicit` or `off`; TLS where it is offered, as shipped.
+    pub tls: Option<String>,
+    /// A file with the certificate (PEM) by which the server is known, beside those everybody knows.
+    pub certificates: Option<String>,
+    /// As whom to log in.
+    pub user: Option<String>,
+    /// A file with the password.
+    pub password_file: Option<String>,
+    /// Whether the password may be sent without TLS.
+    pub plain_password: bool,
 }
 
 /// Everything `ankus.toml` may say; the default is what holds without one.
@@ -612,6 +622,14 @@ impl Reader<'_> {
         text
     }
 
+    fn boolean(&mut self, name: &str, value: Value<'_>) -> Option<bool> {
+        let DeValue::Boolean(is_so) = value.get_ref() else {
+            self.problem(span_of(value), format!("`{name}` is true or false"), None);
+            return None;
+        };
+        Some(*is_so)
+    }
+
     fn strings(&mut self, name: &str, value: Value<'_>) -> Vec<String> {
         let mut read = Vec::new();
         self.array(name, value, |reader, value| read.extend(reader.string(name, value)));
@@ -856,9 +874,28 @@ impl Reader<'_> {
 
     fn mail(&mut self, value: Value<'_>) -> Mail {
         let mut read = Mail::default();
-        self.table("mail", value, &["host", "port", "from"], |reader, key, value| match key {
+        const KEYS: &[&str] = &[
+            "host",
+            "port",
+            "from",
+            "tls",
+            "certificates",
+            "user",
+            "password-file",
+            "plain-password",
+        ];
+        self.table("mail", value, KEYS, |reader, key, value| match key {
             "host" => read.host = reader.string(key, value),
             "from" => read.from = reader.string(key, value),
+            "tls" => {
+                read.tls = reader.word(key, value, &["offered", "required", "implicit", "off"]);
+            }
+            "certificates" => read.certificates = reader.string(key, value),
+            "user" => read.user = reader.string(key, value),
+            "password-file" => read.password_file = reader.string(key, value),
+            "plain-password" => {
+                read.plain_password = reader.boolean(key, value).unwrap_or_default();
+            }
             _ => {
                 let port = reader.number(key, value);
                 read.port = port.and_then(|number| u16::try_from(number).ok());

@@ -124,7 +124,16 @@ fn written(settings: &Settings) -> String {
     let mut lines = Vec::new();
     lines.extend(mail.host.as_ref().map(|host| format!("host = {}", quoted(host))));
     lines.extend(mail.port.map(|port| format!("port = {port}")));
-    lines.extend(mail.from.as_ref().map(|from| format!("from = {}", quoted(from))));
+    for (key, value) in [
+        ("from", &mail.from),
+        ("tls", &mail.tls),
+        ("certificates", &mail.certificates),
+        ("user", &mail.user),
+        ("password-file", &mail.password_file),
+    ] {
+        lines.extend(value.as_ref().map(|value| format!("{key} = {}", quoted(value))));
+    }
+    lines.extend(mail.plain_password.then(|| "plain-password = true".to_owned()));
     text.push_str(&section("[mail]", &lines));
     text
 }

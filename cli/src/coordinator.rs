@@ -261,7 +261,9 @@ pub(super) fn follow(
 ) -> miette::Result<Exit> {
     let signals = store::signals();
     let reader = store::reader(following.store)?;
-    let is_bundle = matches!(Job::read(&*reader, id)?, Job::Bundle(_));
+    let job = Job::read(&*reader, id)?;
+    operate::hide(&*reader, &job, shell)?;
+    let is_bundle = matches!(job, Job::Bundle(_));
     runner.activate(id).map_err(store::failure)?;
     let mut asked = Instant::now();
     loop {

@@ -180,7 +180,7 @@ impl Pair {
         let secrets = self.new.as_ref().or(self.old.as_ref()).map(|side| &side.secrets);
         let name = change.what.as_deref().and_then(|what| what.rsplit(' ').next());
         match (secrets, name) {
-            (Some(secrets), Some(name)) => secrets.masked(secrets.shown(name, value), []),
+            (Some(secrets), Some(name)) => secrets.shown(name, value),
             _ => value.to_owned(),
         }
     }

@@ -388,6 +388,7 @@ fn show(
     let shown = store::job(&*reader, id)?;
     let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let mask = Masked::new(&settings, &shown.run);
+    shell.hide(store::masker(&settings, &shown.run.conf));
     let (run, plan) = (&shown.run, &shown.plan);
     if format == Format::Json {
         shell.out(format!("{:#}\n", store::full(run, plan, shown.fault.as_ref(), &mask)))?;

@@ -263,6 +263,7 @@ pub(super) fn run(
     let shown = store::job(&*reader, id)?;
     let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let mask = Masked::new(&settings, &shown.run);
+    shell.hide(store::masker(&settings, &shown.run.conf));
     let (run, plan) = (&shown.run, &shown.plan);
     if arguments.audit {
         return audited(store, id, &|text| mask.text(text), shell);

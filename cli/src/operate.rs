@@ -3,6 +3,7 @@
 use super::coordinator::{self, Following, Job, Seen};
 use super::store::{self, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, log};
+use ankus::settings::secrets::Masker;
 use ankus_runtime::coordinator::Sla;
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
@@ -237,7 +238,7 @@ pub(super) fn difference(
     let text = |definition: &ankus_runtime::coordinator::Definition| {
         let mut shown = definition.clone();
         for (name, value) in &mut shown.properties {
-            *value = settings.secrets.shown(name, value).to_string();
+            *value = settings.secrets.shown(name, value);
         }
         let text = serde_json::to_string_pretty(&shown);
         text.expect("values have text for keys") + "\n"
@@ -340,7 +341,7 @@ pub(super) fn sla_line(sla: &Sla) -> String {
     format!("SLA {}, to end by {}", sla.status.name(), time(sla.expected_end))
 }
 
-fn coordinator_object(
+pub(super) fn coordinator_object(
     reader: &dyn Reader,
     record: &kept::Record,
     with_actions: bool,
@@ -378,7 +379,7 @@ fn coordinator_object(
     Ok(object)
 }
 
-fn bundle_object(reader: &dyn Reader, record: &bundle::Record) -> miette::Result<Value> {
+pub(super) fn bundle_object(reader: &dyn Reader, record: &bundle::Record) -> miette::Result<Value> {
     let mut coordinators = Vec::new();
     for id in record.coordinators.iter().flatten() {
         if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
@@ -475,6 +476,30 @@ fn show_json(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Resul
     shell.out(format!("{object:#}\n"))
 }
 
+/// Hides the secrets of a coordinator, or of those of a bundle, in what is printed from now on.
+pub(super) fn hide(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Result<()> {
+    let masker = masker(reader, job, shell)?;
+    shell.hide(masker);
+    Ok(())
+}
+
+/// What hides the secrets of a coordinator, or of those of a bundle.
+pub(super) fn masker(reader: &dyn Reader, job: &Job, shell: &Shell) -> miette::Result<Masker> {
+    let (settings, _) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let ids: Vec<&str> = match job {
+        Job::Coordinator(record) => vec![&record.id],
+        Job::Bundle(record) => record.coordinators.iter().flatten().map(String::as_str).collect(),
+    };
+    let mut masker = settings.secrets.masker([]);
+    for id in ids {
+        // One that cannot be read is told of where it is shown, and hides nothing.
+        let Ok(definition) = kept::definition(reader, id) else { continue };
+        let properties = definition.properties.iter();
+        masker.add(properties.map(|(name, value)| (name.as_str(), value.as_str())));
+    }
+    Ok(masker)
+}
+
 /// Shows a job, with its actions or its coordinators.
 pub(super) fn show(
     reader: &dyn Reader,
@@ -482,6 +507,7 @@ pub(super) fn show(
     is_json: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
+    hide(reader, job, shell)?;
     if is_json {
         show_json(reader, job, shell)?;
         return Ok(Exit::Success);
@@ -545,6 +571,7 @@ pub(super) fn log(
     arguments: &log::Arguments,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
+    hide(reader, job, shell)?;
     let (id, moments, user, name, created) = match job {
         Job::Coordinator(record) => {
             let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;

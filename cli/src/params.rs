@@ -46,7 +46,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     for parameter in &mut list {
         let name = parameter.name.clone();
         for (value, _) in parameter.given.iter_mut().chain(parameter.default.iter_mut()) {
-            *value = settings.secrets.shown(&name, value).to_owned();
+            *value = settings.secrets.shown(&name, value);
         }
     }
     let text = match arguments.format {

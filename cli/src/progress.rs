@@ -27,7 +27,7 @@ impl Progress {
     pub(super) fn say(&self, text: &str, shell: &mut Shell) {
         match &self.lines {
             // Nobody listening is no reason to stop.
-            Some(lines) if !self.running.is_empty() => drop(lines.println(text)),
+            Some(lines) if !self.running.is_empty() => drop(lines.println(shell.shown(text))),
             _ => shell.say(text),
         }
     }

@@ -128,6 +128,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             submit.properties.insert(name.to_owned(), node.clone());
         }
     }
+    shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         for (name, value) in &submit.properties {
             shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;

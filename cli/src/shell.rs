@@ -1,9 +1,11 @@
 //! The terminal a command talks to: results on stdout, talk on stderr, colors judged for each.
 
 use super::Shared;
+use ankus::settings::secrets::{Masker, Secrets};
 pub(crate) use ankus_project::Failure;
 use ankus_project::{Invocation, Project};
 use miette::Report;
+use std::borrow::Cow;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write};
 
 /// How a command ended; failures of the tool itself are errors and become 2.
@@ -65,6 +67,8 @@ pub(crate) struct Shell {
     /// Whether stderr takes colors.
     pub(crate) talk_colors: bool,
     invocation: Invocation,
+    /// What hides the secrets of the job at hand.
+    masker: Option<Masker>,
 }
 
 impl Shell {
@@ -79,7 +83,7 @@ impl Shell {
             tree: shared.tree,
             does: false,
         };
-        Shell { out: BufWriter::new(stdout), colors, talk_colors, invocation }
+        Shell { out: BufWriter::new(stdout), colors, talk_colors, invocation, masker: None }
     }
 
     /// The disk, for a command that looks at what others wrote.
@@ -92,9 +96,23 @@ impl Shell {
         Project::open(Invocation { does: true, ..self.invocation.clone() })
     }
 
-    /// Writes a piece of the result as it stands.
+    /// Hides the secrets of a job in everything that is printed from now on.
+    pub(crate) fn hide(&mut self, masker: Masker) {
+        self.masker = Some(masker);
+    }
+
+    /// A text without the secrets of the job at hand.
+    pub(crate) fn shown<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match &self.masker {
+            Some(masker) => masker.text(text).into(),
+            None => text.into(),
+        }
+    }
+
+    /// Writes a piece of the result as it stands, but for the secrets of the job at hand.
     pub(crate) fn out(&mut self, text: impl AsRef<str>) -> miette::Result<()> {
-        let written = self.out.write_all(text.as_ref().as_bytes());
+        let text = self.shown(text.as_ref());
+        let written = self.out.write_all(text.as_bytes());
         written.map_err(|error| Failure::new("cannot write the result").because(error).into())
     }
 
@@ -116,7 +134,7 @@ impl Shell {
     /// Says something to the person at the terminal; a line on stderr.
     pub(crate) fn say(&mut self, text: impl AsRef<str>) {
         // Nobody listening is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "{}", text.as_ref());
+        let _ = writeln!(std::io::stderr(), "{}", self.shown(text.as_ref()));
     }
 
     /// Prints a failure of the tool itself: what, why, and what to do.
@@ -135,7 +153,8 @@ impl Shell {
         if let Some(help) = report.help() {
             text.push_str(&format!("\n  help: {help}"));
         }
-        self.say(text);
+        // What failed may hold a URL, before anybody knew whose secrets these are.
+        self.say(Secrets::default().text(&text));
     }
 }
 

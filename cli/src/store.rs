@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::{Exit, Failure, Shell};
 use ankus::settings::Settings;
+use ankus::settings::secrets::Masker;
 use ankus_project::application::Frontend;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
@@ -114,6 +115,16 @@ pub(crate) fn open(
     set("oozie.email.smtp.host", mail.host.clone());
     set("oozie.email.smtp.port", mail.port.map(|port| port.to_string()));
     set("oozie.email.from.address", mail.from.clone());
+    set("oozie.email.tls", mail.tls.clone());
+    set("oozie.email.smtp.username", mail.user.clone());
+    set("oozie.email.plain-password", mail.plain_password.then(|| "true".to_owned()));
+    // The files lie beside the settings; what is in them is read when a mail goes out, and kept nowhere.
+    let beside = |file: &String| {
+        std::path::absolute(base.join(file))
+            .map_or(file.clone(), |path| path.to_string_lossy().into_owned())
+    };
+    set("oozie.email.certificates", mail.certificates.as_ref().map(beside));
+    set("oozie.email.password-file", mail.password_file.as_ref().map(beside));
     set(
         "oozie.service.LiteWorkflowStoreService.user.retry.max",
         settings.server.retry_max.map(|most| most.to_string()),
@@ -167,27 +178,28 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
 }
 
 /// Hides the secrets of a job in what is shown of it.
-pub(crate) struct Masked<'a> {
-    settings: &'a Settings,
-    properties: Arc<BTreeMap<String, String>>,
-}
+pub(crate) struct Masked(Masker);
 
-impl<'a> Masked<'a> {
-    pub(crate) fn new(settings: &'a Settings, run: &Run) -> Masked<'a> {
-        Masked { settings, properties: run.conf.clone() }
+impl Masked {
+    pub(crate) fn new(settings: &Settings, run: &Run) -> Masked {
+        Masked(masker(settings, &run.conf))
     }
 }
 
-impl Mask for Masked<'_> {
+impl Mask for Masked {
     fn value(&self, name: &str, value: &str) -> String {
-        let shown = self.settings.secrets.shown(name, value);
-        self.text(shown)
+        self.0.value(name, value)
     }
 
     fn text(&self, text: &str) -> String {
-        let values = self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        self.settings.secrets.masked(text, values)
+        self.0.text(text)
     }
+}
+
+/// What hides the secrets of these properties.
+pub(crate) fn masker(settings: &Settings, properties: &BTreeMap<String, String>) -> Masker {
+    let values = properties.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    settings.secrets.masker(values)
 }
 
 /// Counts the signals that ask us to stop.
@@ -292,7 +304,8 @@ pub(crate) fn follow(
     let mut progress = Progress::new(following.format == RunFormat::Human);
     let began = Instant::now();
     let mut next = following.from;
-    let plan = job(&*reader, id)?.plan;
+    let Shown { plan, run, .. } = job(&*reader, id)?;
+    shell.hide(masker(following.settings, &run.conf));
     let mut asked = 0;
     loop {
         let over = match &mut runner {

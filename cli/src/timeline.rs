@@ -89,6 +89,12 @@ pub(super) fn tracks(
     shell: &mut Shell,
 ) -> miette::Result<Tracks> {
     let tracks = tracks_with(loaded, project)?;
+    let mut masker = loaded.settings.settings.secrets.masker([]);
+    for track in &tracks.tracks {
+        let properties = track.definition.properties.iter();
+        masker.add(properties.map(|(name, value)| (name.as_str(), value.as_str())));
+    }
+    shell.hide(masker);
     if !tracks.left_out.is_empty() {
         shell.say(format!(
             "left out, for the bundle does not start them or they do not lie around it: {}",

@@ -86,6 +86,11 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "host": text("Host of the SMTP server."),
                 "port": number("Its port."),
                 "from": text("The sender."),
+                "tls": text("`offered` (as shipped), `required`, `implicit` or `off`."),
+                "certificates": text("A file with the certificate by which the server is known."),
+                "user": text("As whom to log in."),
+                "password-file": text("A file with the password."),
+                "plain-password": json!({"type": "boolean", "description": "Whether the password may be sent without TLS."}),
             })),
         }),
     );

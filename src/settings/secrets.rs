@@ -1,4 +1,11 @@
 //! Which values are shown to nobody, and how they are hidden.
+//!
+//! In: names and values of properties, and any text on its way out. Out: the same with [`MASK`] in the place of secrets. This is the
+//! only place that decides it: whoever prints something of a job or of an application asks [`Secrets::shown`] of a property, and
+//! [`Masker::text`] of any other text.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Names whose values are not shown to anybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -59,58 +66,252 @@ impl Secrets {
         named || (built_in && !innocent.contains(&last))
     }
 
-    /// The value as it may be shown.
-    pub fn shown<'a>(&self, name: &str, value: &'a str) -> &'a str {
-        if self.covers(name) && !value.is_empty() { MASK } else { value }
+    /// The value as it may be shown: nothing of it where the name tells of a secret, else without the secrets within, as a
+    /// URL has them.
+    pub fn shown(&self, name: &str, value: &str) -> String {
+        match self.covers(name) && !value.is_empty() {
+            true => MASK.to_owned(),
+            false => self.text(value),
+        }
     }
 
-    /// A text as it may be shown: values of secret names in `name=value`, `--name value` and `scheme://user:value@` are
-    /// masked, and so is every longer value of `values` wherever it stands.
+    /// A text without the secrets whose places show what they are: `scheme://user:SECRET@`, `password=SECRET`,
+    /// `--password SECRET`, `"password": "SECRET"`, `<name>password</name><value>SECRET</value>`, `jdbc:oracle:thin:user/SECRET@`,
+    /// `Bearer SECRET`.
+    pub fn text(&self, text: &str) -> String {
+        let mut shown = String::with_capacity(text.len());
+        let mut from = 0;
+        for place in self.places(text) {
+            shown.push_str(&text[from..place.start]);
+            shown.push_str(MASK);
+            from = place.end;
+        }
+        shown.push_str(&text[from..]);
+        shown
+    }
+
+    /// Hides the secrets of these properties wherever they stand, too.
+    pub fn masker<'v>(&self, values: impl IntoIterator<Item = (&'v str, &'v str)>) -> Masker {
+        let mut masker = Masker { secrets: self.clone(), values: Vec::new() };
+        masker.add(values);
+        masker
+    }
+
+    /// [`Masker::text`] for one text.
     pub fn masked<'v>(
         &self,
         text: &str,
         values: impl IntoIterator<Item = (&'v str, &'v str)>,
     ) -> String {
-        let mut shown = text.to_owned();
-        for (name, value) in values {
-            // Short values stand for themselves in too many places to be hidden by replacing them.
-            if value.len() >= 4 && !value.contains("${") && self.covers(name) {
-                shown = shown.replace(value, MASK);
+        self.masker(values).text(text)
+    }
+
+    /// Where secrets stand in a text, in order and apart from one another.
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let bytes = text.as_bytes();
+        for (at, byte) in bytes.iter().enumerate() {
+            let place = match byte {
+                b':' if text[at..].starts_with("://") => user_information(text, at),
+                b':' => oracle(text, at).or_else(|| self.member(text, at)),
+                b'=' => self.option(text, at),
+                b'-' if at == 0 || is_gap(bytes[at - 1]) => self.flag(text, at),
+                b'<' if text[at..].starts_with("<name>") => self.property(text, at),
+                b' ' if ends_with_word(&bytes[..at], b"bearer") => {
+                    let token = until(text, at + 1, |c| is_gap(c) || matches!(c, b',' | b'<'));
+                    // A sentence about bearers goes on with a short word.
+                    (token.len() >= 16).then_some(token)
+                }
+                _ => None,
+            };
+            found.extend(place.filter(|place| {
+                let secret = &text[place.clone()];
+                // What is only named here, or masked already, tells nothing.
+                !secret.is_empty() && !secret.starts_with("${") && secret != MASK
+            }));
+        }
+        found.sort_by_key(|place| place.start);
+        let mut apart: Vec<Range<usize>> = Vec::with_capacity(found.len());
+        for place in found {
+            match apart.last_mut() {
+                Some(last) if place.start < last.end => last.end = last.end.max(place.end),
+                _ => apart.push(place),
             }
         }
-        mask_user_information(&shown)
+        apart
+    }
+
+    /// `name=SECRET`, whatever stands around it: a query, the options of JDBC, a file of properties.
+    fn option(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let name = word_before(text, at);
+        if name.is_empty() || !self.covers(name) {
+            return None;
+        }
+        let value = at + 1;
+        if text[value..].starts_with("${") {
+            return None;
+        }
+        match text.as_bytes().get(value) {
+            Some(quote @ (b'"' | b'\'')) => Some(until(text, value + 1, |c| c == *quote)),
+            _ => Some(until(text, value, |c| is_gap(c) || b"&;,()<>{}[]\"'".contains(&c))),
+        }
+    }
+
+    /// `--name SECRET`.
+    fn flag(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let start = at + text[at..].bytes().take_while(|byte| *byte == b'-').count();
+        let name = until(text, start, |c| !is_name(c));
+        let bytes = text.as_bytes();
+        if name.is_empty()
+            || bytes.get(name.end) != Some(&b' ')
+            || !self.covers(&text[name.clone()])
+        {
+            return None;
+        }
+        let value = until(text, name.end + 1, is_gap);
+        (!text[value.clone()].starts_with('-')).then_some(value)
+    }
+
+    /// `"name": "SECRET"`, as JSON has it.
+    fn member(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let before = text[..at].trim_end_matches(' ').strip_suffix('"')?;
+        let name = word_before(before, before.len());
+        if name.is_empty()
+            || !before[..before.len() - name.len()].ends_with('"')
+            || !self.covers(name)
+        {
+            return None;
+        }
+        let blanks = text[at + 1..].bytes().take_while(|byte| *byte == b' ').count();
+        let value = at + 1 + blanks;
+        if text.as_bytes().get(value) != Some(&b'"') {
+            return None;
+        }
+        let mut is_escaped = false;
+        Some(until(text, value + 1, |c| {
+            let ends = c == b'"' && !is_escaped;
+            is_escaped = c == b'\\' && !is_escaped;
+            ends
+        }))
+    }
+
+    /// `<name>name</name><value>SECRET</value>`, as Hadoop has it.
+    fn property(&self, text: &str, at: usize) -> Option<Range<usize>> {
+        let name = until(text, at + "<name>".len(), |c| c == b'<');
+        let rest = text[name.end..].strip_prefix("</name>")?;
+        let inside = rest.trim_start().strip_prefix("<value>")?;
+        if !self.covers(text[name].trim()) {
+            return None;
+        }
+        Some(until(text, text.len() - inside.len(), |c| c == b'<'))
     }
 }
 
-/// Hides the password in `scheme://user:password@host`.
-fn mask_user_information(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find("://") {
-        let (before, after) = rest.split_at(at + 3);
-        shown.push_str(before);
-        let end = after
-            .find(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '<'))
-            .unwrap_or(after.len());
-        let (authority, behind) = after.split_at(end);
-        match authority
-            .rsplit_once('@')
-            .and_then(|(user, host)| Some((user.split_once(':')?.0, host)))
-        {
-            Some((user, host)) => {
-                shown.push_str(&format!("{user}:{MASK}@{host}"));
+/// Hides the secrets of a job in every text that is shown of it.
+#[derive(Clone, Debug, Default)]
+pub struct Masker {
+    secrets: Secrets,
+    /// Secrets by their values, the longest first.
+    values: Vec<String>,
+}
+
+impl Masker {
+    /// The secrets of more properties.
+    pub fn add<'v>(&mut self, values: impl IntoIterator<Item = (&'v str, &'v str)>) {
+        let mut all: BTreeSet<String> = std::mem::take(&mut self.values).into_iter().collect();
+        for (name, value) in values {
+            let mut add = |secret: &str| {
+                // Short values stand for themselves in too many places to be hidden by replacing them.
+                if secret.len() < 4 || secret.contains("${") || secret == MASK {
+                    return;
+                }
+                // As JSON and XML write them.
+                let json = secret.replace('\\', "\\\\").replace('"', "\\\"");
+                let xml = secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+                all.extend([secret.to_owned(), json, xml]);
+            };
+            if self.secrets.covers(name) {
+                add(value);
             }
-            None => shown.push_str(authority),
+            for place in self.secrets.places(value) {
+                add(&value[place]);
+            }
         }
-        rest = behind;
+        self.values = all.into_iter().collect();
+        self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
-    shown.push_str(rest);
-    shown
+
+    /// The value of a property as it may be shown.
+    pub fn value(&self, name: &str, value: &str) -> String {
+        self.text(&self.secrets.shown(name, value))
+    }
+
+    /// A text as it may be shown.
+    pub fn text(&self, text: &str) -> String {
+        let mut shown = self.secrets.text(text);
+        for value in &self.values {
+            if shown.contains(value.as_str()) {
+                shown = shown.replace(value.as_str(), MASK);
+            }
+        }
+        shown
+    }
+}
+
+/// Characters of names of properties and options.
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
+}
+
+fn is_gap(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'')
+}
+
+/// The name that ends at a place. Names are not long, and a text may be one long word.
+fn word_before(text: &str, end: usize) -> &str {
+    let letters = text.as_bytes()[..end].iter().rev().take(200).take_while(|byte| is_name(**byte));
+    &text[end - letters.count()..end]
+}
+
+fn ends_with_word(text: &[u8], word: &[u8]) -> bool {
+    text.len() >= word.len() && text[text.len() - word.len()..].eq_ignore_ascii_case(word)
+}
+
+/// From a place to the first byte at which something ends, or to the end.
+fn until(text: &str, from: usize, mut ends: impl FnMut(u8) -> bool) -> Range<usize> {
+    let length = text.as_bytes()[from..].iter().position(|byte| ends(*byte));
+    from..length.map_or(text.len(), |length| from + length)
+}
+
+/// `scheme://user:SECRET@host`, and a long word alone before `@` where a token is taken for a user.
+fn user_information(text: &str, at: usize) -> Option<Range<usize>> {
+    let start = at + "://".len();
+    let authority = until(text, start, |c| is_gap(c) || b"/?#<>\\".contains(&c));
+    let user = &text[authority.clone()];
+    let end = start + user.rfind('@')?;
+    match user[..end - start].find(':') {
+        Some(colon) => Some(start + colon + 1..end),
+        None => (text[..at].ends_with("http") || text[..at].ends_with("https"))
+            .then_some(start..end)
+            .filter(|token| token.len() >= 20),
+    }
+}
+
+/// `jdbc:oracle:thin:user/SECRET@host`, at the colon behind `thin`.
+fn oracle(text: &str, at: usize) -> Option<Range<usize>> {
+    let before = &text[..at];
+    if !["oracle:thin", "oracle:oci", "oracle:oci8"].iter().any(|driver| before.ends_with(driver)) {
+        return None;
+    }
+    let user = until(text, at + 1, |c| is_gap(c) || c == b'@');
+    let slash = user.start + text[user.clone()].find('/')?;
+    (text.as_bytes().get(user.end) == Some(&b'@')).then_some(slash + 1..user.end)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn secrets_are_masked() {
@@ -123,5 +324,84 @@ mod tests {
         let values = [("db.password", "hunter2")];
         let shown = secrets.masked("--password hunter2 jdbc:x://u:pw@h/d", values);
         assert_eq!(shown, "--password *** jdbc:x://u:***@h/d");
+    }
+
+    #[test]
+    fn texts_without_secrets_stay_as_they_are() {
+        let secrets = Secrets::default();
+        for text in [
+            "hdfs://etl@nn:8020/a?b=c",
+            "the password is missing",
+            "--password-file /run/secret -x",
+            "password=${dbPassword}",
+            "jdbc:oracle:thin:@h:1521:x",
+            "bearer of news",
+            "a=b=c; \"name\": \"x\" <name>a</name><value>b</value>",
+            "ends with password=",
+        ] {
+            assert_eq!(secrets.text(text), text);
+        }
+    }
+
+    #[test]
+    fn what_a_url_holds_is_masked_where_it_stands_alone() {
+        let secrets = Secrets::default();
+        let masker =
+            secrets.masker([("jdbc.url", "jdbc:mysql://h/d?user=u&password=hunter2&ssl=1")]);
+        assert_eq!(masker.text("login with hunter2 failed"), "login with *** failed");
+        let shown = masker.value("jdbc.url", "jdbc:mysql://h/d?user=u&password=hunter2&ssl=1");
+        assert_eq!(shown, "jdbc:mysql://h/d?user=u&password=***&ssl=1");
+    }
+
+    /// Places in which a secret shows what it is; `@` stands for it.
+    const SHAPES: &[&str] = &[
+        "http://ann:\u{1}@host:80/x",
+        "jdbc:mysql://ann:\u{1}@h/d",
+        "jdbc:sqlserver://h:1433;user=sa;password=\u{1};encrypt=true",
+        "jdbc:postgresql://h/d?user=a&password=\u{1}",
+        "jdbc:hive2://h:1/d;sslTrustStore=/x;trustStorePassword=\u{1}",
+        "jdbc:oracle:thin:scott/\u{1}@h:1521:x",
+        "sqoop import --connect c --password \u{1} --table t",
+        "-D db.passwd=\u{1} -x",
+        "db.password=\u{1}\nother=x",
+        "{\"apiKey\": \"\u{1}\", \"x\": 1}",
+        "<property><name>fs.s3a.secret.key</name>\n  <value>\u{1}</value></property>",
+        "Authorization: Bearer 0123456789\u{1}0123456789",
+        "password='\u{1}' and more",
+    ];
+
+    proptest! {
+        /// Wherever it stands, whatever stands around it, a secret is not shown, and masking again changes nothing.
+        #[test]
+        fn no_secret_gets_through(
+            secret in "[A-Za-z0-9_!*+%.~-]{6,24}",
+            shape in proptest::sample::select(SHAPES),
+            before in "[ -~\n]{0,20}",
+            after in "[ -~\n]{0,20}",
+        ) {
+            prop_assume!(!secret.starts_with('-') && !before.contains(&secret) && !after.contains(&secret));
+            let secrets = Secrets::default();
+            let text = format!("{before} {} {after}", shape.replace('\u{1}', &secret));
+            let shown = secrets.text(&text);
+            prop_assert!(!shown.contains(&secret), "{text} -> {shown}");
+            prop_assert_eq!(secrets.text(&shown), shown);
+        }
+
+        /// Any text at all is masked without a panic, and the secrets of properties stand in none that is shown.
+        #[test]
+        fn values_of_secret_names_are_shown_nowhere(
+            value in "[ -~\u{e4}\u{4e2d}]{4,20}",
+            text in "\\PC{0,60}",
+            at in 0_usize..60,
+        ) {
+            prop_assume!(!value.contains("${") && value != MASK && !value.contains('*'));
+            let masker = Secrets::default().masker([("db.password", value.as_str())]);
+            let at = (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+            let text = format!("{}{value}{}", &text[..at], &text[at..]);
+            let shown = masker.text(&text);
+            prop_assert!(!shown.contains(&value), "{text} -> {shown}");
+            let json = serde_json::to_string(&text).expect("it has a form");
+            prop_assert!(!masker.text(&json).contains(&value.replace('\\', "\\\\").replace('"', "\\\"")));
+        }
     }
 }

@@ -152,3 +152,52 @@ fn a_store_of_somebody_else_is_refused_and_an_old_one_closed() {
         assert!(text(&said).contains("belongs to another user"), "{}", text(&said));
     }
 }
+
+/// Passwords under a name that tells of one, in the options of a URL, in a URL itself, and said by a program that fails.
+#[test]
+fn no_output_has_a_secret() {
+    let place = tempfile::tempdir().expect("a folder");
+    let body = "<action name='one'><shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec>\
+                <argument>${dbUrl}</argument><env-var>API=${apiUrl}</env-var><file>step.sh</file><capture-output/></shell>\
+                <ok to='end'/><error to='bad'/></action>";
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{body}\
+         <kill name='bad'><message>failed with ${{dbUrl}} and ${{sitePin}}</message></kill><end name='end'/></workflow-app>"
+    );
+    let properties = "dbUrl=jdbc:mysql://h/d?user=u&password=topsecret1\napiUrl=https://ann:topsecret2@h/x\n\
+                      db.password=topsecret3\nsitePin=topsecret4\noozie.wf.workflow.notification.url=http://u:topsecret5@127.0.0.1:1/x\n";
+    application(
+        place.path(),
+        &[
+            ("ankus.toml", "[secrets]\nnames = [\"sitePin\"]\n"),
+            ("app/workflow.xml", &workflow),
+            (
+                "app/step.sh",
+                "#!/bin/sh\necho \"url=$1 $API\"\necho topsecret3 and topsecret4 >&2\nexit 1\n",
+            ),
+            ("app/job.properties", properties),
+        ],
+    );
+    let mut seen = 0;
+    for (arguments, code) in [
+        (&["run", "app", "--dry-run"][..], 0),
+        (&["params", "app"], 0),
+        (&["params", "app", "--format", "json"], 0),
+        (&["run", "app", "--id", "one"], 1),
+        (&["run", "app", "--id", "two", "--format", "json"], 1),
+        (&["run", "app", "--id", "three", "--format", "jsonl"], 1),
+        (&["job", "show", "one"], 0),
+        (&["job", "show", "one", "--format", "json"], 0),
+        (&["job", "log", "one"], 0),
+        (&["job", "log", "one", "--audit"], 0),
+        (&["job", "list"], 0),
+    ] {
+        let output = ankus(place.path(), arguments).output().expect("it runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(!said.contains("topsecret"), "{arguments:?}: {said}");
+        seen += usize::from(said.contains("***"));
+    }
+    assert!(seen >= 6, "masked in {seen} outputs");
+}

@@ -11,6 +11,9 @@ use std::time::Duration;
 
 use lettre::message::header::ContentType;
 use lettre::message::{Attachment, Mailbox, MultiPart, SinglePart};
+use lettre::transport::smtp::SmtpTransportBuilder;
+use lettre::transport::smtp::authentication::Credentials;
+use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
 use lettre::{Message, SmtpTransport, Transport};
 use roxmltree::Node;
 
@@ -198,13 +201,12 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
             )
         });
     };
-    let port = request.server("smtp.port").and_then(|port| port.parse().ok()).unwrap_or(25);
+    let usual = if request.server("tls") == Some("implicit") { 465 } else { 25 };
+    let port = request.server("smtp.port").and_then(|port| port.parse().ok()).unwrap_or(usual);
     let patience =
         request.server("smtp.socket.timeout.ms").and_then(|ms| ms.parse().ok()).unwrap_or(10_000);
-    let transport = SmtpTransport::builder_dangerous(host)
-        .port(port)
-        .timeout(Some(Duration::from_millis(patience)))
-        .build();
+    let transport =
+        transport(request, host)?.port(port).timeout(Some(Duration::from_millis(patience))).build();
     transport.send(&message).map(|_| ()).map_err(|error| {
         // A timed out socket says no more than that it might be tried again.
         let waits = |error: &dyn std::error::Error| {
@@ -227,6 +229,50 @@ pub fn send(request: &Request<'_, '_>) -> Result<(), Fault> {
     })
 }
 
+/// How a server is spoken to: with TLS where it offers that, unless the settings say otherwise. Who has a password sends it to
+/// nobody without knowing who that is, and to nobody who could be overheard.
+fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuilder, Fault> {
+    let set = |error: &dyn std::fmt::Display| {
+        fault("EM007", format_args!("[mail] in ankus.toml: {error}"))
+    };
+    let file = |name: &str| -> Result<Option<Vec<u8>>, Fault> {
+        let Some(path) = request.server(name) else { return Ok(None) };
+        let read = std::fs::read(path).map_err(|error| set(&format_args!("`{path}`: {error}")))?;
+        Ok(Some(read))
+    };
+    let user = request.server("smtp.username");
+    let mode = request.server("tls").unwrap_or("offered");
+    let is_verified = mode != "offered" || user.is_some();
+    let mut tls = TlsParameters::builder(host.to_owned())
+        // Where nobody asked for it, it only keeps others from reading along.
+        .dangerous_accept_invalid_certs(!is_verified)
+        .dangerous_accept_invalid_hostnames(!is_verified);
+    if let Some(pem) = file("certificates")? {
+        tls = tls.add_root_certificate(Certificate::from_pem(&pem).map_err(|error| set(&error))?);
+    }
+    let tls = tls.build().map_err(|error| set(&error))?;
+    let is_plain_allowed = request.server("plain-password") == Some("true");
+    let tls = match mode {
+        "off" if user.is_some() && !is_plain_allowed => {
+            let why = "a password is not sent in the clear; say tls = \"required\", or plain-password = true";
+            return Err(set(&why));
+        }
+        "off" => Tls::None,
+        "implicit" => Tls::Wrapper(tls),
+        "required" => Tls::Required(tls),
+        _ if user.is_some() && !is_plain_allowed => Tls::Required(tls),
+        _ => Tls::Opportunistic(tls),
+    };
+    let mut builder = SmtpTransport::builder_dangerous(host).tls(tls);
+    if let Some(user) = user {
+        let password =
+            file("password-file")?.ok_or_else(|| set(&"`user` needs a `password-file`"))?;
+        let password = String::from_utf8_lossy(&password).trim_end_matches(['\r', '\n']).to_owned();
+        builder = builder.credentials(Credentials::new(user.to_owned(), password));
+    }
+    Ok(builder)
+}
+
 /// A maildir: a file appears in `new` when it is whole. The same mail is there once.
 fn keep(request: &Request<'_, '_>, message: &Message) -> std::io::Result<()> {
     let (new, tmp) = (request.maildir.join("new"), request.maildir.join("tmp"));
@@ -236,4 +282,124 @@ fn keep(request: &Request<'_, '_>, message: &Message) -> std::io::Result<()> {
     let name = request.unique.replace('/', "_");
     private::write(&tmp.join(&name), message.formatted())?;
     std::fs::rename(tmp.join(&name), new.join(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::*;
+    use crate::host::files::MemoryFiles;
+
+    /// A server that offers these extensions, takes every mail, and tells what it was told.
+    fn server(extensions: &'static [&'static str]) -> (u16, mpsc::Receiver<String>) {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = socket.local_addr().expect("an address").port();
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            let Ok((mut stream, _)) = socket.accept() else { return };
+            let mut lines = BufReader::new(stream.try_clone().expect("a stream")).lines();
+            let _ = stream.write_all(b"220 here\r\n");
+            let mut is_mail = false;
+            while let Some(Ok(line)) = lines.next() {
+                let answer = match line.split(' ').next().unwrap_or_default() {
+                    "." => {
+                        is_mail = false;
+                        "250 kept".to_owned()
+                    }
+                    _ if is_mail => String::new(),
+                    "EHLO" => {
+                        let mut all: Vec<String> =
+                            extensions.iter().map(|name| format!("250-{name}")).collect();
+                        all.push("250 HELP".to_owned());
+                        format!("250-here\r\n{}", all.join("\r\n"))
+                    }
+                    "DATA" => {
+                        is_mail = true;
+                        "354 go on".to_owned()
+                    }
+                    "STARTTLS" => "220 now".to_owned(),
+                    "AUTH" => "235 welcome".to_owned(),
+                    "QUIT" => "221 bye".to_owned(),
+                    _ => "250 well".to_owned(),
+                };
+                let _ = tell.send(line);
+                if !answer.is_empty() {
+                    let _ = stream.write_all(format!("{answer}\r\n").as_bytes());
+                }
+            }
+        });
+        (port, told)
+    }
+
+    /// Sends a mail under these settings; the outcome, and the first words of what the server was told.
+    fn sent(
+        extensions: &'static [&'static str],
+        settings: &[(&str, &str)],
+    ) -> (Result<(), String>, Vec<String>) {
+        let (port, told) = server(extensions);
+        let folder = tempfile::tempdir().expect("a folder");
+        let password = folder.path().join("password");
+        std::fs::write(&password, "hunter2\n").expect("a file");
+        let mut server = BTreeMap::from([
+            ("oozie.email.smtp.host".to_owned(), "127.0.0.1".to_owned()),
+            ("oozie.email.smtp.port".to_owned(), port.to_string()),
+            ("oozie.email.password-file".to_owned(), password.display().to_string()),
+        ]);
+        server.extend(
+            settings
+                .iter()
+                .map(|(name, value)| (format!("oozie.email.{name}"), (*value).to_owned())),
+        );
+        let document = roxmltree::Document::parse(
+            "<email><to>a@b.c</to><subject>s</subject><body>b</body></email>",
+        );
+        let document = document.expect("well-formed");
+        let files = MemoryFiles::default();
+        let request = Request {
+            element: document.root_element(),
+            files: &files,
+            server: &server,
+            maildir: folder.path(),
+            unique: "1",
+            now_ms: 0,
+        };
+        let outcome = send(&request).map_err(|fault| fault.message);
+        // A server that nobody came to says nothing, and goes on waiting.
+        let heard = || told.recv_timeout(Duration::from_millis(300)).ok();
+        let told: Vec<String> = std::iter::from_fn(heard).collect();
+        (outcome, told)
+    }
+
+    #[test]
+    fn a_password_is_never_sent_in_the_clear_unless_somebody_says_so() {
+        let user = ("smtp.username", "ann");
+        let has = |told: &[String], word: &str| told.iter().any(|line| line.starts_with(word));
+        let (outcome, told) = sent(&["AUTH PLAIN"], &[]);
+        assert_eq!(outcome, Ok(()), "as a server does it");
+        assert!(has(&told, "DATA") && !has(&told, "AUTH"), "{told:?}");
+
+        for settings in [
+            &[user][..],
+            &[user, ("tls", "required")],
+            &[user, ("tls", "off")],
+            &[("tls", "required")],
+        ] {
+            let (outcome, told) = sent(&["AUTH PLAIN"], settings);
+            assert!(outcome.is_err(), "{settings:?}");
+            assert!(!has(&told, "AUTH") && !has(&told, "MAIL"), "{settings:?} {told:?}");
+        }
+        let (outcome, told) =
+            sent(&["AUTH PLAIN"], &[user, ("tls", "off"), ("plain-password", "true")]);
+        assert_eq!(outcome, Ok(()));
+        assert!(has(&told, "AUTH PLAIN"), "{told:?}");
+
+        // What is offered is used, and what does not come of it is no reason to go on in the clear.
+        let (outcome, told) = sent(&["STARTTLS", "AUTH PLAIN"], &[]);
+        assert!(outcome.is_err(), "it speaks no TLS");
+        assert!(has(&told, "STARTTLS") && !has(&told, "MAIL"), "{told:?}");
+    }
 }

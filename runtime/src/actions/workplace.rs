@@ -9,7 +9,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use roxmltree::Node;
 
@@ -17,7 +16,7 @@ use super::command::{Capture, Class, CommandLine, Refusal, Request, command_line
 use super::fs::Operations;
 use crate::configuration;
 use crate::host::applications::Applications;
-use crate::host::files::{FileUri, Files};
+use crate::host::files::{FileUri, Files, archive};
 use crate::host::private;
 use crate::host::process::{Program, State};
 use crate::machine::{ActionError, Answer, Finished, Output, Run};
@@ -310,30 +309,17 @@ impl Workplace<'_, '_> {
         let source = self.locate(uri)?;
         let target = within(work, name)?;
         private::folder(&target).map_err(|error| own(&error, &target))?;
-        let lower = uri.name().to_ascii_lowercase();
-        let mut command = if lower.ends_with(".zip") || lower.ends_with(".jar") {
-            let mut command = Command::new("unzip");
-            command.arg("-qo").arg(&source).arg("-d").arg(&target);
-            command
-        } else if [".tar", ".tar.gz", ".tgz"].iter().any(|end| lower.ends_with(end)) {
-            let mut command = Command::new("tar");
-            command.arg("-xf").arg(&source).arg("-C").arg(&target);
-            command
-        } else {
-            let message = format!(
-                "`{uri}` is no archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
-            );
-            return Err(refusal(Class::Error, "JA018", message));
-        };
-        let tool = command.get_program().to_string_lossy().into_owned();
-        match command.output() {
-            Ok(output) if output.status.success() => Ok(()),
-            Ok(output) => {
-                let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-                Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {why}")))
-            }
-            Err(error) => {
-                let message = format!("cannot unpack `{uri}` with `{tool}`: {error}");
+        match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
+            Some(Ok(())) => Ok(()),
+            // What is wrong with an archive stays wrong; a full disk does not.
+            Some(Err(error)) => match error.kind() {
+                io::ErrorKind::StorageFull => Err(own(&error, &target)),
+                _ => Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {error}"))),
+            },
+            None => {
+                let message = format!(
+                    "`{uri}` is no archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
+                );
                 Err(refusal(Class::Error, "JA018", message))
             }
         }

@@ -5,11 +5,14 @@
 //! Threads of their own do the talking, so that a listener that hangs holds up no job.
 
 use std::collections::{HashMap, VecDeque};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 use super::Shared;
 use super::keep::{encode, prefix, spaces};
@@ -23,6 +26,8 @@ const MORE_ATTEMPTS: u32 = 3;
 const BETWEEN_MS: u64 = 60_000;
 /// So many listeners are talked to at a time.
 const THREADS: usize = 4;
+/// So often a listener may send us on.
+const REDIRECTS: usize = 5;
 const TIMEOUT_PROPERTY: &str = "oozie.notification.url.connection.timeout";
 const TIMEOUT_MS: u64 = 10_000;
 
@@ -211,32 +216,293 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
                 return;
             };
             drop(state);
-            let outcome = get(&ask);
+            let outcome = get(&ask.url, ask.proxy.as_deref(), ask.timeout);
             notifier.state().outcomes.insert(ask.procedure, outcome);
             ask.executor.wake(ask.procedure);
         }
     });
 }
 
-fn get(ask: &Ask) -> Result<(), String> {
-    let proxy = ask.proxy.as_deref().map(ureq::Proxy::new).transpose();
+fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String> {
+    let proxy = proxy.map(ureq::Proxy::new).transpose();
     let proxy = proxy.map_err(|error| error.to_string())?;
-    let config = ureq::Agent::config_builder()
-        .timeout_connect(Some(ask.timeout))
-        .timeout_global(Some(ask.timeout.saturating_mul(2)))
-        .http_status_as_error(false)
-        .proxy(proxy)
-        .build();
-    let answer = ureq::Agent::new_with_config(config).get(&ask.url).call();
-    match answer.map_err(|error| error.to_string())?.status().as_u16() {
-        200 => Ok(()),
-        other => Err(format!("the listener answered {other}")),
+    let mut url = given.to_owned();
+    for _ in 0..=REDIRECTS {
+        let is_given = origin(&url) == origin(given);
+        if !is_given && proxy.is_some() && names_machine(&url) {
+            return Err(elsewhere(&url));
+        }
+        let config = ureq::Agent::config_builder()
+            .timeout_connect(Some(timeout))
+            .timeout_global(Some(timeout.saturating_mul(2)))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(proxy.clone())
+            .build();
+        // A proxy may well be of this network, and decides itself where it goes.
+        let any = is_given || proxy.is_some();
+        let resolver = Public { any, inner: DefaultResolver::default() };
+        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
+        // Nobody reads what a listener says beyond its head, which ureq bounds.
+        let answer = agent.get(&url).call().map_err(|error| error.to_string())?;
+        let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
+        url = match (answer.status().as_u16(), location) {
+            (200, _) => return Ok(()),
+            (301 | 302 | 303 | 307 | 308, Some(location)) => redirected(&url, location)?,
+            (other, _) => return Err(format!("the listener answered {other}")),
+        };
+    }
+    Err(format!("the listener sent us on more than {REDIRECTS} times"))
+}
+
+/// Scheme, host and port of a URL, as they are written.
+fn origin(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |at| at + 3);
+    &url[..url[host..].find(['/', '?', '#']).map_or(url.len(), |end| host + end)]
+}
+
+/// Where a listener sends us on to.
+fn redirected(url: &str, location: &str) -> Result<String, String> {
+    let scheme = url.split("://").next().unwrap_or_default();
+    let next = match location {
+        // Behind a query nothing is a path.
+        _ if location.split(['/', '?', '#']).next().is_some_and(|first| first.contains(':')) => {
+            location.to_owned()
+        }
+        _ if location.starts_with("//") => format!("{scheme}:{location}"),
+        _ if location.starts_with('/') => format!("{}{location}", origin(url)),
+        _ => {
+            let path = url.split(['?', '#']).next().unwrap_or_default();
+            let folder = path.rfind('/').filter(|at| *at > origin(url).len().saturating_sub(1));
+            let folder = folder.map_or(origin(url), |at| &path[..at]);
+            format!("{folder}/{location}")
+        }
+    };
+    let lower = next.to_ascii_lowercase();
+    let is_web =
+        lower.starts_with("https://") || (lower.starts_with("http://") && scheme == "http");
+    if !is_web {
+        return Err(
+            "the listener sent us on to something that is no web page, or less safe".to_owned()
+        );
+    }
+    Ok(next)
+}
+
+fn elsewhere(what: impl std::fmt::Display) -> String {
+    format!(
+        "the listener sent us on to {what}, which is of this machine or of a private network; such redirects are refused"
+    )
+}
+
+/// Whether a URL names this machine, or a private address, without a resolver being asked.
+fn names_machine(url: &str) -> bool {
+    let authority = origin(url).split("://").nth(1).unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, _)) => host,
+        None => host.split(':').next().unwrap_or_default(),
+    };
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    match host.parse() {
+        Ok(address) => !is_public(address),
+        Err(_) => {
+            !host.contains('.')
+                || [".localhost", ".local", ".internal"].iter().any(|end| host.ends_with(end))
+        }
+    }
+}
+
+/// Finds the addresses of a host, and refuses those that are not of the open network: what a listener sends us on to is its
+/// choice, and no way into the network that we stand in.
+#[derive(Debug)]
+struct Public {
+    /// Whether any address will do, for it is the user's own choice.
+    any: bool,
+    inner: DefaultResolver,
+}
+
+impl Resolver for Public {
+    fn resolve(
+        &self,
+        uri: &ureq::http::Uri,
+        config: &ureq::config::Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        match found.iter().find(|address| !is_public(address.ip())) {
+            Some(address) if !self.any => {
+                let why = elsewhere(address.ip());
+                Err(ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::PermissionDenied, why)))
+            }
+            _ => Ok(found),
+        }
+    }
+}
+
+/// Whether an address is of the open network.
+fn is_public(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => {
+            let [a, b, c, _] = address.octets();
+            let is_special = address.is_loopback()
+                || address.is_private()
+                || address.is_link_local()
+                || address.is_broadcast()
+                || address.is_multicast()
+                || matches!(
+                    (a, b, c),
+                    (0, ..) | (100, 64..=127, _) | (192, 0, 0) | (198, 18..=19, _) | (240.., ..)
+                );
+            !is_special
+        }
+        IpAddr::V6(address) => {
+            let parts = address.segments();
+            // Addresses of version 4 in their several forms.
+            let within = match parts {
+                [0, 0, 0, 0, 0, 0xffff | 0, high, low]
+                | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
+                | [0x2002, high, low, ..] => {
+                    Some(Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low)))
+                }
+                _ => None,
+            };
+            let is_special = address.is_loopback()
+                || address.is_unspecified()
+                || address.is_multicast()
+                || parts[0] & 0xfe00 == 0xfc00
+                || parts[0] & 0xffc0 == 0xfe80;
+            !is_special && within.is_none_or(|within| is_public(within.into()))
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::proxy_url;
+    use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// A listener that answers each request with the next of these, and then as the last; how often it was asked.
+    fn listener(answers: &[&str]) -> (String, Arc<AtomicUsize>) {
+        let socket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let here = format!("127.0.0.1:{}", socket.local_addr().expect("an address").port());
+        let answers: Vec<String> =
+            answers.iter().map(|answer| answer.replace("HERE", &here)).collect();
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        thread::spawn(move || {
+            for stream in socket.incoming() {
+                let Ok(mut stream) = stream else { continue };
+                let number = count.fetch_add(1, Ordering::SeqCst);
+                let _ = stream.read(&mut [0; 4096]);
+                let answer = &answers[number.min(answers.len() - 1)];
+                let _ = write!(
+                    stream,
+                    "HTTP/1.1 {answer}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                );
+            }
+        });
+        (here, asked)
+    }
+
+    fn ask(url: &str) -> Result<(), String> {
+        super::get(url, None, Duration::from_secs(5))
+    }
+
+    #[test]
+    fn a_listener_of_this_machine_is_reached_but_not_over_a_redirect() {
+        let (own, asked) = listener(&[
+            "302 Found\r\nLocation: /there",
+            "301 Moved\r\nLocation: http://HERE/now",
+            "200 OK",
+        ]);
+        assert_eq!(ask(&format!("http://{own}/a?b=c")), Ok(()), "it sends us on to itself");
+        assert_eq!(asked.load(Ordering::SeqCst), 3);
+
+        let (secret, asked) = listener(&["200 OK"]);
+        let port = secret.rsplit(':').next().expect("a port").to_owned();
+        for target in [
+            format!("http://{secret}/admin"),
+            format!("http://localhost:{port}/admin"),
+            format!("http://[::ffff:127.0.0.1]:{port}/admin"),
+            format!("//{secret}/admin"),
+        ] {
+            let (own, _) = listener(&[&format!("302 Found\r\nLocation: {target}")]);
+            let why = ask(&format!("http://{own}/")).expect_err(&target);
+            assert!(
+                why.contains("redirects are refused") || why.contains("onnect"),
+                "{target}: {why}"
+            );
+        }
+        assert_eq!(asked.load(Ordering::SeqCst), 0, "nobody came");
+
+        let (own, asked) = listener(&["302 Found\r\nLocation: /again"]);
+        assert!(ask(&format!("http://{own}/")).expect_err("for ever").contains("more than 5"));
+        assert_eq!(asked.load(Ordering::SeqCst), REDIRECTS + 1);
+        let (own, _) = listener(&["302 Found\r\nLocation: file:///etc/passwd"]);
+        assert!(ask(&format!("http://{own}/")).is_err());
+    }
+
+    #[test]
+    fn addresses_of_private_networks_are_known_in_all_their_forms() {
+        for address in [
+            "127.0.0.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "0.0.0.0",
+            "::1",
+            "::",
+            "fe80::1",
+            "fd00::1",
+            "::ffff:10.0.0.1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:7f00:1::",
+            "::127.0.0.1",
+            "255.255.255.255",
+        ] {
+            assert!(!is_public(address.parse().expect(address)), "{address}");
+        }
+        for address in ["93.184.216.34", "8.8.8.8", "2606:2800:220:1::1", "::ffff:8.8.8.8"] {
+            assert!(is_public(address.parse().expect(address)), "{address}");
+        }
+        for url in [
+            "http://localhost/x",
+            "http://u:p@[::1]:80/",
+            "http://db.internal",
+            "http://metadata/x",
+            "http://10.0.0.1:1",
+        ] {
+            assert!(names_machine(url), "{url}");
+        }
+        assert!(!names_machine("http://example.org:8080/x"));
+    }
+
+    #[test]
+    fn what_a_redirect_means_depends_on_where_it_is() {
+        for (url, location, expected) in [
+            ("http://a/b/c?d=/e", "f", "http://a/b/f"),
+            ("http://a", "f", "http://a/f"),
+            ("http://a/b", "/f?g=h:i", "http://a/f?g=h:i"),
+            ("http://a:1/b", "//c/d", "http://c/d"),
+            ("http://a/b", "https://c", "https://c"),
+        ] {
+            assert_eq!(redirected(url, location).as_deref(), Ok(expected));
+        }
+        for (url, location) in [
+            ("https://a", "http://a"),
+            ("http://a", "ftp://b"),
+            ("http://a", "file:///x"),
+            ("http://a", "javascript:x"),
+        ] {
+            assert!(redirected(url, location).is_err(), "{location}");
+        }
+    }
 
     #[test]
     fn proxies_are_written_in_three_ways() {

@@ -15,6 +15,7 @@ pub use hosts::{ClusterUrl, FileSystems, Hosts, Place};
 pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
 
+pub(crate) mod archive;
 mod beneath;
 #[cfg(feature = "hdfs")]
 mod cluster;

@@ -248,6 +248,40 @@ impl Beneath {
         }
     }
 
+    /// Makes a file, in the place of whatever has its name and is no folder.
+    pub(super) fn create(&self, parts: &[&str], mode: u32) -> io::Result<File> {
+        let (folder, name) = self.vacant(parts)?;
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode as rustix::fs::RawMode);
+        Ok(rustix::fs::openat(&folder, name, flags, mode)?.into())
+    }
+
+    /// Makes a link. Where it leads is for those to see to who follow it.
+    pub(super) fn link(&self, parts: &[&str], target: &str) -> io::Result<()> {
+        let (folder, name) = self.vacant(parts)?;
+        Ok(rustix::fs::symlinkat(target, &folder, name)?)
+    }
+
+    /// Gives a file another name.
+    pub(super) fn hard_link(&self, from: &[&str], to: &[&str]) -> io::Result<()> {
+        let (source, from) = self.parent(from)?;
+        let (target, to) = self.vacant(to)?;
+        Ok(rustix::fs::linkat(&source, from, &target, to, AtFlags::empty())?)
+    }
+
+    /// A name that nothing has any more, and its folder, which is made.
+    fn vacant<'a>(&self, parts: &[&'a str]) -> io::Result<(OwnedFd, &'a str)> {
+        let Some((name, above)) = parts.split_last() else {
+            return Err(io::Error::from(io::ErrorKind::IsADirectory));
+        };
+        let folder = self.make_folder(above)?;
+        match rustix::fs::unlinkat(&folder, *name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok((folder, name)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Writes a file whole, or not at all. It is written beside and renamed, so that nobody ever sees half of it.
     pub(super) fn write(&self, parts: &[&str], content: &[u8]) -> io::Result<()> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
