@@ -132,6 +132,39 @@ pub(super) fn renamed(name: &str) -> Option<&'static str> {
     Some(RENAMED[at].1)
 }
 
+/// Names of Hadoop and what runs on it that actions set.
+static HADOOP: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
+    let lines = include_str!("hadoop.txt").lines().filter(|line| !line.starts_with('#'));
+    let mut names: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    names.extend(RENAMED.iter().flat_map(|(old, new)| [*old, *new]));
+    names.sort_unstable();
+    names.dedup();
+    names
+});
+
+/// The name of Hadoop that one with a slip most likely stands for: a letter or two off, and nothing that is a name itself.
+pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
+    let bare = name.strip_prefix("oozie.launcher.").unwrap_or(name);
+    if bare.len() < 12
+        || !bare.contains('.')
+        || bare.contains("${")
+        || HADOOP.binary_search(&bare).is_ok()
+    {
+        return None;
+    }
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let near = HADOOP
+        .iter()
+        .copied()
+        .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == digits(bare))
+        .map(|known| (strsim::damerau_levenshtein(bare, known), known))
+        .filter(|(distance, _)| *distance <= 2)
+        .min()?;
+    // Two names that differ in a word are two names: `map` and `reduce` are further apart than that.
+    let parts = |text: &'_ str| text.split(['.', '-']).count();
+    (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +174,25 @@ mod tests {
         assert!(RENAMED.is_sorted_by_key(|(old, _)| *old));
         assert!(RENAMED.iter().all(|(_, new)| renamed(new).is_none()));
         assert_eq!(renamed("mapred.reduce.tasks"), Some("mapreduce.job.reduces"));
+    }
+
+    #[test]
+    fn a_slip_is_told_from_another_name() {
+        let meant = hadoop_property_meant;
+        assert_eq!(meant("mapred.job.queue.nam"), Some("mapred.job.queue.name"));
+        assert_eq!(
+            meant("oozie.launcher.mapreduce.map.memroy.mb"),
+            Some("mapreduce.map.memory.mb")
+        );
+        assert_eq!(meant("spark.executor.memmory"), Some("spark.executor.memory"));
+        for name in [
+            "mapreduce.job.queuename",
+            "com.example.queue",
+            "mapreduce.my.own",
+            "hive.exec",
+            "${x}.job.queue.nam",
+        ] {
+            assert_eq!(meant(name), None, "{name}");
+        }
     }
 }

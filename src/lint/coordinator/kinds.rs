@@ -58,6 +58,7 @@ kinds! {
     TIMEOUT_INFINITE "timeout-infinite" Time Info [] None, "a negative time-out means the most the server allows";
     TIMEOUT_ZERO "timeout-zero" Time Info [] None, "the data must be there at the first look";
     TIMEOUT_WITHOUT_INPUT "timeout-without-input" Time Info [] None, "a time-out without anything to wait for";
+    CONCURRENCY_ZERO "concurrency-zero" Time Error [] None, "a concurrency of 0, with which nothing is ever started";
     CONCURRENCY_IMPLICIT "concurrency-implicit" Time Info [] None, "one action at a time, for nothing says otherwise";
     EXECUTION_ORDER_INVALID "execution-order-invalid" Time Error ["E1003"] GUESS, "an execution order that is none";
     LAST_ONLY_WITH_WIDE_WINDOW "last-only-with-wide-window" Time Info [] None, "skipped actions never process their window of data";

@@ -41,6 +41,16 @@ pub struct Facts<'f, 'a> {
     pub around: Around<'f>,
 }
 
+impl<'f> Facts<'f, '_> {
+    /// What is written, or what the one property that it refers to is given.
+    fn value(&self, written: &'f Scalar<'_>) -> Option<&'f str> {
+        let name =
+            written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        let given = name.and_then(|name| self.around.submission.get(name.trim()));
+        written.known().or(given.filter(|value| !value.contains("${")))
+    }
+}
+
 /// All findings of the rules.
 pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut out = Vec::new();

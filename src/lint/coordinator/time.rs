@@ -341,6 +341,14 @@ fn controls(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         }
         None => {}
     }
+    if let Some(value) = control("concurrency")
+        && let Some(number) = facts.value(value)
+        && number.trim().parse() == Ok(0)
+    {
+        let message = "no action is ever started with a concurrency of 0";
+        let found = finding(&k::CONCURRENCY_ZERO, value.span(), message);
+        out.push(at_origin(facts.around, value, "read here", found));
+    }
     if control("concurrency").is_none() {
         let message = "without `concurrency` one action runs at a time";
         out.push(finding(&k::CONCURRENCY_IMPLICIT, written.span, message));

@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let names = ["job-xml", "script", "file", "archive"];
+    let names = ["job-xml", "script", "file", "archive", "jar"];
     let root = facts.workflow().into_iter();
     let named: Vec<(Decoded<'_>, String, Presence)> = root
         .flat_map(Element::descendants)
@@ -32,7 +32,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let inside =
                 !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
             let found = facts.beside(path).filter(|_| inside)?;
-            let presence = facts.files.presence(&found);
+            let mut presence = facts.files.presence(&found);
+            // A jar of `lib` comes along under its name alone.
+            let in_lib = facts.beside(&format!("lib/{path}"));
+            let is_jar = element.name() == "jar";
+            if is_jar && in_lib.is_some_and(|path| facts.files.presence(&path) != Presence::Absent)
+            {
+                presence = Presence::Present;
+            }
             Some((text, found, presence))
         })
         .collect();
@@ -42,6 +49,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .filter(|(_, _, presence)| *presence == Presence::Present)
         .map(|(_, found, _)| files::folder_of(found).to_owned())
         .collect();
+    // Where an application keeps scripts or jars beside its definition, the definition is deployed from here.
+    let own = facts.folder();
+    let kept = |ends: &[&str]| {
+        facts.files.below(own).any(|(path, entry)| {
+            !matches!(entry, files::Entry::Folder) && ends.iter().any(|end| path.ends_with(end))
+        })
+    };
+    let submitted = facts
+        .submission
+        .callers
+        .iter()
+        .any(|c| c.is_properties && files::folder_of(&c.path) == own)
+        || facts.property_files().iter().any(|(source, _)| files::folder_of(&source.path) == own);
+    let has_scripts = submitted
+        || named.iter().any(|(_, _, presence)| *presence == Presence::Present)
+        || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]);
+    let has_jars = kept(&[".jar"]);
     for (text, found, presence) in named {
         if presence != Presence::Absent {
             continue;
@@ -71,13 +95,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             || wanted.ends_with(".jar")
             || wanted.ends_with(".zip")
             || wanted.ends_with(".egg");
-        if near.is_none() && (built || !together.iter().any(|known| known == folder)) {
+        let same_folder = together.iter().any(|known| known == folder);
+        let wanted_here = match built {
+            true => wanted.ends_with(".jar") && has_jars,
+            false => has_scripts || same_folder,
+        };
+        let packaged = facts.path.contains("src/main/") && !same_folder && near.is_none();
+        if near.is_none() && !wanted_here {
             continue;
         }
         let shown = text.text.split('#').next().unwrap_or_default();
         let span = text.source(0..shown.len());
         let finding =
             Diagnostic::new(&RULE.kind, span, format!("the application has no file `{shown}`"));
+        let finding = match packaged {
+            true => finding.depends_on("what a build adds"),
+            false => finding.likely(),
+        };
         out.push(match near {
             Some(near) => {
                 let path = format!("{}{near}", &shown[..shown.len() - wanted.len()]);

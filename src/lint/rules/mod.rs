@@ -74,6 +74,7 @@ mod many_kill_nodes;
 mod mapreduce_api_mixed;
 mod mapreduce_output_missing;
 mod missing_application_file;
+mod misspelt_hadoop_property;
 mod misspelt_oozie_property;
 mod mixed_line_endings_in_value;
 mod name_collision_after_mapping;
@@ -85,6 +86,7 @@ mod no_kill_node;
 mod no_parameters_section;
 mod old_schema;
 mod output_not_prepared;
+mod param_without_value;
 mod parameter_name_empty;
 mod parameter_not_supplied;
 mod password_in_application_log;
@@ -184,6 +186,7 @@ pub(super) static ALL: &[&Rule] = &[
     &el_in_config_default::RULE,
     &endless_property::RULE,
     &job_xml_unreadable::RULE,
+    &misspelt_hadoop_property::RULE,
     &misspelt_oozie_property::RULE,
     &no_parameters_section::RULE,
     &parameter_name_empty::RULE,
@@ -225,6 +228,7 @@ pub(super) static ALL: &[&Rule] = &[
     &mapreduce_output_missing::RULE,
     &name_node_missing::RULE,
     &output_not_prepared::RULE,
+    &param_without_value::RULE,
     &prepare_deletes_input::RULE,
     &prepare_deletes_sibling_output::RULE,
     &resource_manager_missing::RULE,

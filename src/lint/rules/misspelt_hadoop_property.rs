@@ -1,0 +1,59 @@
+//! Names of Hadoop, Hive and Spark with a slip.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::known::hadoop_property_meant;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "misspelt-hadoop-property",
+        group: Group::Parameters,
+        summary: "a property whose name is almost one of Hadoop, Hive or Spark",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/misspelt-hadoop-property.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut report = |name: &str, span| {
+        let Some(near) = hadoop_property_meant(name) else { return };
+        // A launcher's property has a name behind its prefix.
+        let whole = match name.strip_prefix(LAUNCHER) {
+            Some(_) => format!("{LAUNCHER}{near}"),
+            None => near.to_owned(),
+        };
+        let message = format!("nothing reads `{name}`");
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .about(name)
+                .likely()
+                .help(format!("did you mean `{whole}`?"))
+                .fix(Fix::guess(format!("Rename to `{whole}`"), span, whole)),
+        );
+    };
+    for configuration in facts.configurations().iter().copied() {
+        for property in facts.block(configuration) {
+            report(&property.name.text, property.name.span());
+        }
+    }
+    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+        for text in action.texts(&["spark-opts"]) {
+            let words = text.text.split_whitespace();
+            for word in words {
+                let word = word.strip_prefix("--conf=").unwrap_or(word).trim_matches(['"', '\'']);
+                let Some((name, _)) = word.split_once('=').filter(|(n, _)| n.starts_with("spark"))
+                else {
+                    continue;
+                };
+                let at = name.as_ptr() as usize - text.text.as_ptr() as usize;
+                report(name, text.source(at..at + name.len()));
+            }
+        }
+    }
+}
+
+const LAUNCHER: &str = "oozie.launcher.";

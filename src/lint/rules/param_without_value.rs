@@ -1,0 +1,34 @@
+//! Parameters of scripts without a value.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::is_open;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "param-without-value",
+        group: Group::Actions,
+        summary: "a `param` of a script that is not `name=value`",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/param-without-value.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
+        for text in action.texts(&["param"]) {
+            if text.text.is_empty() || text.text.contains('=') || is_open(&text.text) {
+                continue;
+            }
+            let message = format!("`{}` has no `=` and gives the script no variable", text.text);
+            out.push(
+                Diagnostic::new(&RULE.kind, text.span(), message)
+                    .help("write `name=value`; the script reads it as `${name}`"),
+            );
+        }
+    }
+}
