@@ -21,6 +21,8 @@ pub mod files;
 
 pub mod syntax;
 
+pub mod callers;
+
 pub mod schema;
 
 pub mod ir;

@@ -208,6 +208,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         report
     } else {
         let search = project.definitions(&arguments.paths)?;
+        project.look_for_callers(&arguments.paths);
         failures = search.failures;
         let ignored = search.ignored;
         if arguments.timing {
@@ -456,7 +457,8 @@ fn check_all(
             let own = adjuster.adjust(written.clone(), &found.shown, arguments);
             // What a tool says is asked for anew.
             let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
-            let question = cached.map(|cache| (cache, cache.question(found, &written, &own)));
+            let question = cached
+                .map(|cache| (cache, cache.question(found, &written, &own, project.callers())));
             if let (Some((cache, question)), Some(record)) = (question, record)
                 && let Some((part, settled)) = cache.recall(&record, question, found)
             {

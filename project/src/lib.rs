@@ -11,6 +11,8 @@
 
 pub mod application;
 
+mod callers;
+
 mod failure;
 
 pub mod limits;

@@ -117,6 +117,9 @@ impl Project {
                 add_includes(&mut loaded, looks);
                 add_applications(&mut loaded, looks);
             }
+            if given.files.is_empty() && !given.no_properties {
+                self.add_callers(&mut loaded, looks);
+            }
         } else if loaded.too_large.is_none() {
             loaded.files.insert(found.shown.clone(), Entry::Text(Arc::clone(&loaded.source)));
         }
@@ -219,6 +222,17 @@ impl Project {
                 add_jars(&path, &listing, &shown, &definition.text, &mut files, looks);
             }
         }
+        for below in named_folders(&definition.text) {
+            let path = folder.join(&below);
+            let shown = match folder_of(&found.shown) {
+                "" => below.clone(),
+                own => format!("{own}/{below}"),
+            };
+            if looks.is_folder(&path) {
+                let listing = self.folders.listing(&path, looks);
+                list(&path, &listing, &shown, &mut files, looks, &|name| mentions(name));
+            }
+        }
         files.insert(found.shown.clone(), Entry::Text(Arc::clone(definition)));
         for path in &submission.files {
             if files.text(path).is_none() {
@@ -231,6 +245,29 @@ impl Project {
         }
         files
     }
+}
+
+/// Folders two deep and deeper in which a definition names files of its application.
+fn named_folders(text: &str) -> Vec<String> {
+    let mut folders = std::collections::BTreeSet::new();
+    for end in ["</script>", "</file>", "</archive>", "</job-xml>", "</jar>"] {
+        for at in memmem::find_iter(text.as_bytes(), end.as_bytes()) {
+            let Some((_, path)) = text[..at].rsplit_once('>') else { continue };
+            let path = path.split('#').next().unwrap_or_default().trim();
+            let is_plain = !path.is_empty()
+                && !path.starts_with('/')
+                && !path.contains([':', '$', '\\', '\n'])
+                && !path.split('/').any(|part| part == "..");
+            let parts: Vec<&str> =
+                path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+            if is_plain && parts.len() > 2 && folders.len() < LISTED_FOLDERS {
+                for length in 2..parts.len() {
+                    folders.insert(parts[..length].join("/"));
+                }
+            }
+        }
+    }
+    folders.into_iter().collect()
 }
 
 /// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie

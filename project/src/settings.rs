@@ -65,6 +65,8 @@ pub struct Project {
     /// Tables of settings that were left out, by the file that has them.
     left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
     pub(crate) folders: Folders,
+    /// Who starts what, once that was looked for.
+    pub(crate) callers: std::sync::OnceLock<ankus::callers::Index>,
 }
 
 impl Project {
@@ -78,6 +80,7 @@ impl Project {
             fixed: None,
             trees: Mutex::default(),
             by_folder: Mutex::default(),
+            callers: std::sync::OnceLock::new(),
             left_out: Mutex::default(),
             folders: Folders::default(),
             invocation,

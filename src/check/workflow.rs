@@ -65,7 +65,13 @@ impl Server {
         let mut properties: BTreeMap<String, String> =
             own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
-        let rules = self.rules(input.settings);
+        let mut rules = self.rules(input.settings);
+        // A parent that propagates hands its `global` section down.
+        let callers = &input.submission.callers;
+        rules.default_name_node |=
+            !callers.is_empty() && callers.iter().all(|caller| caller.name_node);
+        rules.default_job_tracker |=
+            !callers.is_empty() && callers.iter().all(|caller| caller.resource_manager);
         reference::workflow(&server_text(input), rules, &submission(input, properties))
     }
 }

@@ -29,6 +29,8 @@ pub struct Coordinator<'a> {
     pub controls: Vec<(String, Scalar<'a>)>,
     /// `include`.
     pub includes: Vec<Scalar<'a>>,
+    /// Names of its formal parameters.
+    pub parameters: Vec<Scalar<'a>>,
     /// Datasets of its own.
     pub datasets: Vec<Dataset<'a>>,
     /// `data-in`.
@@ -202,6 +204,12 @@ pub fn coordinator<'a>(tree: &Tree<'a>) -> Coordinator<'a> {
             .flat_map(|section| section.elements())
             .filter(|element| element.name() == "include")
             .map(Scalar::of_element)
+            .collect(),
+        parameters: root
+            .child("parameters")
+            .into_iter()
+            .flat_map(|section| section.elements())
+            .filter_map(|property| Some(Scalar::of_element(property.child("name")?)))
             .collect(),
         datasets: datasets.into_iter().flat_map(datasets_of).collect(),
         inputs: named("input-events", "data-in").collect(),

@@ -107,6 +107,13 @@ impl Example {
         examples
     }
 
+    /// Whether a file is one of the properties that are found beside the definition without a word of who they are for.
+    fn is_beside(&self, path: &str) -> bool {
+        ["job.properties", "coordinator.properties", "bundle.properties"]
+            .contains(&crate::files::name_of(path))
+            && crate::files::folder_of(path) == FOLDER
+    }
+
     /// The files as a snapshot in which nothing else exists.
     pub fn snapshot(&self) -> Files {
         let mut files = Files::new();
@@ -133,21 +140,47 @@ impl Example {
         files
     }
 
-    /// What one rule says, with the settings that switch every rule on.
-    pub fn findings_of(&self, rule: &Rule) -> Vec<Diagnostic> {
-        let (path, text) = &self.files[0];
-        let files = self.snapshot();
+    /// What the definition is submitted with: the properties that lie beside it, and whoever starts it.
+    pub fn submission(&self) -> Submission {
+        let path = &self.files[0].0;
         let mut submission = Submission::default();
         for (path, text) in &self.files {
             if path.ends_with("config-default.xml") {
                 if let Ok(read) = properties::parse_configuration(text) {
                     submission.merge(&Origin::Default(path.clone()), &read.entries);
                 }
-            } else if path.ends_with(".properties") {
+            } else if self.is_beside(path) {
                 let entries = properties::parse(text).entries;
                 submission.merge(&Origin::File(path.clone()), &entries);
             }
         }
+        let index = self.index();
+        submission.callers = index.of(path).to_vec();
+        submission.lost = index.lost(path).to_vec();
+        let mut starts: Vec<_> =
+            index.started_by(path).map(|(file, caller)| (caller.span, file.to_owned())).collect();
+        starts.sort();
+        submission.starts = starts;
+        submission
+    }
+
+    /// Who starts what among the files.
+    fn index(&self) -> crate::callers::Index {
+        let mut gathering = crate::callers::Gathering::default();
+        for (path, text) in &self.files {
+            match path.ends_with(".xml") {
+                true => gathering.xml(path, text),
+                false => gathering.properties(path, text),
+            }
+        }
+        gathering.index()
+    }
+
+    /// What one rule says, with the settings that switch every rule on.
+    pub fn findings_of(&self, rule: &Rule) -> Vec<Diagnostic> {
+        let (path, text) = &self.files[0];
+        let files = self.snapshot();
+        let submission = self.submission();
         let settings = Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
         let (tree, _) = Tree::parse(text);
         let mut findings = Vec::new();

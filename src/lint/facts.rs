@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::files::{self, Files};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Entry, Submission};
+use crate::syntax::properties::{self, Caller, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -472,7 +472,10 @@ pub(super) fn links(action: &Action<'_>) -> Vec<String> {
 /// The name node that an action without one of its own gets.
 pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
     let global = facts.global().and_then(|global| global.child("name-node"));
-    global.is_some() || facts.settings.server.name_node.is_some()
+    let callers = &facts.submission.callers;
+    global.is_some()
+        || facts.settings.server.name_node.is_some()
+        || !callers.is_empty() && callers.iter().all(|caller| caller.name_node)
 }
 
 /// What stands in the text before an element on a line of its own: a line end and its indent; nothing if it has not.
@@ -494,8 +497,14 @@ pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[
 
 /// The definition that a sub-workflow's path leads to, if it lies in the snapshot: a path that begins with this
 /// workflow's own folder, or is literal behind the place where the application is deployed.
-pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &str) -> Option<&'a Arc<Source>> {
+pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Option<&'a Arc<Source>> {
     const OWN: &str = "${wf:appPath()}";
+    let span = path.span();
+    let mut started = facts.submission.starts.iter().filter(|(place, _)| *place == span);
+    if let (Some((_, path)), None) = (started.next(), started.next()) {
+        return facts.files.text(path);
+    }
+    let path = path.text.as_ref();
     let path = path.trim();
     let own = facts.submission.get("oozie.wf.application.path");
     let below = path.strip_prefix(OWN).or_else(|| {
@@ -513,7 +522,7 @@ pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &str) -> Option<&'a Ar
 }
 
 /// Names that the languages and the server define.
-pub(super) const BUILT_IN: [&str; 20] = [
+pub(crate) const BUILT_IN: [&str; 20] = [
     "KB",
     "MB",
     "GB",
@@ -539,10 +548,7 @@ pub(super) const BUILT_IN: [&str; 20] = [
 /// Whether some source near the definition gives a job property of this name.
 pub(super) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
     let known = &facts.known;
-    let declared = known.declared.get_or_init(|| {
-        let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
-        list.into_iter().map(|parameter| parameter.name.text.into_owned()).collect()
-    });
+    let declared = known.declared.get_or_init(|| declared(facts));
     declared.contains(name)
         || facts.submission.get(name).is_some()
         || BUILT_IN.contains(&name)
@@ -564,12 +570,88 @@ fn passed<'a>(facts: &Facts<'a>) -> HashSet<&'a str> {
         .collect()
 }
 
-/// Names of job properties that are known here, for a guess at what was meant.
-pub(super) fn given_names(facts: &Facts<'_>) -> Vec<String> {
-    let declared = facts.parameters().map(|(_, list)| list).unwrap_or_default();
-    let mut names: Vec<String> = declared.into_iter().map(|p| p.name.text.into_owned()).collect();
-    names.extend(facts.submission.iter().map(|(name, _)| name.to_owned()));
-    names
+/// One way in which the definition is started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start<'f> {
+    /// The file that names it; `-D` and the like have none.
+    pub(super) path: Option<&'f str>,
+    /// Where it names it.
+    pub(super) span: Span,
+    /// Whether that file is one of properties.
+    pub(super) is_properties: bool,
+    /// Whether all that is handed over is known.
+    pub(super) is_whole: bool,
+    caller: Option<&'f Caller>,
+    submission: &'f Submission,
+}
+
+impl<'f> Start<'f> {
+    /// Whether it gives a property.
+    pub(super) fn gives(&self, name: &str) -> bool {
+        match self.caller {
+            Some(caller) => caller.values.contains_key(name),
+            None => self.submission.get(name).is_some(),
+        }
+    }
+
+    /// The names of what it gives.
+    pub(super) fn names(&self) -> Box<dyn Iterator<Item = &'f str> + 'f> {
+        match self.caller {
+            Some(caller) => Box::new(caller.values.keys().map(String::as_str)),
+            None => Box::new(self.submission.iter().map(|(name, _)| name)),
+        }
+    }
+}
+
+/// All ways in which the definition is started, as far as they are known.
+pub(super) fn starts<'f>(facts: &'f Facts<'_>) -> Vec<Start<'f>> {
+    let submission = facts.submission;
+    let mut starts: Vec<Start<'f>> = submission
+        .callers
+        .iter()
+        .map(|caller| Start {
+            path: Some(&caller.path),
+            span: caller.span,
+            is_properties: caller.is_properties,
+            is_whole: caller.is_whole,
+            caller: Some(caller),
+            submission,
+        })
+        .collect();
+    let beside = |file: &String| {
+        submission.callers.iter().any(|c| c.path == *file || c.by.contains(file.as_str()))
+    };
+    if is_submitted(facts) && !submission.files.iter().any(beside) {
+        let file = submission.files.iter().rev().find(|file| file.ends_with(".properties"));
+        starts.push(Start {
+            path: file.map(String::as_str),
+            span: Span::default(),
+            is_properties: true,
+            is_whole: true,
+            caller: None,
+            submission,
+        });
+    }
+    starts
+}
+
+/// Whether a property has a value whoever starts the definition: a default, or one of the server's own.
+pub(super) fn has_default(facts: &Facts<'_>, name: &str) -> bool {
+    let declared = facts.known.declared.get_or_init(|| declared(facts));
+    let beside = facts.submission.values.get(name);
+    // What a coordinator calls a part of a time is a name like any other in a workflow.
+    let time = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name);
+    declared.contains(name)
+        || beside.is_some_and(|bound| !matches!(bound.origin, properties::Origin::File(_)))
+        || BUILT_IN.contains(&name) && !(time && facts.language == Language::Workflow)
+        || facts.settings.server.variables.iter().any(|known| known == name)
+        || name.starts_with("oozie.")
+        || name.starts_with("user.")
+}
+
+fn declared(facts: &Facts<'_>) -> HashSet<String> {
+    let list = facts.parameters().map(|(_, list)| list).unwrap_or_default();
+    list.into_iter().map(|parameter| parameter.name.text.into_owned()).collect()
 }
 
 /// Whether the properties that were found are those this very definition is submitted with: they name its path.

@@ -1,5 +1,7 @@
 //! Names that the server and Hadoop know.
 
+use crate::diag::within;
+
 /// Properties that the server reads from jobs and actions.
 pub(super) const OOZIE_PROPERTIES: &[&str] = &[
     "oozie.action.external.stats.write",
@@ -157,8 +159,7 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         .iter()
         .copied()
         .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == digits(bare))
-        .map(|known| (strsim::damerau_levenshtein(bare, known), known))
-        .filter(|(distance, _)| *distance <= 2)
+        .filter_map(|known| Some((within(bare, known, 2)?, known)))
         .min()?;
     // Two names that differ in a word are two names: `map` and `reduce` are further apart than that.
     let parts = |text: &'_ str| text.split(['.', '-']).count();

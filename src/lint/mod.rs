@@ -7,6 +7,7 @@
 use crate::budget;
 use crate::diag::{Diagnostic, Kind};
 
+pub(crate) use facts::BUILT_IN;
 pub use facts::{Action, Facts, Language, Property};
 pub use secrets::in_the_clear;
 
@@ -21,6 +22,7 @@ pub mod reads;
 mod rules;
 mod secrets;
 mod shared;
+pub(crate) mod slips;
 mod words;
 
 /// One opinion.

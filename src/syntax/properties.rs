@@ -325,6 +325,38 @@ pub struct Bound {
     pub value_span: Span,
 }
 
+/// Somebody near who starts a definition, and what it is started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Caller {
+    /// The file that names the definition: properties, or a definition.
+    pub path: String,
+    /// Where it names it.
+    pub span: Span,
+    /// The files through which it is started itself, the nearest first.
+    pub by: String,
+    /// Whether it is a file of properties.
+    pub is_properties: bool,
+    /// What it hands over, as written.
+    pub values: BTreeMap<String, String>,
+    /// Whether that is all: somebody who was not seen may start the caller with more.
+    pub is_whole: bool,
+    /// Whether it hands a name node down.
+    pub name_node: bool,
+    /// Whether it hands a resource manager down.
+    pub resource_manager: bool,
+}
+
+/// A path that leads nowhere in a tree that has the rest of the application.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Lost {
+    /// Where it stands in the definition that names it.
+    pub span: Span,
+    /// The path, its properties resolved.
+    pub uri: String,
+    /// The folder that is there instead.
+    pub near: Option<String>,
+}
+
 /// What an application is submitted with: layers merged, the later over the earlier.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submission {
@@ -334,6 +366,12 @@ pub struct Submission {
     pub files: Vec<String>,
     /// Defaults beside the definition that cannot be read: a server refuses the submission.
     pub broken: Option<String>,
+    /// Who starts it, as far as that was looked for.
+    pub callers: Vec<Caller>,
+    /// The files of what the definition starts itself, by the place that names each.
+    pub starts: Vec<(Span, String)>,
+    /// Paths in it that lead nowhere.
+    pub lost: Vec<Lost>,
 }
 
 impl Submission {

@@ -6,7 +6,6 @@ use ankus::lint::coordinator::KINDS;
 use ankus::lint::example::Example;
 use ankus::settings::{Rating, Settings};
 use ankus::source::{Encoding, Source};
-use ankus::syntax::properties::{self, Origin, Submission};
 use std::sync::Arc;
 
 /// What a check finds in an example of one kind.
@@ -14,11 +13,7 @@ fn findings(example: &Example, kind: &Kind) -> Vec<Diagnostic> {
     let (path, text) = &example.files[0];
     let source = Arc::new(Source::new(path.clone(), text.as_str()));
     let files = example.snapshot();
-    let mut submission = Submission::default();
-    for (path, text) in example.files.iter().filter(|(path, _)| path.ends_with(".properties")) {
-        let entries = properties::parse(text).entries;
-        submission.merge(&Origin::File(path.clone()), &entries);
-    }
+    let submission = example.submission();
     let mut settings = Settings::default();
     settings.rules.insert(kind.name.to_owned(), Rating::At(kind.level));
     let input = Input {

@@ -9,7 +9,6 @@ use ankus::diag::{Diagnostic, Kind, Level};
 use ankus::lint::example::{Example, Expected};
 use ankus::settings::{Rating, Settings};
 use ankus::source::{Encoding, Source};
-use ankus::syntax::properties::{self, Origin, Submission};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,17 +71,7 @@ fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
     for kind in check::kinds() {
         settings.rules.insert(kind.name.to_owned(), Rating::At(kind.level));
     }
-    let mut submission = Submission::default();
-    for (path, text) in &example.files {
-        if path.ends_with("config-default.xml") {
-            if let Ok(read) = properties::parse_configuration(text) {
-                submission.merge(&Origin::Default(path.clone()), &read.entries);
-            }
-        } else if path.ends_with(".properties") {
-            let entries = properties::parse(text).entries;
-            submission.merge(&Origin::File(path.clone()), &entries);
-        }
-    }
+    let submission = example.submission();
     let input = Input {
         source: &Arc::new(Source::new(path.clone(), text.clone())),
         encoding: Encoding::Utf8,

@@ -13,13 +13,14 @@ const CORE: &[(&str, &str)] = &[
     ("settings", "source diag"),
     ("files", "source"),
     ("syntax", "source budget diag files"),
+    ("callers", "source budget diag files syntax"),
     ("schema", "source budget diag settings syntax"),
     ("ir", "source budget diag syntax"),
     // What the pass over expressions knows of the site's functions comes from the settings.
     ("passes", "source budget diag settings syntax ir"),
     ("reference", "source budget diag settings syntax schema ir"),
     // A rule reads facts, and some faults are what the server refuses.
-    ("lint", "source budget diag edit settings files syntax schema ir passes reference"),
+    ("lint", "source budget diag edit settings files syntax callers schema ir passes reference"),
     ("check", "source budget diag settings files syntax schema ir passes reference lint"),
     ("baseline", "source diag syntax check"),
     ("mend", "source budget diag edit files check"),

@@ -134,13 +134,19 @@ impl Cache {
         found: &Found,
         written: &LoadedSettings,
         own: &LoadedSettings,
+        callers: Option<&ankus::callers::Index>,
     ) -> u64 {
         let numbers = (self.number(&written.settings), self.number(&own.settings));
         // What is said of a workflow is the same on every day.
         let now =
             (found.kind != FileKind::Workflow).then(|| own.settings.now.unwrap_or_else(today));
         let path = own.relative(&found.shown);
-        hashed(&(self.arguments, numbers, path, found.kind.name(), user(), now))
+        let started = callers.map(|callers| {
+            let mut starts: Vec<_> = callers.started_by(&found.shown).collect();
+            starts.sort();
+            hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts))
+        });
+        hashed(&(self.arguments, numbers, path, found.kind.name(), user(), now, started))
     }
 
     /// A number for settings.

@@ -15,6 +15,7 @@ use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
 use crate::lint::reads::{self, How};
+use crate::lint::slips;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;
@@ -62,6 +63,41 @@ impl<'f> Around<'f> {
         None
     }
 
+    /// The file that a place of the definition was seen to start.
+    fn started(&self, span: Span) -> Option<&'f Arc<Source>> {
+        let mut started = self.submission.starts.iter().filter(|(place, _)| *place == span);
+        match (started.next(), started.next()) {
+            (Some((_, path)), None) => self.files.text(path),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the path at a place, where it was followed and led nowhere.
+    fn lost(&self, span: Span, what: &str) -> Option<(String, Option<String>)> {
+        let lost = self.submission.lost.iter().find(|lost| lost.span == span)?;
+        Some((format!("there is no {what} at `{}`", lost.uri), lost.near.clone()))
+    }
+
+    /// What the definition is started with, by everybody of whom all is known.
+    fn given(&self) -> Vec<(&'f str, std::collections::BTreeSet<&'f str>)> {
+        let whole = self.submission.callers.iter().filter(|caller| caller.is_whole);
+        let mut all: Vec<(&str, BTreeSet<&str>)> = whole
+            .map(|caller| {
+                (caller.path.as_str(), caller.values.keys().map(String::as_str).collect())
+            })
+            .collect();
+        let known = |file: &String| {
+            self.submission.callers.iter().any(|c| c.path == *file || c.by.contains(file.as_str()))
+        };
+        let beside = !self.submission.values.is_empty() && !self.submission.files.iter().any(known);
+        // What lies beside and names another application is not what this one is started with.
+        if beside && (all.is_empty() || self.submission.files.is_empty()) {
+            let file = self.submission.files.last().map_or("", String::as_str);
+            all.push((file, self.submission.iter().map(|(name, _)| name).collect()));
+        }
+        all
+    }
+
     /// Whether an application path lies within the application that is submitted, whose folder is this one, and nothing is
     /// there.
     fn is_absent(&self, uri: &str, key: &str, name: &str) -> bool {
@@ -98,8 +134,16 @@ pub(super) fn workflow(
     out: &mut Vec<Diagnostic>,
 ) {
     let Some(path) = &written.app_path else { return };
-    let Some(found) = around.find(&kept.app_path, "workflow.xml") else {
-        if around.is_absent(&kept.app_path, "oozie.coord.application.path", "workflow.xml") {
+    let followed =
+        around.started(path.span()).or_else(|| around.find(&kept.app_path, "workflow.xml"));
+    let Some(found) = followed else {
+        if let Some((message, near)) = around.lost(path.span(), "workflow") {
+            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+            out.push(match near {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found,
+            });
+        } else if around.is_absent(&kept.app_path, "oozie.coord.application.path", "workflow.xml") {
             let message = format!("there is no workflow at `{}`", kept.app_path);
             out.push(finding(&k::WORKFLOW_NOT_FOUND, path.span(), message));
         }
@@ -111,9 +155,16 @@ pub(super) fn workflow(
         .and_then(|path| around.files.text(&path))
         .and_then(|source| properties::parse_configuration(&source.text).ok())
         .unwrap_or_default();
-    let given = |name: &str| {
-        kept.configuration.iter().any(|(known, _)| known == name)
-            || kept.properties.contains_key(name)
+    let contexts = around.given();
+    let passed: BTreeSet<&str> = kept.configuration.iter().map(|(name, _)| name.as_str()).collect();
+    let always = |name: &str| {
+        passed.contains(name)
+            // What the coordinator itself asks for is given, or it is refused.
+            || written.parameters.iter().any(|declared| declared.as_str() == name)
+            || written
+                .configuration
+                .iter()
+                .any(|property| property.name.as_ref().is_some_and(|known| known.as_str() == name))
             || defaults.entries.iter().any(|entry| entry.name == name)
             || name.starts_with("oozie.")
             || name == "user.name"
@@ -131,8 +182,7 @@ pub(super) fn workflow(
         .collect();
     let all = reads::of_element(root);
     // What is not in the coordinator may be in properties that nobody showed.
-    let is_certain = !around.submission.values.is_empty();
-    if is_certain {
+    if !contexts.is_empty() {
         let mut told = BTreeSet::new();
         let wanted = declared
             .iter()
@@ -144,20 +194,56 @@ pub(super) fn workflow(
             .map(|read| (read.name.as_str(), read.span, "read here"));
         for (name, span, words) in wanted.chain(variables) {
             let has_default = declared.iter().any(|(known, _, default)| known == name && *default);
-            if name.is_empty() || has_default || given(name) || !told.insert(name.to_owned()) {
+            let lacking = contexts.iter().find(|(_, given)| !given.contains(name));
+            let Some((start, given)) = lacking else { continue };
+            let constant = crate::lint::BUILT_IN.contains(&name) && !is_time(name);
+            if name.is_empty()
+                || has_default
+                || always(name)
+                || constant
+                || !told.insert(name.to_owned())
+            {
                 continue;
             }
-            let message = format!("the workflow needs `{name}`, and is not given it");
-            let passed = kept.configuration.iter().map(|(name, _)| name.as_str());
-            let help = match nearest(name, passed) {
+            let is_read = |other: &str| {
+                all.iter().any(|read| read.name == other)
+                    || declared.iter().any(|(known, ..)| known == other)
+            };
+            let near = nearest(name, passed.iter().chain(given).copied());
+            // Read under a wrong name: the workflow is told of that.
+            let own = around.files.text(around.path).map_or("", |source| &source.text);
+            let is_ours = |near: &str| !slips::is_slip(name, near, [own, &found.text]);
+            if near.is_some_and(|near| is_read(near) || !is_ours(near)) {
+                continue;
+            }
+            let slip = near.and_then(|near| {
+                let names =
+                    written.configuration.iter().filter_map(|property| property.name.as_ref());
+                names.into_iter().find(|known| known.as_str() == near)
+            });
+            let message = match slip {
+                Some(slip) => {
+                    format!("the workflow reads `{name}`, and is given `{}`", slip.as_str())
+                }
+                None => format!("the workflow needs `{name}`, and is not given it"),
+            };
+            let help = match near {
                 Some(near) => format!("it is given `{near}`"),
                 None => "add it to the `configuration` of the workflow".to_owned(),
             };
-            out.push(
-                finding(&k::WORKFLOW_PARAMETERS_MISSING, path.span(), message)
-                    .note_in(found.path.clone(), span, words)
-                    .help(help),
-            );
+            let place = slip.map_or(path.span(), Scalar::span);
+            let mut found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
+                .note_in(found.path.clone(), span, words)
+                .help(help);
+            if slip.is_none() {
+                // Whoever gives too little does so for one reason.
+                found = found.about(*start);
+            }
+            if contexts.iter().any(|(_, given)| given.contains(name)) {
+                found = found.likely();
+                found.message.push_str(&format!(" when `{start}` starts it"));
+            }
+            out.push(found);
         }
     }
     let computed = all.iter().any(|read| read.name.is_empty());
@@ -173,6 +259,11 @@ pub(super) fn workflow(
             out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
         }
     }
+}
+
+/// Whether a name is one of a part of a time, which a workflow knows nothing of.
+fn is_time(name: &str) -> bool {
+    ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].contains(&name)
 }
 
 /// A coordinator of a bundle as it is at hand.
@@ -201,7 +292,13 @@ pub fn bundle(
         let Some(path) = &member.app_path else { continue };
         let Some(sibling) = siblings.iter().find(|sibling| sibling.member == at) else {
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
-            if around.is_absent(uri, "oozie.bundle.application.path", "coordinator.xml") {
+            if let Some((message, near)) = around.lost(path.span(), "coordinator") {
+                let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
+                out.push(match near {
+                    Some(near) => found.help(format!("did you mean `{near}`?")),
+                    None => found,
+                });
+            } else if around.is_absent(uri, "oozie.bundle.application.path", "coordinator.xml") {
                 let message = format!("there is no coordinator at `{uri}`");
                 out.push(finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message));
             }

@@ -24,7 +24,9 @@ const KINDS: [&str; 10] =
 /// Whether every action gets a resource manager from elsewhere.
 pub(super) fn is_known(facts: &Facts<'_>) -> bool {
     let server = &facts.settings.server;
+    let callers = &facts.submission.callers;
     facts.global().is_some_and(|global| has(&global))
+        || !callers.is_empty() && callers.iter().all(|caller| caller.resource_manager)
         || server.job_tracker.is_some()
         || server.resource_manager.is_some()
 }

@@ -26,7 +26,7 @@ const DEPTH: u32 = 50;
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
         let Some(path) = action.text("app-path") else { continue };
-        let Some(child) = child_workflow(facts, &path.text) else { continue };
+        let Some(child) = child_workflow(facts, &path) else { continue };
         let mut seen: Vec<&str> = vec![&child.path];
         let mut todo = vec![child];
         let mut found = child.path == facts.path;

@@ -23,6 +23,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut together = false;
     for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
         let Some(path) = action.text("app-path") else { continue };
+        if let Some(lost) = facts.submission.lost.iter().find(|lost| lost.span == path.span()) {
+            let message = format!("there is no workflow at `{}`", lost.uri);
+            let finding = Diagnostic::new(&RULE.kind, path.span(), message);
+            out.push(match &lost.near {
+                Some(near) => finding.help(format!("did you mean `{near}`?")),
+                None => finding.help("the other applications lie beside it"),
+            });
+            continue;
+        }
         let Some(below) = path.text.strip_prefix("${wf:appPath()}/") else { continue };
         let below = below.trim_matches('/');
         if below.is_empty() || below.contains('$') {

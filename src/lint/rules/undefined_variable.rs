@@ -1,10 +1,12 @@
 //! Variables that nobody defines.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
-use crate::lint::facts::{given_names, is_given, is_submitted};
+use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
+use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::reads::How;
+use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
-use std::collections::BTreeMap;
+use crate::syntax::properties;
+use std::collections::{BTreeMap, HashSet};
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
 const MOST_COMPARED: usize = 500_000;
@@ -24,29 +26,214 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    // Without the properties of a submission, anything may come from there.
-    if !is_submitted(facts) {
+    // Without a submission, anything may come from there.
+    let all = starts(facts);
+    if all.is_empty() {
         return;
     }
-    let names = given_names(facts);
+    let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    functions(facts, &all, &read, out);
+    // A slip in the properties is told of there.
+    let told = misnamed(facts, &all, &read, out);
     let mut patience = MOST_COMPARED;
-    let mut given: BTreeMap<&str, bool> = BTreeMap::new();
-    for read in facts.reads.iter().filter(|read| read.how == How::Variable) {
-        let known = *given.entry(&read.name).or_insert_with(|| is_given(facts, &read.name));
-        if known {
+    let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
+    let mut found: Vec<(Diagnostic, bool)> = Vec::new();
+    let mut missing: HashSet<&str> = HashSet::new();
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        if told.contains(name) {
             continue;
         }
-        let message = format!("nothing defines `{}`", read.name);
-        let near = nearest(&read.name, names.iter().take(patience).map(String::as_str));
-        patience = patience.saturating_sub(names.len());
-        let finding = Diagnostic::new(&RULE.kind, read.span, message);
-        out.push(match near {
-            Some(near) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+        let verdict =
+            known.entry(name).or_insert_with(|| judge(facts, name, &all, &read, &mut patience));
+        let Verdict::Missing { near, lacking, of } = verdict else { continue };
+        let message = match lacking.path.filter(|_| *of > 0) {
+            Some(path) => format!("`{path}` starts this without `{name}`"),
+            None => format!("nothing defines `{name}`"),
+        };
+        let mut finding = Diagnostic::new(&RULE.kind, place.span, message).about(name);
+        if let (Some(path), false) = (lacking.path, lacking.span == crate::source::Span::default())
+        {
+            finding = finding.note_in(path, lacking.span, "this starts the definition");
+        }
+        if *of > 0 {
+            finding = finding.likely();
+        }
+        missing.insert(name);
+        let is_slip = near.is_some();
+        let finding = match (near, lacking.path) {
+            (Some(near), _) => finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                 format!("Read `{near}`"),
-                read.span,
-                near,
+                place.span,
+                near.as_str(),
             )),
-            None => finding.help(format!("add it to `{}`", facts.submission.files.join("`, `"))),
-        });
+            (None, Some(path)) => finding.help(format!("add it to `{path}`")),
+            (None, None) => finding,
+        };
+        found.push((finding, is_slip));
     }
+    // One may be forgotten; several are what whoever starts it gives on the command line.
+    let several = missing.len() > 1;
+    out.extend(found.into_iter().map(|(finding, is_slip)| match several && !is_slip {
+        true => finding.depends_on("what is given with `-D`"),
+        false => finding,
+    }));
+}
+
+/// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.
+fn functions(
+    facts: &Facts<'_>,
+    all: &[Start<'_>],
+    read: &HashSet<&str>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let asked = facts.reads.iter().filter(|read| read.how == How::Function && read.name.len() > 3);
+    for place in asked {
+        let name = place.name.as_str();
+        let lacks = |start: &Start<'_>| start.is_whole && !start.gives(name);
+        if has_default(facts, name) || is_given(facts, name) || !all.iter().all(lacks) {
+            continue;
+        }
+        let defaults = read.iter().copied().filter(|other| has_default(facts, other));
+        let names: Vec<&str> = all.iter().flat_map(Start::names).chain(defaults).collect();
+        let near = nearest(name, names.iter().copied());
+        // Numbered names and those with one word more are often optional.
+        let Some(near) = near.filter(|near| within(near, name, 2).is_some()) else {
+            continue;
+        };
+        let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+        if letters(near) == letters(name) {
+            continue;
+        }
+        let message = format!("nothing gives `{name}`, so this is always empty");
+        out.push(
+            Diagnostic::new(&RULE.kind, place.span, message)
+                .about(name)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
+        );
+    }
+}
+
+/// What is known of a variable.
+enum Verdict<'f> {
+    Given,
+    Missing {
+        /// What was probably meant.
+        near: Option<String>,
+        /// Somebody who does not give it.
+        lacking: Start<'f>,
+        /// How many others do.
+        of: usize,
+    },
+}
+
+fn judge<'f>(
+    facts: &Facts<'_>,
+    name: &str,
+    all: &[Start<'f>],
+    read: &HashSet<&str>,
+    patience: &mut usize,
+) -> Verdict<'f> {
+    if has_default(facts, name) {
+        return Verdict::Given;
+    }
+    // Without an index of the tree, configurations near by stand for whoever may pass it.
+    if facts.submission.callers.is_empty() && is_given(facts, name) {
+        return Verdict::Given;
+    }
+    let lacking: Vec<&Start<'f>> =
+        all.iter().filter(|start| start.is_whole && !start.gives(name)).collect();
+    let Some(first) = lacking.iter().find(|start| start.is_properties).or(lacking.first()) else {
+        return Verdict::Given;
+    };
+    let of = all.len() - lacking.len();
+    let names: Vec<&str> = first
+        .names()
+        .chain(read.iter().copied().filter(|other| has_default(facts, other)))
+        .collect();
+    let near = nearest(name, names.iter().copied().take(*patience).filter(|other| *other != name));
+    *patience = patience.saturating_sub(names.len());
+    match near {
+        // Passed under another name that nobody reads: the slip may be in the definition that passes it.
+        Some(near)
+            if !first.is_properties
+                && !read.contains(near)
+                && is_theirs(facts, first, near, name) =>
+        {
+            Verdict::Given
+        }
+        // A coordinator or parent that passes too little is told of there.
+        None if !first.is_properties => Verdict::Given,
+        near => Verdict::Missing { near: near.map(str::to_owned), lacking: **first, of },
+    }
+}
+
+/// Whether the slip is in the file that starts the definition, and not in the definition.
+fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> bool {
+    let text = start.path.and_then(|path| facts.files.text(path)).map_or("", |source| &source.text);
+    !is_slip(ours, theirs, [text, facts.tree.text()])
+}
+
+/// Properties under a name that nobody reads, next to one that is read and not given.
+fn misnamed<'f>(
+    facts: &'f Facts<'_>,
+    all: &[Start<'_>],
+    read: &HashSet<&str>,
+    out: &mut Vec<Diagnostic>,
+) -> HashSet<&'f str> {
+    let mut names_told = HashSet::new();
+    let mut told: HashSet<(String, String)> = HashSet::new();
+    for start in all.iter().filter(|start| start.is_properties && start.is_whole) {
+        let Some(source) = start.path.and_then(|path| facts.files.text(path)) else { continue };
+        let wanted = facts.reads.iter().filter(|place| place.how == How::Variable);
+        for place in wanted {
+            let name = place.name.as_str();
+            if start.gives(name)
+                || has_default(facts, name)
+                || told.contains(&(source.path.clone(), name.to_owned()))
+            {
+                continue;
+            }
+            let entries = properties::parse(&source.text).entries;
+            let names = entries.iter().map(|entry| entry.name.as_str());
+            let near = nearest(name, names.filter(|other| !read.contains(other)));
+            let Some(entry) = near.and_then(|near| entries.iter().find(|entry| entry.name == near))
+            else {
+                continue;
+            };
+            // Other definitions may read it.
+            let elsewhere = facts.files.texts().any(|other| {
+                other.path != source.path
+                    && (other.text.contains(&format!("${{{}}}", entry.name))
+                        || other.text.contains(&format!("'{}'", entry.name)))
+            }) || source.text.contains(&format!("${{{}}}", entry.name));
+            // Of two names that nobody else has, the one that looks like a slip is told of.
+            let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()]);
+            if elsewhere || !theirs || is_given(facts, name) {
+                continue;
+            }
+            told.insert((source.path.clone(), name.to_owned()));
+            names_told.insert(name);
+            let message =
+                format!("nothing reads `{}`, and `{name}` is read and not given", entry.name);
+            out.push(
+                Diagnostic::new(&RULE.kind, entry.name_span, message)
+                    .in_file(source.path.clone())
+                    .note_in(facts.path, place.span, "read here")
+                    .help(format!("did you mean `{name}`?"))
+                    .fix(Fix {
+                        title: format!("Rename to `{name}`"),
+                        safety: Safety::Guess,
+                        edits: vec![Edit {
+                            file: Some(source.path.clone()),
+                            span: entry.name_span,
+                            text: name.to_owned(),
+                        }],
+                    }),
+            );
+        }
+    }
+    names_told
 }

@@ -1,0 +1,92 @@
+//! Who starts what in the trees that a command was given.
+
+use super::settings::Project;
+use super::submission::text_of;
+use super::tree::{Kind, shown};
+use super::{Loaded, Looks};
+use ankus::callers::{Gathering, Index};
+use ankus::files::Entry;
+use ankus::source::{self, Source};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How many files of a tree are looked at, and how large they may be.
+const MOST_FILES: usize = 50_000;
+const LARGEST: u64 = 1 << 20;
+
+impl Project {
+    /// Looks through folders, and the folders of files, for whatever starts the definitions in them; what is loaded from
+    /// then on knows its callers. What cannot be read starts nothing.
+    pub fn look_for_callers(&self, paths: &[PathBuf]) {
+        let mut gathering = Gathering::default();
+        let mut seen = std::collections::HashSet::new();
+        for path in paths {
+            let Ok(tree) = self.tree(path) else { continue };
+            let folder = match tree.kind(path) {
+                Some(Kind::Folder) => path.as_path(),
+                _ => match path.parent() {
+                    Some(parent) if !parent.as_os_str().is_empty() => parent,
+                    _ => Path::new("."),
+                },
+            };
+            let Ok(files) = self.files(folder, false, MOST_FILES) else { continue };
+            for file in files {
+                let ending = file.path.extension().and_then(std::ffi::OsStr::to_str);
+                if !matches!(ending, Some("xml" | "properties")) || !seen.insert(file.path.clone())
+                {
+                    continue;
+                }
+                let Ok(bytes) = tree.read(&file.path, LARGEST) else { continue };
+                let path = shown(&file.path);
+                match ending {
+                    Some("properties") => gathering.properties(&path, &text_of(&bytes)),
+                    _ => {
+                        if let Ok((text, _)) = source::decode(&bytes) {
+                            gathering.xml(&path, &text);
+                        }
+                    }
+                }
+            }
+        }
+        let _ = self.callers.set(gathering.index());
+    }
+
+    /// Who starts a definition, where that was looked for.
+    pub fn callers(&self) -> Option<&Index> {
+        self.callers.get()
+    }
+
+    /// Adds who starts a definition and what it starts, with their texts.
+    pub(crate) fn add_callers(&self, loaded: &mut Loaded, looks: Looks<'_>) {
+        let Some(index) = self.callers.get() else { return };
+        let own = loaded.found.shown.clone();
+        loaded.submission.callers = index.of(&own).to_vec();
+        loaded.submission.lost = index.lost(&own).to_vec();
+        let started = index.started_by(&own);
+        let mut starts: Vec<_> =
+            started.map(|(path, caller)| (caller.span, path.to_owned())).collect();
+        starts.sort();
+        starts.dedup();
+        let callers = loaded.submission.callers.iter().map(|caller| caller.path.clone());
+        let mut paths: Vec<String> =
+            callers.chain(starts.iter().map(|(_, path)| path.clone())).collect();
+        for (_, path) in &starts {
+            paths.extend(ankus::files::join(ankus::files::folder_of(path), "config-default.xml"));
+        }
+        loaded.submission.starts = starts;
+        for path in paths {
+            if loaded.files.text(&path).is_some() {
+                continue;
+            }
+            let Some(bytes) = looks.side(Path::new(&path)) else { continue };
+            let text = match path.ends_with(".properties") {
+                true => text_of(&bytes),
+                false => match source::decode(&bytes) {
+                    Ok((text, _)) => text,
+                    Err(_) => continue,
+                },
+            };
+            loaded.files.insert(path.clone(), Entry::Text(Arc::new(Source::new(path, text))));
+        }
+    }
+}

@@ -1,0 +1,523 @@
+//! Who starts what in a tree: properties, bundles, coordinators and workflows that name other definitions.
+//!
+//! In: the texts of a tree by their paths. Out: an [`Index`] that answers, for a definition, with everything that starts
+//! it and what it is started with. A path of a file system is followed to the file whose path here ends as it does; what
+//! nobody can follow is followed nowhere.
+
+use crate::diag::nearest;
+use crate::files::{folder_of, join, name_of};
+use crate::source::Span;
+use crate::syntax::properties::{self, Caller, Lost};
+use crate::syntax::xml::{Element, Tree};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// How many starts of one definition are kept.
+const MOST_CALLERS: usize = 64;
+/// How deep definitions may start one another.
+const DEPTH: usize = 8;
+
+/// The names of definitions in their folders.
+const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+
+/// The properties that name an application, and what it is called in its folder.
+const KEYS: [(&str, &str); 3] = [
+    ("oozie.wf.application.path", NAMES[0]),
+    ("oozie.coord.application.path", NAMES[1]),
+    ("oozie.bundle.application.path", NAMES[2]),
+];
+
+/// One place in which a definition is started.
+#[derive(Clone, Debug)]
+struct Call {
+    /// The path, as written.
+    uri: String,
+    span: Span,
+    /// What a definition is called in its folder.
+    name: &'static str,
+    /// What the call itself gives.
+    values: BTreeMap<String, String>,
+    /// Whether what the starter was given is handed on.
+    hands_on: bool,
+    name_node: bool,
+    resource_manager: bool,
+}
+
+/// A file that starts definitions; the order is that in which those nobody starts are followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Properties,
+    Bundle,
+    Coordinator,
+    Workflow,
+}
+
+#[derive(Clone, Debug)]
+struct Starter {
+    path: String,
+    kind: Kind,
+    calls: Vec<Call>,
+}
+
+/// Who starts what.
+#[derive(Clone, Debug, Default)]
+pub struct Index {
+    callers: HashMap<String, Vec<Caller>>,
+    lost: HashMap<String, Vec<Lost>>,
+}
+
+/// Gathers texts for an [`Index`].
+#[derive(Debug, Default)]
+pub struct Gathering {
+    /// Paths of what may be started.
+    definitions: BTreeSet<String>,
+    starters: Vec<Starter>,
+}
+
+impl Gathering {
+    /// Takes a file of properties.
+    pub fn properties(&mut self, path: &str, text: &str) {
+        if !text.contains(".application.path") {
+            return;
+        }
+        let read = properties::parse(text);
+        let values: BTreeMap<String, String> =
+            read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+        let mut calls = Vec::new();
+        for (key, name) in KEYS {
+            if let Some(entry) = read.entries.iter().rev().find(|entry| entry.name == key) {
+                calls.push(Call {
+                    uri: entry.value.trim().to_owned(),
+                    span: entry.value_span,
+                    name,
+                    values: values.clone(),
+                    hands_on: false,
+                    name_node: false,
+                    resource_manager: false,
+                });
+            }
+        }
+        self.starters.push(Starter { path: path.to_owned(), kind: Kind::Properties, calls });
+    }
+
+    /// Takes an XML file; what is no definition starts nothing.
+    pub fn xml(&mut self, path: &str, text: &str) {
+        let root = ["workflow-app", "coordinator-app", "bundle-app"];
+        if !root.iter().any(|root| text.contains(root)) {
+            return;
+        }
+        self.definitions.insert(path.to_owned());
+        if !text.contains("app-path") {
+            return;
+        }
+        let (tree, _) = Tree::parse_tolerantly(text);
+        let Some(root) = tree.root() else { return };
+        let kind = match root.name() {
+            "coordinator-app" => Kind::Coordinator,
+            "bundle-app" => Kind::Bundle,
+            _ => Kind::Workflow,
+        };
+        let calls: Vec<Call> = match root.name() {
+            "coordinator-app" => {
+                let all = root.descendants().filter(|element| element.name() == "workflow");
+                all.filter_map(|element| call(element, NAMES[0], true)).collect()
+            }
+            "bundle-app" => {
+                let all = root.elements().filter(|element| element.name() == "coordinator");
+                all.filter_map(|element| call(element, NAMES[1], true)).collect()
+            }
+            "workflow-app" => {
+                let global = root.child("global");
+                let has = |names: &[&str]| {
+                    global
+                        .is_some_and(|global| names.iter().any(|name| global.child(name).is_some()))
+                };
+                let all = root.descendants().filter(|element| element.name() == "sub-workflow");
+                all.filter_map(|element| {
+                    let propagates = element.child("propagate-configuration").is_some();
+                    let mut call = call(element, NAMES[0], propagates)?;
+                    call.name_node = propagates && has(&["name-node"]);
+                    call.resource_manager = propagates && has(&["job-tracker", "resource-manager"]);
+                    Some(call)
+                })
+                .collect()
+            }
+            _ => Vec::new(),
+        };
+        self.starters.push(Starter { path: path.to_owned(), kind, calls });
+    }
+
+    /// Follows every call.
+    pub fn index(self) -> Index {
+        let mut by_name: HashMap<&str, Vec<&str>> = HashMap::new();
+        for path in &self.definitions {
+            by_name.entry(name_of(path)).or_default().push(path);
+            by_name.entry(name_of(folder_of(path))).or_default().push(path);
+        }
+        let followed = Followed { by_name };
+        let mut index = Index::default();
+        let of_path: HashMap<&str, usize> =
+            self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
+        // Who is started by properties starts others with them; who was seen to be started by nobody, with what it has.
+        for kind in [Kind::Properties, Kind::Bundle, Kind::Coordinator, Kind::Workflow] {
+            let unseen = |starter: &Starter| !index.callers.contains_key(&starter.path);
+            let mut todo: Vec<(usize, Option<Caller>, usize)> = (0..self.starters.len())
+                .filter(|at| self.starters[*at].kind == kind && unseen(&self.starters[*at]))
+                .map(|at| (at, None, 0))
+                .collect();
+            while let Some((at, context, depth)) = todo.pop() {
+                let starter = &self.starters[at];
+                for call in &starter.calls {
+                    let caller = started(starter, call, context.as_ref());
+                    let targets = followed.to(&starter.path, call, &caller.values);
+                    if targets.is_empty()
+                        && let Some(lost) = followed.lost(starter, call, &caller.values)
+                    {
+                        let known = index.lost.entry(starter.path.clone()).or_default();
+                        if known.len() < MOST_CALLERS && !known.contains(&lost) {
+                            known.push(lost);
+                        }
+                    }
+                    for target in targets {
+                        let known = index.callers.entry(target.to_owned()).or_default();
+                        if known.len() >= MOST_CALLERS || known.contains(&caller) {
+                            continue;
+                        }
+                        known.push(caller.clone());
+                        if let Some(next) = of_path.get(target).filter(|_| depth < DEPTH) {
+                            todo.push((*next, Some(caller.clone()), depth + 1));
+                        }
+                    }
+                }
+            }
+        }
+        for callers in index.callers.values_mut() {
+            callers.sort();
+            callers.dedup();
+        }
+        index
+    }
+}
+
+impl Index {
+    /// Everything that starts a definition, by path.
+    pub fn of(&self, path: &str) -> &[Caller] {
+        self.callers.get(path).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Paths in a definition that lead nowhere.
+    pub fn lost(&self, path: &str) -> &[Lost] {
+        self.lost.get(path).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The definitions that one starts, with what they are started by.
+    pub fn started_by<'i>(&'i self, path: &'i str) -> impl Iterator<Item = (&'i str, &'i Caller)> {
+        self.callers.iter().flat_map(move |(target, callers)| {
+            callers
+                .iter()
+                .filter(move |caller| caller.path == path)
+                .map(move |caller| (target.as_str(), caller))
+        })
+    }
+}
+
+/// What somebody starts a definition with.
+fn started(starter: &Starter, call: &Call, context: Option<&Caller>) -> Caller {
+    let mut values = match context {
+        Some(context) if call.hands_on => context.values.clone(),
+        _ => BTreeMap::new(),
+    };
+    values.extend(call.values.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let above = context.map(|context| match context.by.is_empty() {
+        true => context.path.clone(),
+        false => format!("{}, {}", context.path, context.by),
+    });
+    Caller {
+        path: starter.path.clone(),
+        span: call.span,
+        by: above.unwrap_or_default(),
+        values,
+        is_properties: starter.kind == Kind::Properties,
+        is_whole: starter.kind == Kind::Properties
+            || !call.hands_on
+            || context.is_some_and(|context| context.is_whole),
+        name_node: call.name_node
+            || call.hands_on && context.is_some_and(|context| context.name_node),
+        resource_manager: call.resource_manager
+            || call.hands_on && context.is_some_and(|context| context.resource_manager),
+    }
+}
+
+fn call(element: Element<'_, '_>, name: &'static str, hands_on: bool) -> Option<Call> {
+    let path = element.child("app-path")?.text().trimmed();
+    let mut values = BTreeMap::new();
+    let properties = element.elements().filter(|child| child.name() == "configuration");
+    for property in properties.flat_map(Element::elements) {
+        let Some(name) = property.child("name") else { continue };
+        let value = property.child("value").map(|value| value.text().text.into_owned());
+        values.insert(name.text().trimmed().text.into_owned(), value.unwrap_or_default());
+    }
+    Some(Call {
+        uri: path.text.to_string(),
+        span: path.span(),
+        name,
+        values,
+        hands_on,
+        name_node: false,
+        resource_manager: false,
+    })
+}
+
+/// The text with the properties that are known in the place of their names.
+fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
+    let mut text = text.to_owned();
+    // A value may hold further names; one that holds itself is not followed for ever.
+    for _ in 0..16 {
+        let mut changed = false;
+        let mut from = 0;
+        while let Some(at) = text[from..].find("${").map(|at| from + at) {
+            let Some(end) = text[at..].find('}').map(|end| at + end) else { break };
+            let name = text[at + 2..end].trim();
+            match values.get(name).filter(|_| text.len() < 4_096) {
+                Some(value) => {
+                    text.replace_range(at..=end, value.trim());
+                    from = at;
+                    changed = true;
+                    if text[at..].starts_with("${") {
+                        break;
+                    }
+                }
+                None => from = end + 1,
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    text
+}
+
+/// The parts of the path of a URI.
+fn parts_of(uri: &str) -> Vec<&str> {
+    let path = match uri.split_once("://") {
+        Some((_, rest)) => rest.find('/').map_or("", |at| &rest[at..]),
+        None => uri,
+    };
+    path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
+}
+
+struct Followed<'d> {
+    /// Definitions by their own name and by that of their folder.
+    by_name: HashMap<&'d str, Vec<&'d str>>,
+}
+
+impl<'d> Followed<'d> {
+    /// The definitions that a call may mean: those whose path ends as it does, the longest such end; of several, those
+    /// nearest to the caller.
+    fn to(&self, from: &str, call: &Call, values: &BTreeMap<String, String>) -> Vec<&'d str> {
+        let uri = resolved(&call.uri, values);
+        let own = folder_of(from);
+        if let Some(below) = uri.strip_prefix("${wf:appPath()}") {
+            let here = join(own, below.trim_start_matches('/'));
+            return here.and_then(|here| self.at(&here, call.name)).into_iter().collect();
+        }
+        let mut parts = parts_of(&uri);
+        if let Some(open) = parts.iter().rposition(|part| part.contains("${")) {
+            parts.drain(..=open);
+        }
+        if parts.is_empty() {
+            // All that is known is that it is an application; the one beside the properties is meant.
+            return match call.uri.contains("${") {
+                true => Vec::new(),
+                false => self.at(own, call.name).into_iter().collect(),
+            };
+        }
+        let is_file = parts.last().is_some_and(|last| last.ends_with(".xml"));
+        if is_file && parts.len() == 1 && NAMES.contains(&parts[0]) {
+            // The name that all definitions have says nothing but of the folder that the properties lie in.
+            if !from.ends_with(".properties") {
+                return Vec::new();
+            }
+            return join(own, parts[0])
+                .and_then(|here| self.at(&here, call.name))
+                .into_iter()
+                .collect();
+        }
+        let last = parts[parts.len() - 1];
+        let candidates = self.by_name.get(last).map(Vec::as_slice).unwrap_or_default();
+        let mut best: (usize, usize, Vec<&'d str>) = (0, 0, Vec::new());
+        for candidate in candidates {
+            let folder = match is_file {
+                true => *candidate,
+                false if name_of(candidate) == call.name => folder_of(candidate),
+                false => continue,
+            };
+            let have: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+            let same =
+                have.iter().rev().zip(parts.iter().rev()).take_while(|(a, b)| a == b).count();
+            let near = candidate
+                .split('/')
+                .zip(from.split('/'))
+                .take_while(|(one, other)| one == other)
+                .count();
+            // The name that all definitions have is the end of every path.
+            if same < 1 + usize::from(is_file && NAMES.contains(&last)) {
+                continue;
+            }
+            match (same, near).cmp(&(best.0, best.1)) {
+                std::cmp::Ordering::Greater => best = (same, near, vec![candidate]),
+                std::cmp::Ordering::Equal => best.2.push(candidate),
+                std::cmp::Ordering::Less => {}
+            }
+        }
+        // A bare name says too little where more than one folder has it.
+        if best.2.len() > 1 { Vec::new() } else { best.2 }
+    }
+
+    /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is
+    /// known from the path of an application that is here: what lies beside it there lies beside it here.
+    fn lost(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        if uri.contains("${") || starter.kind == Kind::Properties {
+            return None;
+        }
+        let wanted: Vec<&str> = parts_of(&uri);
+        for (key, name) in KEYS {
+            let Some(own) = values.get(key) else { continue };
+            let own_uri = resolved(own, values);
+            let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
+            let targets = self.to(&starter.path, &probe, values);
+            let [target] = targets[..] else { continue };
+            let mut there = parts_of(&own_uri);
+            if there.last().is_some_and(|last| last.ends_with(".xml")) {
+                there.pop();
+            }
+            let mut here: Vec<&str> =
+                folder_of(target).split('/').filter(|part| !part.is_empty()).collect();
+            while let (Some(one), Some(other)) = (there.last(), here.last()) {
+                if one != other {
+                    break;
+                }
+                there.pop();
+                here.pop();
+            }
+            let Some(rest) = wanted.strip_prefix(there.as_slice()).filter(|rest| !rest.is_empty())
+            else {
+                continue;
+            };
+            let mut path = here.join("/");
+            if target.starts_with('/') {
+                path.insert(0, '/');
+            }
+            let path = join(&path, &rest.join("/"))?;
+            let folder = folder_of(&path);
+            // Only among others of its kind its absence means anything.
+            let mut beside: Vec<&str> = self
+                .by_name
+                .values()
+                .flatten()
+                .map(|definition| folder_of(definition))
+                .filter(|place| *place != path && folder_of(place) == folder)
+                .map(name_of)
+                .collect();
+            beside.sort_unstable();
+            beside.dedup();
+            if beside.is_empty() || self.at(&path, call.name).is_some() {
+                return None;
+            }
+            let near = nearest(name_of(&path), beside.iter().copied()).map(str::to_owned);
+            return Some(Lost { span: call.span, uri, near });
+        }
+        None
+    }
+
+    /// The definition at a path, or in the folder there.
+    fn at(&self, path: &str, name: &str) -> Option<&'d str> {
+        let inside = join(path, name);
+        [Some(path.to_owned()), inside].into_iter().flatten().find_map(|path| {
+            let known = self.by_name.get(name_of(&path))?;
+            known.iter().copied().find(|known| *known == path)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(files: &[(&str, &str)]) -> Index {
+        let mut gathering = Gathering::default();
+        for (path, text) in files {
+            match path.ends_with(".xml") {
+                true => gathering.xml(path, text),
+                false => gathering.properties(path, text),
+            }
+        }
+        gathering.index()
+    }
+
+    const WORKFLOW: &str =
+        "<workflow-app name='w'><start to='end'/><end name='end'/></workflow-app>";
+
+    #[test]
+    fn properties_reach_a_workflow_through_a_bundle_and_a_coordinator() {
+        let index = index(&[
+            (
+                "a/bundle.xml",
+                "<bundle-app><coordinator><app-path>${nn}/x/a/coord</app-path><configuration><property><name>day</name><value>1</value></property></configuration></coordinator></bundle-app>",
+            ),
+            (
+                "a/coord/coordinator.xml",
+                "<coordinator-app><action><workflow><app-path>${work}</app-path></workflow></action></coordinator-app>",
+            ),
+            ("a/wf/workflow.xml", WORKFLOW),
+            (
+                "conf/prod.properties",
+                "nn=hdfs://n\nwork=${nn}/x/a/wf\noozie.bundle.application.path=${nn}/x/a/bundle.xml\n",
+            ),
+        ]);
+        let callers = index.of("a/wf/workflow.xml");
+        assert_eq!(callers.len(), 1);
+        assert_eq!(callers[0].path, "a/coord/coordinator.xml");
+        assert_eq!(callers[0].by, "a/bundle.xml, conf/prod.properties");
+        assert!(callers[0].is_whole && callers[0].values.contains_key("day"));
+        assert_eq!(index.of("a/coord/coordinator.xml")[0].path, "a/bundle.xml");
+    }
+
+    #[test]
+    fn a_parent_hands_its_global_section_down_where_it_propagates() {
+        let parent = |propagate: &str| {
+            format!(
+                "<workflow-app><global><name-node>n</name-node></global><action name='a'><sub-workflow><app-path>${{wf:appPath()}}/child</app-path>{propagate}</sub-workflow></action></workflow-app>"
+            )
+        };
+        let plain = parent("");
+        let handing = parent("<propagate-configuration/>");
+        let both = index(&[
+            ("p/workflow.xml", &handing),
+            ("p/child/workflow.xml", WORKFLOW),
+            ("q/workflow.xml", &plain),
+            ("q/child/workflow.xml", WORKFLOW),
+        ]);
+        let [caller] = both.of("p/child/workflow.xml") else { panic!("one caller") };
+        assert!(caller.name_node && !caller.resource_manager && !caller.is_whole);
+        let [caller] = both.of("q/child/workflow.xml") else { panic!("one caller") };
+        assert!(!caller.name_node && caller.is_whole);
+    }
+
+    #[test]
+    fn a_name_that_several_folders_have_is_followed_to_none() {
+        let files = [
+            ("a/load/workflow.xml", WORKFLOW),
+            ("b/load/workflow.xml", WORKFLOW),
+            ("job.properties", "oozie.wf.application.path=hdfs://n/apps/load\n"),
+        ];
+        let index = index(&files);
+        assert!(index.of("a/load/workflow.xml").is_empty());
+        assert_eq!(index.started_by("job.properties").count(), 0);
+    }
+}

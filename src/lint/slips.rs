@@ -1,0 +1,147 @@
+//! Which of two names that are nearly the same is the one with the slip.
+
+/// Words that names of properties are made of.
+const COMMON: [&str; 88] = [
+    "address",
+    "app",
+    "archive",
+    "base",
+    "batch",
+    "bucket",
+    "class",
+    "cluster",
+    "code",
+    "column",
+    "conf",
+    "config",
+    "count",
+    "country",
+    "cutoff",
+    "data",
+    "database",
+    "dataset",
+    "date",
+    "day",
+    "days",
+    "db",
+    "dir",
+    "directory",
+    "driver",
+    "email",
+    "end",
+    "env",
+    "executor",
+    "export",
+    "file",
+    "files",
+    "folder",
+    "format",
+    "from",
+    "header",
+    "hive",
+    "home",
+    "host",
+    "hour",
+    "id",
+    "import",
+    "input",
+    "jar",
+    "job",
+    "key",
+    "level",
+    "lib",
+    "limit",
+    "list",
+    "location",
+    "log",
+    "mail",
+    "master",
+    "max",
+    "memory",
+    "min",
+    "mode",
+    "month",
+    "name",
+    "node",
+    "nominal",
+    "num",
+    "number",
+    "output",
+    "partition",
+    "password",
+    "path",
+    "port",
+    "prefix",
+    "project",
+    "query",
+    "queue",
+    "region",
+    "report",
+    "root",
+    "schema",
+    "script",
+    "server",
+    "size",
+    "source",
+    "start",
+    "staging",
+    "table",
+    "target",
+    "time",
+    "tracker",
+    "user",
+];
+
+/// Whether `name` is more likely a slip of `other` than the other way round: its own words are met less often in the
+/// texts, and are less often words at all. Where both are as likely, it is not.
+pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
+    weight(name, other, texts) < weight(other, name, texts)
+}
+
+fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
+    let others = words(other);
+    let own = words(name).into_iter().filter(|word| !others.contains(word));
+    let lower = texts.map(str::to_ascii_lowercase);
+    let whole = name.to_ascii_lowercase();
+    own.map(|word| {
+        let met = |text: &String| {
+            text.matches(&word).count().saturating_sub(text.matches(&whole).count())
+        };
+        let common = if COMMON.contains(&word.as_str()) { 100 } else { 0 };
+        common + lower.iter().map(met).sum::<usize>().min(50)
+    })
+    .sum()
+}
+
+/// The words of a name, in lower case.
+fn words(name: &str) -> Vec<String> {
+    let mut words: Vec<String> = vec![String::new()];
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if !letter.is_alphanumeric() || letter.is_uppercase() && was_lower {
+            words.push(String::new());
+        }
+        was_lower = letter.is_lowercase();
+        if let Some(last) = words.last_mut().filter(|_| letter.is_alphanumeric()) {
+            last.extend(letter.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_slip;
+
+    #[test]
+    fn the_rarer_word_is_the_slip() {
+        assert!(is_slip("outputDri", "outputDir", ["", ""]));
+        assert!(!is_slip("outputDir", "outputDri", ["", ""]));
+        assert!(is_slip("zoneNmae", "zoneName", ["", ""]));
+        // Where nobody knows the words, the texts tell.
+        assert!(is_slip("flurbxDir", "flurbyDir", ["flurby_old flurby_new", ""]));
+        // Two names of which neither says anything are equals.
+        assert!(!is_slip("abc", "abd", ["", ""]) && !is_slip("abd", "abc", ["", ""]));
+    }
+}
