@@ -314,7 +314,8 @@ impl Settings {
     /// Takes out what can start, reach or write something, for a command that only looks at the tree which these settings
     /// came with; answers with the tables that had something to say.
     pub fn withhold(&mut self) -> Vec<&'static str> {
-        let hosts = !std::mem::take(&mut self.hosts).is_empty();
+        let machine = !std::mem::take(&mut self.machine).is_empty();
+        let hosts = !std::mem::take(&mut self.hosts).is_empty() || machine;
         let tools = !std::mem::take(&mut self.tools).is_empty();
         let mail = std::mem::take(&mut self.mail) != Mail::default();
         let tables = [("[hosts]", hosts), ("[tools]", tools), ("[mail]", mail)];
@@ -365,6 +366,9 @@ impl Settings {
             for (name, value) in base {
                 own.entry(name.clone()).or_insert_with(|| value.clone());
             }
+        }
+        if self.machine.is_empty() {
+            self.machine.clone_from(&base.machine);
         }
         if self.mail == Mail::default() {
             self.mail = base.mail.clone();

@@ -6,7 +6,7 @@ use super::run::take_up;
 use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
 use super::{Exit, Failure, Shell, graph, log};
 use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{self, JobRecord, view};
+use ankus_runtime::driver::{self, JobRecord, purge, view};
 use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
 use ankus_runtime::plan::NOWHERE;
 use serde_json::json;
@@ -389,6 +389,7 @@ fn show(
     let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let mask = Masked::new(&settings, &shown.run);
     shell.hide(store::masker(&settings, &shown.run.conf));
+    shown.say_missing(shell);
     let (run, plan) = (&shown.run, &shown.plan);
     if format == Format::Json {
         shell.out(format!("{:#}\n", store::full(run, plan, shown.fault.as_ref(), &mask)))?;
@@ -441,7 +442,7 @@ fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<(Runn
     Ok((store::open(store, None, &settings, file.as_deref())?.into(), shown))
 }
 
-/// Takes ended jobs out of the store: workflows that nothing started, each with all below it.
+/// Takes ended jobs out of the store: workflows that nothing started, coordinators and bundles, each with all below it.
 fn purge(
     store: &StoreArguments,
     ids: &[String],
@@ -449,26 +450,24 @@ fn purge(
     dry_run: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let records = view::records(&*store::reader(store)?).map_err(store::failure)?;
+    let reader = store::reader(store)?;
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let before = elapsed.as_millis() as i64 - i64::from(older_than) * 86_400_000;
     let mut chosen = Vec::new();
     for id in ids {
-        let Some(record) = records.iter().find(|record| record.job.id == *id) else {
+        let Some(top) = purge::top_of(&*reader, id).map_err(store::failure)? else {
             return Err(store::failure(driver::Error::Unknown(id.clone())));
         };
-        if record.root != *id {
-            let failure = Failure::new(format!("`{id}` belongs to `{}`", record.root));
+        if top != *id {
+            let failure = Failure::new(format!("`{id}` belongs to `{top}`"));
             return Err(failure.help("it goes with the job on top of it").into());
         }
         chosen.push(id.clone());
     }
     if ids.is_empty() {
-        let tops = records.iter().filter(|record| record.root == record.job.id);
-        let old = tops.filter(|record| {
-            record.job.status.is_end() && record.job.ended.is_some_and(|ended| ended < before)
-        });
-        chosen.extend(old.map(|record| record.job.id.clone()));
+        let tops = purge::tops(&*reader).map_err(store::failure)?;
+        let old = tops.into_iter().filter(|top| top.ended.is_some_and(|ended| ended < before));
+        chosen.extend(old.map(|top| top.id));
     }
     if dry_run || chosen.is_empty() {
         for id in &chosen {
@@ -477,7 +476,8 @@ fn purge(
         shell.say(format!("{} to be purged", counted(chosen.len())));
         return Ok(Exit::Success);
     }
-    let (runner, _) = open(store, &chosen[0], shell)?;
+    let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let runner: Runner = store::open(store, None, &settings, file.as_deref())?.into();
     let Runner::Mine(driver) = runner else {
         let failure = Failure::new("another process runs the jobs of this store");
         return Err(failure.help("purge when it has ended").into());

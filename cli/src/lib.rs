@@ -33,6 +33,7 @@ mod shell;
 mod shellcheck;
 mod simulate;
 mod store;
+mod stores;
 mod test;
 mod timeline;
 mod upgrade;
@@ -131,6 +132,8 @@ commands! {
     Rules(rules),
     /// Print the JSON Schema of a file format.
     Schema(schema),
+    /// Check, back up, compact or export a store.
+    Store(stores),
     /// Show when a coordinator or bundle runs, and on which data, without running anything.
     Timeline(timeline),
     /// Upgrade definitions to newer schema versions.

@@ -57,6 +57,9 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
         driver::Error::Store(ankus_runtime::store::Error::Full) => {
             Some("make room on the disk, then `ankus run --resume ID` goes on")
         }
+        driver::Error::Store(ankus_runtime::store::Error::DamagedLog(_)) => Some(
+            "restore a backup; or `ankus store check --forget-damaged` goes on with what stands before",
+        ),
         driver::Error::Store(ankus_runtime::store::Error::NotAStore(_)) => {
             Some("name another folder with --store")
         }
@@ -164,6 +167,18 @@ pub(crate) struct Shown {
     pub(crate) plan: Plan,
     /// Code and message of what broke the job itself.
     pub(crate) fault: Option<(String, String)>,
+    /// What of it cannot be read any more.
+    pub(crate) missing: Vec<String>,
+}
+
+impl Shown {
+    /// Says what cannot be shown.
+    pub(crate) fn say_missing(&self, shell: &mut Shell) {
+        if !self.missing.is_empty() {
+            let missing = self.missing.join(", ");
+            shell.say(format!("damaged and not shown: {missing}; `ankus store check` tells more"));
+        }
+    }
 }
 
 /// Reads a job.
@@ -171,10 +186,10 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
     let record = view::record(reader, id)
         .and_then(|record| record.ok_or_else(|| driver::Error::Unknown(id.to_owned())))
         .map_err(failure)?;
-    let run = view::run(reader, &record).map_err(failure)?;
+    let (run, missing) = view::readable(reader, &record).map_err(failure)?;
     let plan = view::plan(reader, &record).map_err(failure)?;
     let fault = view::fault(reader, &record).map_err(failure)?;
-    Ok(Shown { record, run, plan, fault })
+    Ok(Shown { record, run, plan, fault, missing })
 }
 
 /// Hides the secrets of a job in what is shown of it.
@@ -543,7 +558,7 @@ fn conclude(
     following: &Following<'_>,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let Shown { record, run, plan, fault } = job(reader, id)?;
+    let Shown { record, run, plan, fault, missing } = job(reader, id)?;
     let mask = Masked::new(following.settings, &run);
     let status = run.job.status;
     let exit = match status {
@@ -563,7 +578,7 @@ fn conclude(
             let took = spent(took);
             shell.out(format!("{} {} {id} in {took}\n", status.name(), run.job.name))?;
             shell.flush()?;
-            let shown = Shown { record, run, plan, fault };
+            let shown = Shown { record, run, plan, fault, missing };
             say_faults(reader, &shown, following.settings, 1, shell)?;
             match exit {
                 Exit::Fault => shell

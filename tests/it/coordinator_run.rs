@@ -583,3 +583,29 @@ fn a_coordinator_that_cannot_go_on_says_why() {
     let (_, log) = place.says(&["job", "log", "c", "--errors"]);
     assert!(log.contains("E1012: action 1 cannot be made"), "{log}");
 }
+
+#[test]
+fn what_has_ended_is_purged_with_all_below_it() {
+    let place = Place::new(&coordinator(""));
+    let (code, said) = place.says(&["coordinator.xml", "--id", "c"]);
+    assert_eq!(code, 0, "{said}");
+    let jobs = place.shown("c");
+    let workflow = jobs["actions"][0]["externalId"].as_str().expect("a workflow").to_owned();
+    let (code, said) = place.says(&["job", "purge", &workflow]);
+    assert!(code == 2 && said.contains("belongs to `c`"), "{said}");
+    let (code, said) = place.says(&["job", "purge", "--older-than", "1"]);
+    assert!(code == 0 && said.contains("0 jobs to be purged"), "{said}");
+    let (code, said) = place.says(&["job", "purge", "c"]);
+    assert!(
+        code == 0 && said.contains("4 jobs purged"),
+        "the coordinator and its workflows: {said}"
+    );
+    let (_, said) = place.says(&["job", "list"]);
+    assert_eq!(said, "no jobs\n");
+    let (code, said) = place.says(&["job", "show", "c"]);
+    assert!(code == 2 && said.contains("there is no job `c`"), "{said}");
+    // The same id may be given again, and nothing of the old one is found.
+    let (code, said) = place.says(&["coordinator.xml", "--id", "c"]);
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(place.shown("c")["actions"].as_array().map(Vec::len), Some(3));
+}

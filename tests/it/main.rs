@@ -37,6 +37,7 @@ mod scenarios;
 mod schema;
 mod simulation;
 mod single_faults;
+mod stores;
 mod strangers;
 mod tidy;
 mod timeline;

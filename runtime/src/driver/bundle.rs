@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use super::coordinator::{self, Moment};
-use super::keep::{decode, encode, prefix};
+use super::keep::{decode, encode, prefix, spaces};
 use super::{Error, Shared};
 use crate::coordinator::{Bundle as Definition, Definition as Coordinator};
 use crate::host::files::FileUri;
@@ -29,6 +29,10 @@ const RECORD: &str = "bundle";
 const DEFINITION: &str = "bundle-definition";
 /// What happened, by the bundle's id and a number.
 const EVENT: &str = "bundle-event";
+
+/// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
+pub(super) const SPACES: (&[&str], &[&str]) =
+    (&[EVENT, spaces::NOTIFICATION], &[spaces::CONF, DEFINITION, RECORD]);
 
 /// The first and the longest time between two passes while something is pending, in milliseconds.
 const LOOK_MS: (u64, u64) = (200, 10_000);

@@ -41,6 +41,10 @@ const ACTION: &str = "coordinator-action";
 /// What happened, by the coordinator's id and a number.
 const EVENT: &str = "coordinator-event";
 
+/// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
+pub(super) const SPACES: (&[&str], &[&str]) =
+    (&[ACTION, EVENT, spaces::NOTIFICATION], &[spaces::CONF, DEFINITION, RECORD]);
+
 /// The first and the longest time between two looks at missing data, in milliseconds.
 const LOOK_MS: (u64, u64) = (500, 30_000);
 /// The longest time where the file system tells what comes.

@@ -14,7 +14,7 @@ mod keep;
 mod notice;
 mod notify;
 pub mod object;
-mod purge;
+pub mod purge;
 pub mod view;
 mod watch;
 mod world;
@@ -290,6 +290,36 @@ pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
     Ok(Sqlite::reading(&folder.join(STORE))?)
 }
 
+/// The store in this folder for whoever looks after it while nobody runs its jobs, as long as the guard lasts. Where the log or
+/// rows are damaged nothing keeps it from being opened, if `forget_damaged`.
+pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Guard), Error> {
+    private::claim(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    let path = folder.join(STORE);
+    let Some(guard) = control::Guard::take(&path)? else {
+        return Err(store::Error::Busy.into());
+    };
+    let options = store::Options { forget_damaged, ..store::Options::default() };
+    Ok((Sqlite::open(&path, options)?, guard))
+}
+
+/// Takes plans out of a store that no job has any more, and says how many. Nobody may run its jobs meanwhile.
+pub fn forget_plans(store: &mut Sqlite) -> Result<usize, Error> {
+    let reader = store.reader();
+    let used: BTreeSet<String> =
+        view::records(&*reader)?.into_iter().map(|record| record.plan).collect();
+    if !view::damaged(&*reader)?.is_empty() {
+        // Nobody knows which plan that job has.
+        return Ok(0);
+    }
+    let plans = reader.scan_sound(spaces::PLAN, b"")?.0.into_iter().map(|row| row.key);
+    let idle: Vec<store::Write> = plans
+        .filter(|key| !used.contains(&*String::from_utf8_lossy(&key.key)))
+        .map(store::Write::Delete)
+        .collect();
+    store.commit(&idle)?;
+    Ok(idle.len())
+}
+
 /// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
 pub fn open_store(
     store: Box<dyn Store>,
@@ -348,7 +378,8 @@ impl Driver {
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
         });
-        for row in reader.scan(spaces::MOUNT, b"", None, usize::MAX)? {
+        // Where one is damaged the application is looked for in the file systems.
+        for row in reader.scan_sound(spaces::MOUNT, b"")?.0 {
             let uri = String::from_utf8_lossy(&row.key.key).into_owned();
             let folder = PathBuf::from(String::from_utf8_lossy(&row.value).into_owned());
             shared.files.mount(FileUri::parse(&uri), folder);
@@ -410,21 +441,13 @@ impl Driver {
     /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
     /// on top of it is among `ids`.
     pub fn purge(&self, ids: &[String]) -> Result<Vec<String>, Error> {
-        let records = view::records(&*self.reader())?;
-        let chosen: BTreeSet<&String> = ids.iter().collect();
-        let mut jobs = Vec::new();
-        for record in records.iter().filter(|record| chosen.contains(&record.root)) {
-            if !record.job.status.is_end() {
-                let why = format!("`{}` has not ended; kill it first", record.job.id);
-                return Err(Error::State(why));
-            }
-            jobs.push(record.job.id.clone());
-        }
-        let body = purge::Purge::new(self.shared.clone(), jobs.clone());
+        let chosen = purge::chosen(&*self.reader(), ids)?;
+        let gone = chosen.ids();
+        let body = purge::Purge::new(self.shared.clone(), chosen);
         let procedure = self.executor.submit(New::of(purge::KIND, body))?;
         match self.executor.wait(procedure, None).and_then(|finished| finished.failure) {
             Some(failure) => Err(Error::State(failure.to_string())),
-            None => Ok(jobs),
+            None => Ok(gone),
         }
     }
 
@@ -529,6 +552,7 @@ impl Drop for Driver {
             // A step that is stuck in the outside world is repeated by whoever comes next.
             runtime.shutdown_timeout(Duration::from_millis(200));
         }
+        self.executor.settle();
     }
 }
 

@@ -17,10 +17,55 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error>
     }
 }
 
-/// Every job, in the order of ids.
+/// Every job, in the order of ids. One whose row is damaged is not among them; [`damaged`] tells.
 pub fn records(reader: &dyn Reader) -> Result<Vec<JobRecord>, Error> {
-    let rows = reader.scan(spaces::JOB, b"", None, usize::MAX)?;
+    let (rows, _) = reader.scan_sound(spaces::JOB, b"")?;
     rows.iter().map(|row| Ok(decode("a job", &row.value)?)).collect()
+}
+
+/// Ids of jobs whose own rows are damaged.
+pub fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
+    let (_, damaged) = reader.scan_sound(spaces::JOB, b"")?;
+    Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
+}
+
+/// A job as far as its rows can be read, and what is missing. Nothing is run by it: what is missing has perhaps been done.
+pub fn readable(reader: &dyn Reader, record: &JobRecord) -> Result<(Run, Vec<String>), Error> {
+    match run(reader, record) {
+        Err(Error::Store(store::Error::Damaged(_))) => {}
+        whole => return Ok((whole?, Vec::new())),
+    }
+    let id = record.job.id.as_str();
+    let start = prefix(id);
+    let mut missing = Vec::new();
+    let conf = properties(reader, id).unwrap_or_else(|_| {
+        missing.push("its properties".to_owned());
+        BTreeMap::new()
+    });
+    let node_of = |key: &[u8]| {
+        let node = key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
+        node.map(NodeIndex::from_be_bytes)
+    };
+    let mut rows = Rows::default();
+    let (sound, damaged) = reader.scan_sound(spaces::ROW, &start)?;
+    for row in sound {
+        if let Some(node) = node_of(&row.key.key) {
+            rows.insert(node, decode(&format!("a row of {id}"), &row.value)?);
+        }
+    }
+    missing.extend(damaged.iter().map(|key| match node_of(&key.key) {
+        Some(node) => format!("node number {node}"),
+        None => "a node".to_owned(),
+    }));
+    let mut run = Run::new(record.job.clone(), Arc::new(conf), rows);
+    let (sound, damaged) = reader.scan_sound(spaces::EXPECTATION, &start)?;
+    for row in sound {
+        if let Some(node) = node_of(&row.key.key) {
+            run.expectations.insert(node, decode(&format!("an expectation of {id}"), &row.value)?);
+        }
+    }
+    missing.extend(damaged.iter().map(|_| "an expectation".to_owned()));
+    Ok((run, missing))
 }
 
 /// The properties of a job.
@@ -70,7 +115,7 @@ pub fn plan(reader: &dyn Reader, record: &JobRecord) -> Result<Plan, Error> {
 
 /// The notifications of a job, in the order in which they were due, and what came of them.
 pub fn notifications(reader: &dyn Reader, id: &str) -> Result<Vec<Notified>, Error> {
-    let rows = reader.scan(spaces::NOTIFICATION, &prefix(id), None, usize::MAX)?;
+    let (rows, _) = reader.scan_sound(spaces::NOTIFICATION, &prefix(id))?;
     rows.iter().map(|row| Ok(decode(&format!("a notification of {id}"), &row.value)?)).collect()
 }
 
@@ -94,12 +139,21 @@ pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, 
 /// What happened to a job since its moment number `from`: those, and the number that comes next.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
     let start = moment_key(id, from);
-    let rows = reader.scan(spaces::EVENT, &prefix(id), Some(&start), usize::MAX)?;
+    let rows = match reader.scan(spaces::EVENT, &prefix(id), Some(&start), usize::MAX) {
+        // What happened at one moment is not known any more, and all else is.
+        Err(store::Error::Damaged(_)) => {
+            let (mut rows, _) = reader.scan_sound(spaces::EVENT, &prefix(id))?;
+            rows.retain(|row| *row.key.key >= *start);
+            rows
+        }
+        rows => rows?,
+    };
     let mut next = from;
     let mut moments = Vec::new();
     for row in rows {
         let several: Vec<Moment> = decode(&format!("a moment of {id}"), &row.value)?;
-        next += several.len() as u64;
+        let number = row.key.key.get(prefix(id).len()..).and_then(|bytes| bytes.try_into().ok());
+        next = number.map_or(next, u64::from_be_bytes) + several.len() as u64;
         moments.extend(several);
     }
     Ok((moments, next))

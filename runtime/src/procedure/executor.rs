@@ -737,6 +737,11 @@ impl Executor {
     pub fn stop(&self) {
         self.shared.stop();
     }
+
+    /// Has the store bring everything to where a copy of it has it. For when it was stopped.
+    pub fn settle(&self) {
+        self.shared.store.lock().unwrap_or_else(PoisonError::into_inner).settle();
+    }
 }
 
 impl Executor {

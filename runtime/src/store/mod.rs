@@ -9,9 +9,10 @@
 
 mod memory;
 mod sqlite;
+pub mod wal;
 
 pub use memory::Memory;
-pub use sqlite::{Options, Sqlite, Synchronous};
+pub use sqlite::{Options, Soundness, Sqlite, Synchronous};
 
 use std::fmt;
 use std::sync::Arc;
@@ -81,6 +82,10 @@ pub trait Store: Send {
     /// A way to read rows beside the commits.
     fn reader(&self) -> Arc<dyn Reader>;
 
+    /// Brings everything to where whoever copies the store finds it. Called when nothing is committed any more; where it cannot
+    /// be done now, whoever opens the store next does it.
+    fn settle(&mut self) {}
+
     /// Whether a commit costs next to nothing, so that gathering many steps into one is not worth a thread.
     fn instant(&self) -> bool {
         false
@@ -100,6 +105,11 @@ pub trait Reader: Send + Sync {
         from: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, Error>;
+
+    /// The rows of a scan that are as they were written, and the names of those that are not.
+    fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {
+        Ok((self.scan(space, prefix, None, usize::MAX)?, Vec::new()))
+    }
 }
 
 /// The smallest key that is greater than every key with this prefix, if there is one.
@@ -130,6 +140,8 @@ pub enum Error {
     Full,
     /// The bytes of one row are not those that were written.
     Damaged(String),
+    /// The log of what was not yet in the file is damaged, and what stands behind would be forgotten.
+    DamagedLog(wal::Damage),
     /// Anything else the disk or the database said.
     Failed(String),
 }
@@ -149,6 +161,11 @@ impl fmt::Display for Error {
             Error::Damaged(what) => {
                 write!(f, "the checksum of {what} does not agree with its bytes")
             }
+            Error::DamagedLog(wal::Damage { at, commits }) => write!(
+                f,
+                "the log of the store (store.sqlite-wal) is damaged at byte {at}, and at least {commits} commits behind that would be \
+                 forgotten"
+            ),
             Error::Failed(why) => write!(f, "the store failed: {why}"),
         }
     }

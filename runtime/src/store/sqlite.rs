@@ -5,13 +5,13 @@
 //! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` sees to that.
 
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
-use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix};
+use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix, wal};
 use crate::host::private;
 use crate::procedure::ProcedureId;
 
@@ -44,6 +44,40 @@ pub struct Options {
     pub synchronous: Synchronous,
     /// At most so many pages in the file; none: as many as the disk has. For tests of a full disk.
     pub page_limit: Option<u32>,
+    /// Whether to go on where the log is damaged, without the commits behind that.
+    pub forget_damaged: bool,
+}
+
+/// What is found out about a store that nobody changes meanwhile.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Soundness {
+    /// What SQLite finds wrong with the file, a line each; nothing where it is sound.
+    pub file: Vec<String>,
+    /// How many rows and procedures there are.
+    pub rows: u64,
+    /// The rows that are not as they were written.
+    pub damaged: Vec<Key>,
+    /// The procedures whose records are not as they were written.
+    pub procedures: Vec<ProcedureId>,
+    /// Where the log is damaged.
+    pub log: Option<wal::Damage>,
+}
+
+impl Soundness {
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.file.is_empty()
+            && self.damaged.is_empty()
+            && self.procedures.is_empty()
+            && self.log.is_none()
+    }
+}
+
+/// The log beside a store.
+fn log_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    name.into()
 }
 
 /// A store in a SQLite file.
@@ -69,6 +103,10 @@ impl Sqlite {
                 return Err(Error::Failed(format!("{}: {error}", path.display())));
             }
             _ => {}
+        }
+        let log = wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()))?;
+        if let (Some(damage), false) = (log, options.forget_damaged) {
+            return Err(Error::DamagedLog(damage));
         }
         let connection = Connection::open(path).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
@@ -102,6 +140,12 @@ impl Sqlite {
              BEGIN IMMEDIATE; {whose} {SCHEMA} COMMIT;"
         );
         connection.execute_batch(&setup).map_err(report)?;
+        if tables == 0 {
+            // What it is stands in the file itself, whatever becomes of the log.
+            connection
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                .map_err(report)?;
+        }
         if let Some(pages) = options.page_limit {
             connection
                 .query_row(&format!("PRAGMA max_page_count = {pages}"), [], |row| {
@@ -130,6 +174,15 @@ impl Sqlite {
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
         connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
         let number = |query: &str| connection.query_row(query, [], |row| row.get::<_, i64>(0));
+        // What whoever runs it writes just now may look like damage, but not twice in the same way.
+        let looked =
+            || wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()));
+        if let Some(damage) = looked()? {
+            std::thread::sleep(Duration::from_millis(50));
+            if looked()? == Some(damage) {
+                return Err(Error::DamagedLog(damage));
+            }
+        }
         if number("SELECT count(*) FROM sqlite_schema").map_err(report)? == 0 {
             return Ok(None);
         }
@@ -143,6 +196,99 @@ impl Sqlite {
         Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection) })))
     }
 
+    /// Looks at everything in the store of this file, whoever runs it, and changes nothing.
+    pub fn check(path: &Path) -> Result<Soundness, Error> {
+        let log = wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()))?;
+        let mut found = Soundness { log, ..Soundness::default() };
+        let connection =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
+        // One state of it, however many are written meanwhile.
+        connection.execute_batch("BEGIN").map_err(report)?;
+        let mut lines = connection.prepare("PRAGMA integrity_check(100)").map_err(report)?;
+        let lines = lines.query_map([], |row| row.get::<_, String>(0)).map_err(report)?;
+        for line in lines {
+            // A file that is damaged badly enough is told of by the question itself.
+            let line = line.unwrap_or_else(|error| error.to_string());
+            if line != "ok" {
+                found.file.push(line);
+            }
+        }
+        let tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('datum', 'procedure')";
+        let tables = connection.query_row(tables, [], |row| row.get::<_, i64>(0));
+        if found.log.is_some() && tables.is_ok_and(|tables| tables < 2) {
+            // They were made in what is lost.
+            return Ok(found);
+        }
+        let read = Self::check_rows(&connection, &mut found).map_err(report);
+        match read {
+            // It was told of already.
+            Err(Error::NotAStore(_)) if !found.file.is_empty() => Ok(found),
+            other => other.map(|()| found),
+        }
+    }
+
+    fn check_rows(connection: &Connection, found: &mut Soundness) -> rusqlite::Result<()> {
+        let mut statement = connection.prepare("SELECT space, key, sum, value FROM datum")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            found.rows += 1;
+            let space = row.get_ref(0)?.as_bytes().unwrap_or_default();
+            let key = row.get_ref(1)?.as_bytes().unwrap_or_default();
+            let sum: Result<i64, _> = row.get(2);
+            let value = row.get_ref(3)?.as_bytes().unwrap_or_default();
+            if sum.ok() != Some(checksum(&[space, key], value)) {
+                found.damaged.push(Key::new(String::from_utf8_lossy(space), key));
+            }
+        }
+        let mut statement = connection.prepare("SELECT id, sum, record FROM procedure")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            found.rows += 1;
+            let id = ProcedureId(unsigned(row.get(0)?));
+            let sum: Result<i64, _> = row.get(1);
+            let record = row.get_ref(2)?.as_bytes().unwrap_or_default();
+            if sum.ok() != Some(checksum(&[&id.0.to_le_bytes()], record)) {
+                found.procedures.push(id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a copy of the store in this file, as it is at one moment, whoever runs it. The copy must not be there yet.
+    pub fn backup(path: &Path, to: &Path) -> Result<(), Error> {
+        let shown = |error: std::io::Error| Error::Failed(format!("{}: {error}", to.display()));
+        // SQLite fills an empty file, and this one is for nobody else.
+        private::options().write(true).create_new(true).open(to).map_err(shown)?;
+        let connection =
+            Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
+        connection.busy_timeout(Duration::from_secs(10)).map_err(report)?;
+        let target = to
+            .to_str()
+            .ok_or_else(|| Error::Failed(format!("{}: a name that is not UTF-8", to.display())))?;
+        connection.execute("VACUUM INTO ?1", params![target]).map_err(report)?;
+        private::options().write(true).open(to).and_then(|file| file.sync_all()).map_err(shown)
+    }
+
+    /// Deletes rows and records that are not as they were written, so that what they belonged to can be read again.
+    pub fn forget(&mut self, found: &Soundness) -> Result<(), Error> {
+        let rows = found.damaged.iter().cloned().map(Write::Delete);
+        let records = found.procedures.iter().copied().map(Write::Remove);
+        self.commit(&rows.chain(records).collect::<Vec<_>>())
+    }
+
+    /// Gives the room of what was deleted back to the disk.
+    pub fn compact(&mut self) -> Result<(), Error> {
+        self.connection.execute_batch("VACUUM").map_err(report)?;
+        self.checkpoint()
+    }
+
+    /// Brings everything from the log into the file.
+    fn checkpoint(&self) -> Result<(), Error> {
+        let done = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        done.map_err(report)
+    }
+
     /// What SQLite itself finds wrong with the file; `ok` when nothing is.
     pub fn integrity(&self) -> Result<String, Error> {
         self.connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).map_err(report)
@@ -152,6 +298,12 @@ impl Sqlite {
     pub fn limit_pages(&mut self, pages: u32) -> Result<(), Error> {
         let sql = format!("PRAGMA max_page_count = {pages}");
         self.connection.query_row(&sql, [], |row| row.get::<_, i64>(0)).map(|_| ()).map_err(report)
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.settle();
     }
 }
 
@@ -230,6 +382,13 @@ impl Store for Sqlite {
     fn reader(&self) -> Arc<dyn Reader> {
         self.reader.clone()
     }
+
+    fn settle(&mut self) {
+        // Others may be reading: what they have seen is brought into the file all the same, and only the log stays.
+        let _ = self.connection.busy_timeout(Duration::from_millis(200));
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        let _ = self.checkpoint();
+    }
 }
 
 impl Reader for SqliteReader {
@@ -272,6 +431,37 @@ impl Reader for SqliteReader {
             found.push(Row { key: Key { space: name.clone(), key: key.into() }, value });
         }
         Ok(found)
+    }
+
+    fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {
+        match self.scan(space, prefix, None, usize::MAX) {
+            Err(Error::Damaged(_)) => {}
+            whole => return Ok((whole?, Vec::new())),
+        }
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statement = connection
+            .prepare(
+                "SELECT key, sum, value FROM datum
+                 WHERE space = ?1 AND key >= ?2 AND (?3 IS NULL OR key < ?3) ORDER BY key",
+            )
+            .map_err(report)?;
+        let mut rows =
+            statement.query(params![space, prefix, after_prefix(prefix)]).map_err(report)?;
+        let name: Arc<str> = space.into();
+        let (mut found, mut damaged) = (Vec::new(), Vec::new());
+        while let Some(row) = rows.next().map_err(report)? {
+            let key: Vec<u8> = row.get(0).map_err(report)?;
+            let value = match (row.get(1), row.get(2)) {
+                (Ok(sum), Ok(value)) => intact(space, &key, sum, value).ok(),
+                _ => None,
+            };
+            let key = Key { space: name.clone(), key: key.into() };
+            match value {
+                Some(value) => found.push(Row { key, value }),
+                None => damaged.push(key),
+            }
+        }
+        Ok((found, damaged))
     }
 }
 

@@ -1,0 +1,176 @@
+//! Stores as things: checked, copied, made smaller, written out, damaged.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::run::{ankus, application, shell, text};
+
+const HEAD: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><global><resource-manager>rm</resource-manager>\
+                    <name-node>hdfs://nn</name-node></global><start to='one'/>";
+const TAIL: &str = "<kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+
+/// An application of two programs; the first leaves a mark in its row.
+fn place(seconds: &str) -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a folder");
+    let workflow = format!("{HEAD}{}{}{TAIL}", shell("one", "two"), shell("two", "end"));
+    let step = format!("#!/bin/sh\necho mark=zzqq-$ANKUS_NODE-qqzz\nsleep {seconds}\n");
+    let properties = "db.password=hunter22\n";
+    application(
+        place.path(),
+        &[
+            ("app/workflow.xml", &workflow),
+            ("app/step.sh", &step),
+            ("app/job.properties", properties),
+        ],
+    );
+    place
+}
+
+#[track_caller]
+fn said(folder: &Path, arguments: &[&str], code: i32) -> String {
+    let output = ankus(folder, arguments).output().expect("it runs");
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_copy_of_the_file_is_the_whole_store() {
+    let place = place("0");
+    let folder = place.path();
+    said(folder, &["run", "app", "--id", "first"], 0);
+    // As it lies there after a run, and as a backup.
+    fs::create_dir(folder.join("copied")).expect("a folder");
+    fs::copy(folder.join(".ankus/store.sqlite"), folder.join("copied/store.sqlite"))
+        .expect("a copy");
+    fs::create_dir(folder.join("backup")).expect("a folder");
+    said(folder, &["store", "backup", "backup/store.sqlite"], 0);
+    assert!(said(folder, &["store", "backup", "backup/store.sqlite"], 2).contains("exists"));
+    for store in ["copied", "backup"] {
+        assert!(
+            said(folder, &["store", "check", "--store", store], 0)
+                .contains("all as they were written")
+        );
+        let shown = said(folder, &["job", "show", "first", "--store", store], 0);
+        assert!(shown.contains("SUCCEEDED") && shown.contains("two"), "{store}: {shown}");
+        said(folder, &["run", "app", "--id", "second", "--store", store], 0);
+    }
+
+    let written = said(folder, &["store", "export", "out"], 0);
+    assert!(written.contains("1 jobs are in `out`"), "{written}");
+    let job = fs::read_to_string(folder.join("out/first.json")).expect("a job");
+    let object: serde_json::Value = serde_json::from_str(&job).expect("JSON");
+    assert_eq!(object["status"], "SUCCEEDED");
+    assert!(!job.contains("hunter22"), "{job}");
+    let lines = fs::read_to_string(folder.join("out/first.jsonl")).expect("its events");
+    let last: serde_json::Value =
+        serde_json::from_str(lines.lines().last().expect("a line")).expect("JSON");
+    assert_eq!(last["status"], "SUCCEEDED");
+    assert!(said(folder, &["store", "export", "out"], 2).contains("not empty"));
+    said(folder, &["store", "check", "--store", "nowhere"], 2);
+}
+
+#[test]
+fn a_purge_gives_its_room_back_and_plans_go_with_the_last_of_their_jobs() {
+    let place = place("0");
+    let folder = place.path();
+    for (number, id) in ["a", "b"].into_iter().enumerate() {
+        let body = format!("{HEAD}{}{TAIL}", shell("one", "end"))
+            .replace("name='a'", &format!("name='a{number}'"));
+        fs::write(folder.join("app/workflow.xml"), body).expect("a file");
+        let long = format!("long={}\n", "x".repeat(200_000));
+        fs::write(folder.join("app/job.properties"), long).expect("a file");
+        said(folder, &["run", "app", "--id", id], 0);
+    }
+    let size = || fs::metadata(folder.join(".ankus/store.sqlite")).expect("a store").len();
+    let before = size();
+    said(folder, &["job", "purge", "a"], 0);
+    let compacted = said(folder, &["store", "compact"], 0);
+    assert!(compacted.contains("; 1 plans that no job has are gone"), "{compacted}");
+    assert!(size() + 150_000 < before, "{} of {before}", size());
+    assert!(said(folder, &["job", "show", "b"], 0).contains("SUCCEEDED"));
+    said(folder, &["job", "rerun", "b", "--skip", "one"], 0);
+}
+
+#[test]
+fn one_bad_row_costs_one_row() {
+    let place = place("0");
+    let folder = place.path();
+    said(folder, &["run", "app", "--id", "first"], 0);
+    said(folder, &["run", "app", "--id", "other"], 0);
+    let path = folder.join(".ankus/store.sqlite");
+    let mut bytes = fs::read(&path).expect("a store");
+    // Of the first job alone: its row is written before the other's.
+    let mark = b"zzqq-one-qqzz";
+    let found: Vec<usize> = bytes
+        .windows(mark.len())
+        .enumerate()
+        .filter(|(_, at)| at == mark)
+        .map(|(at, _)| at)
+        .collect();
+    assert!(!found.is_empty(), "the mark is in a row");
+    for at in found {
+        bytes[at + 1] ^= 1;
+    }
+    fs::write(&path, bytes).expect("a store");
+
+    assert!(said(folder, &["job", "list"], 0).contains("first"));
+    let shown = said(folder, &["job", "show", "first"], 0);
+    assert!(
+        shown.contains("two") && shown.contains("damaged and not shown: node number"),
+        "{shown}"
+    );
+    let checked = said(folder, &["store", "check"], 1);
+    assert!(
+        checked.contains("row: row first ") && checked.contains("row: row other "),
+        "{checked}"
+    );
+    let object: serde_json::Value =
+        serde_json::from_str(&said(folder, &["store", "check", "--format", "json"], 1))
+            .expect("JSON");
+    assert_eq!(object["sound"], false);
+    // A job whose rows are not all there runs no further on what is left.
+    said(folder, &["job", "rerun", "first", "--failed"], 2);
+    said(folder, &["run", "app", "--id", "third"], 0);
+
+    assert!(
+        said(folder, &["store", "check", "--forget-damaged"], 0).contains("the store is sound")
+    );
+    said(folder, &["store", "check"], 0);
+}
+
+#[test]
+fn a_damaged_log_is_noticed_before_anything_is_forgotten() {
+    let place = place("30");
+    let folder = place.path();
+    let mut child = ankus(folder, &["run", "app", "--id", "first"]).spawn().expect("it runs");
+    let log = folder.join(".ankus/store.sqlite-wal");
+    let began = Instant::now();
+    let is_running = || said_any(folder, &["job", "show", "first"]).contains("RUNNING   one");
+    while !is_running() && began.elapsed() < Duration::from_secs(30) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().expect("it is ended");
+    child.wait().expect("it has ended");
+    let whole = fs::read(&log).expect("a log is left");
+    let mut bytes = whole.clone();
+    bytes[32 + 24 + 100] ^= 1;
+    fs::write(&log, &bytes).expect("a log");
+
+    let refused = said(folder, &["run", "--resume", "first"], 2);
+    assert!(
+        refused.contains("damaged at byte") && refused.contains("restore a backup"),
+        "{refused}"
+    );
+    assert!(said(folder, &["store", "check"], 1).contains("log: damaged"));
+    assert_eq!(fs::read(&log).expect("a log"), bytes, "nothing was changed");
+
+    fs::write(&log, &whole).expect("a log");
+    said(folder, &["store", "check"], 0);
+    said(folder, &["job", "kill", "first"], 0);
+}
+
+fn said_any(folder: &Path, arguments: &[&str]) -> String {
+    text(&ankus(folder, arguments).output().expect("it runs"))
+}
