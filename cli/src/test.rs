@@ -3,12 +3,15 @@
 mod timed;
 
 use super::{Exit, Failure, Shell};
+use ankus::lint::Facts;
+use ankus::lint::parameters::{Shape, parameters};
 use ankus::render;
+use ankus::syntax::xml::Tree;
 use ankus_project::application::{self, Application, Frontend};
 use ankus_project::{Given, Kind, Project, shown, unreadable, write};
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::host::files::{FileUri, Files};
-use ankus_runtime::plan::{Global, Plan, Work};
+use ankus_runtime::plan::{Global, Node, Plan, Work};
 use ankus_runtime::scenario::{
     Difference, Expect, ExpectAction, Outcome, Played, Scenario, Stub, compare, play,
 };
@@ -181,12 +184,42 @@ fn play_file(path: &Path, project: &Project) -> Scored {
             (played.plans.clone(), played)
         } else {
             let plan = Arc::new(application.plan()?);
-            (vec![plan.clone()], play_one(&application, &scenario, plan, project)?)
+            let played = play_one(&application, &scenario, plan.clone(), project)?;
+            known(&scenario, &plan, &played)?;
+            (vec![plan], played)
         };
         let differences = compare(&scenario.expect, &played.seen);
         Ok(Scores { plans, played, differences })
     })();
     Scored { shown, title, path: path.to_owned(), outcome }
+}
+
+/// Refuses a stub or an expectation of an action that there is not. Which actions sub-workflows have shows when they run: while
+/// there are some that did not, nobody knows.
+fn known(scenario: &Scenario, plan: &Plan, played: &Played) -> Result<(), String> {
+    let is_open = plan.nodes.iter().any(|node| {
+        let is_sub =
+            matches!(&node.work, Work::Action(_)) && node.work.row_type() == "sub-workflow";
+        is_sub && !played.taken.iter().any(|(of, from, _)| *of == plan.path && *from == node.name)
+    });
+    let own = || plan.nodes.iter().map(|node| node.name.as_str());
+    let below = || played.taken.iter().map(|(_, from, _)| from.as_str());
+    let seen = || played.seen.nodes.iter().map(|node| node.name.as_str());
+    let all = || own().chain(below()).chain(seen());
+    for (table, name) in scenario
+        .actions
+        .keys()
+        .map(|name| ("actions", name))
+        .chain(scenario.expect.actions.keys().map(|name| ("expect.actions", name)))
+    {
+        if is_open || all().any(|known| known == name) {
+            continue;
+        }
+        let near = ankus::diag::nearest(name, own());
+        let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        return Err(format!("`[{table}.{name}]`: the workflow has no node of this name{near}"));
+    }
+    Ok(())
 }
 
 fn load(
@@ -370,8 +403,12 @@ type Way = (String, String);
 /// Which ways of the applications no scenario takes.
 fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
     let mut applications: BTreeMap<String, (Arc<Plan>, BTreeSet<Way>)> = BTreeMap::new();
+    let mut outcomes: BTreeMap<String, BTreeSet<(String, String)>> = BTreeMap::new();
     for outcome in results.iter().filter_map(|result| result.outcome.as_ref().ok()) {
         for plan in &outcome.plans {
+            let nodes = outcome.played.seen.nodes.iter();
+            let ended = nodes.map(|node| (node.name.clone(), node.status.clone()));
+            outcomes.entry(plan.path.clone()).or_default().extend(ended);
             let entry = applications
                 .entry(plan.path.clone())
                 .or_insert_with(|| (plan.clone(), BTreeSet::new()));
@@ -382,6 +419,7 @@ fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
     for (path, (plan, taken)) in applications {
         let ways = ways(&plan);
         let missed: Vec<_> = ways.iter().filter(|way| !taken.contains(way)).collect();
+        let reached: BTreeSet<&String> = ways.iter().flat_map(|(from, to)| [from, to]).collect();
         shell.out(format!(
             "\n{path}: {} of {} transitions taken\n",
             ways.len() - missed.len(),
@@ -389,6 +427,35 @@ fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
         ))?;
         for (from, to) in missed {
             shell.out(format!("  never: {from} -> {to}\n"))?;
+        }
+        let outcomes = &outcomes[&path];
+        let is_action = |node: &&Node| matches!(node.work, Work::Action(_));
+        let wanted: Vec<(&str, &str)> = plan
+            .nodes
+            .iter()
+            .filter(|node| reached.contains(&node.name))
+            .filter(is_action)
+            .flat_map(|node| [(node.name.as_str(), "OK"), (node.name.as_str(), "ERROR")])
+            .collect();
+        let had = |(name, status): &(&str, &str)| {
+            outcomes.contains(&((*name).to_owned(), (*status).to_owned()))
+        };
+        let decisions: BTreeSet<&str> = plan
+            .nodes
+            .iter()
+            .filter(|node| node.work.row_type() == "switch")
+            .map(|node| node.name.as_str())
+            .collect();
+        let cases = || ways.iter().filter(|(from, _)| decisions.contains(from.as_str()));
+        shell.out(format!(
+            "  outcomes of actions: {} of {}; cases of decisions: {} of {}\n",
+            wanted.iter().filter(|one| had(one)).count(),
+            wanted.len(),
+            cases().filter(|way| taken.contains(*way)).count(),
+            cases().count(),
+        ))?;
+        for (name, status) in wanted.iter().filter(|one| !had(one)) {
+            shell.out(format!("  never: {name} ends with {status}\n"))?;
         }
     }
     Ok(())
@@ -501,12 +568,31 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     if timed::is_timed(&application) {
         return timed::init(&application, &project, shell);
     }
-    let plan = match application.plan() {
-        Ok(plan) => Arc::new(plan),
-        Err(why) => {
-            shell.out(render::human::render(&application.errors(), shell.colors))?;
-            shell.say(why);
-            return Ok(Exit::Fault);
+    // What nobody gives is made up: names of servers, paths, numbers, as their uses ask for.
+    let mut made_up: BTreeMap<String, String> = missing(&application);
+    let (application, plan) = loop {
+        let define = made_up.clone().into_iter().collect();
+        let given = Given { define, ..Given::default() };
+        let application = project.application(path, &given)?;
+        let plan = match application.plan() {
+            Ok(plan) => Arc::new(plan),
+            Err(why) => {
+                shell.out(render::human::render(&application.errors(), shell.colors))?;
+                shell.say(why);
+                return Ok(Exit::Fault);
+            }
+        };
+        // What a sub-workflow reads shows when it runs.
+        let well = play_one(&application, &Scenario::default(), plan.clone(), &project);
+        let well = well.map_err(Failure::new)?;
+        match needed(&well)
+            .filter(|name| !made_up.contains_key(name) && made_up.len() < MOST_MADE_UP)
+        {
+            Some(name) => {
+                let value = plausible(&name, Shape::Text);
+                made_up.insert(name, value);
+            }
+            None => break (application, plan),
         }
     };
     let folder = application
@@ -527,13 +613,15 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     let mut open: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
     let mut failed: BTreeSet<String> = BTreeSet::new();
     let mut written = 0;
+    let mut unwell = None;
     let mut taken: BTreeSet<(String, String)> = BTreeSet::new();
     while let Some(failing) = open.pop() {
         if written >= MOST_WRITTEN {
             break;
         }
         let stub = |result| Stub { result, ..Stub::default() };
-        let mut scenario = Scenario { app: app.clone(), ..Scenario::default() };
+        let mut scenario =
+            Scenario { app: app.clone(), properties: made_up.clone(), ..Scenario::default() };
         for name in &failing {
             scenario.actions.insert(name.clone(), stub(Outcome::Error));
         }
@@ -562,6 +650,11 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
                 open.push(more);
             }
         }
+        if failing.is_empty() && played.seen.status != "SUCCEEDED" {
+            // What goes wrong where everything goes well is nothing to hold a workflow to.
+            unwell = Some(played);
+            continue;
+        }
         let name = match failing.iter().next_back() {
             None => "all-well".to_owned(),
             Some(_) => {
@@ -578,6 +671,12 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
             continue;
         }
         let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
+        if !made_up.is_empty() {
+            text.push_str("\n# Nobody gives these: they are made up.\n[properties]\n");
+            for (name, value) in &made_up {
+                let _ = writeln!(text, "{name:?} = {value:?}");
+            }
+        }
         let stubbed =
             played.seen.nodes.iter().filter(|node| {
                 failing.contains(&node.name) || played.unstubbed.contains(&node.name)
@@ -600,5 +699,82 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
             shell.say(format!("  {from} -> {to}"));
         }
     }
-    Ok(Exit::Success)
+    let Some(unwell) = unwell else { return Ok(Exit::Success) };
+    let seen = &unwell.seen;
+    shell.say(format!(
+        "no `all-well` is written, for with every action well the job is {}",
+        seen.status
+    ));
+    let faults = seen.nodes.iter().filter_map(|node| {
+        let (code, message) = (node.code.as_deref()?, node.message.as_deref().unwrap_or_default());
+        let message = message.strip_prefix(code).unwrap_or(message).trim_start_matches(": ");
+        Some(format!("  {}: {code}: {message}", node.name))
+    });
+    for line in seen.message.iter().map(|message| format!("  {message}")).chain(faults) {
+        shell.say(line);
+    }
+    let names: Vec<&str> = made_up.keys().map(String::as_str).collect();
+    shell.say(match names.as_slice() {
+        [] => "give the properties, data or files that lead to its end in a scenario of your own".to_owned(),
+        names => format!(
+            "these properties are made up; give those that decide on the way in a job.properties beside the application: {}",
+            names.join(", ")
+        ),
+    });
+    Ok(Exit::Fault)
+}
+
+/// At most so many properties are made up.
+const MOST_MADE_UP: usize = 200;
+
+/// The properties that an application needs and nobody gives, each with a value that its uses may ask for.
+fn missing(application: &Application) -> BTreeMap<String, String> {
+    let loaded = &application.loaded;
+    let (tree, _) = Tree::parse(&loaded.source.text);
+    let settings = &loaded.settings.settings;
+    let facts = Facts::new(&loaded.source.path, &tree, &loaded.files, &loaded.submission, settings);
+    parameters(&facts)
+        .into_iter()
+        .filter(|parameter| parameter.is_required && parameter.given.is_none())
+        .map(|parameter| {
+            let value = plausible(&parameter.name, parameter.shape);
+            (parameter.name, value)
+        })
+        .collect()
+}
+
+/// The variable without which a run in which all goes well fails.
+fn needed(played: &Played) -> Option<String> {
+    let of_nodes = played.seen.nodes.iter().filter_map(|node| node.message.as_ref());
+    played.seen.message.iter().chain(of_nodes).find_map(|text| {
+        let (_, rest) = text.split_once("no variable is named `")?;
+        Some(rest.split_once('`')?.0.to_owned())
+    })
+}
+
+/// A value that a property of this name and use may well have.
+fn plausible(name: &str, shape: Shape) -> String {
+    let lower = name.to_ascii_lowercase().replace(['.', '-', '_'], "");
+    let by_name = [
+        ("namenode", "hdfs://localhost:8020"),
+        ("defaultfs", "hdfs://localhost:8020"),
+        ("jobtracker", "localhost:8032"),
+        ("resourcemanager", "localhost:8032"),
+        ("queue", "default"),
+        ("mail", "someone@example.org"),
+        ("jdbc", "jdbc:hive2://localhost:10000/default"),
+        ("metastore", "thrift://localhost:9083"),
+    ];
+    if let Some((_, value)) = by_name.iter().find(|(part, _)| lower.contains(part)) {
+        return (*value).to_owned();
+    }
+    match shape {
+        Shape::Number => "1".to_owned(),
+        Shape::Time => "2024-01-01T00:00Z".to_owned(),
+        Shape::Zone => "UTC".to_owned(),
+        Shape::Path => format!("/user/someone/{name}"),
+        Shape::FileSystem => "hdfs://localhost:8020".to_owned(),
+        Shape::Host => "localhost:8032".to_owned(),
+        _ => name.to_owned(),
+    }
 }

@@ -232,3 +232,56 @@ fn a_year_is_played() {
         "#;
     assert_eq!(faults(&scenario), Vec::<String>::new());
 }
+
+const NEEDY: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="needy">
+  <start to="which"/>
+  <decision name="which"><switch><case to="make">${mode eq 'full'}</case><default to="CASE"/></switch></decision>
+  <action name="make"><shell xmlns="uri:oozie:shell-action:1.0"><resource-manager>${jobTracker}</resource-manager>
+    <name-node>${nameNode}</name-node><exec>make.sh</exec><argument>${day}</argument></shell><ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>failed</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+#[test]
+fn a_first_set_makes_up_what_nobody_gives_and_never_expects_a_failure_of_what_is_well() {
+    let here = folder(&[("workflow.xml", &NEEDY.replace("CASE", "make"))]);
+    ankus(&["test", "--init", "."]).folder(here.path()).run().said(0, "all-well.scenario.toml");
+    let text = std::fs::read_to_string(here.path().join("scenarios/all-well.scenario.toml"));
+    let text = text.expect("it was written");
+    assert!(
+        text.contains("\"jobTracker\" = \"localhost:8032\"") && text.contains("SUCCEEDED"),
+        "{text}"
+    );
+    ankus(&["test"]).folder(here.path()).run().said(0, "2 scenarios, 0 failed");
+    let covered = ankus(&["test", "--coverage"]).folder(here.path()).run();
+    covered.said(0, "outcomes of actions: 2 of 2; cases of decisions: 1 of 1");
+
+    // With what is made up it goes to the kill node, and nobody knows what leads elsewhere.
+    let here = folder(&[("workflow.xml", &NEEDY.replace("CASE", "fail"))]);
+    let said = ankus(&["test", "--init", "."]).folder(here.path()).run();
+    said.said(1, "no `all-well` is written, for with every action well the job is KILLED");
+    said.said(1, "made up; give those that decide on the way in a job.properties");
+    assert!(!here.path().join("scenarios/all-well.scenario.toml").exists());
+    std::fs::write(here.path().join("job.properties"), "mode=full\n").expect("a file");
+    ankus(&["test", "--init", "."]).folder(here.path()).run().said(0, "all-well.scenario.toml");
+}
+
+#[test]
+fn a_stub_of_no_action_is_an_error() {
+    let workflow = NEEDY.replace("CASE", "make");
+    let head = "app = \"workflow.xml\"\n[properties]\nmode = \"full\"\nday = \"1\"\nnameNode = \"hdfs://nn\"\njobTracker = \"rm\"\n";
+    for (rest, expected) in [
+        (
+            "[actions.maek]\nresult = \"ok\"\n",
+            "`[actions.maek]`: the workflow has no node of this name; did you mean `make`?",
+        ),
+        (
+            "[expect.actions.nobody]\nstatus = \"OK\"\n",
+            "`[expect.actions.nobody]`: the workflow has no node of this name",
+        ),
+    ] {
+        let here =
+            folder(&[("workflow.xml", &workflow), ("a.scenario.toml", &format!("{head}{rest}"))]);
+        ankus(&["test"]).folder(here.path()).run().said(1, expected);
+    }
+}
