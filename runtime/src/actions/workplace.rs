@@ -339,7 +339,7 @@ fn resolve(application: &FileUri, path: &str) -> FileUri {
     match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
         (false, _) => uri,
         (true, true) => application.with_path(uri.path),
-        (true, false) => application.with_path(format!("{}/{}", application.path, uri.path)),
+        (true, false) => application.join(&uri.path),
     }
 }
 

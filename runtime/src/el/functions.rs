@@ -722,7 +722,9 @@ fn texts(value: Value<'_>) -> Result<Vec<(String, String)>, Box<Failure>> {
         .iter()
         .map(|(key, value)| match value {
             Value::Null => Err(null()),
-            value => Ok((key.to_text().into_owned(), value.to_text().into_owned())),
+            Value::String(text) => Ok((key.to_text().into_owned(), text.clone().into_owned())),
+            // The server takes every value for a text, and finds out too late.
+            _ => Err(Failure::exception("ClassCastException", "a value is no text")),
         })
         .collect()
 }

@@ -199,6 +199,10 @@ mod tests {
         assert_eq!(files.list(&uri("/apps/x")).expect("a list"), ["lib"]);
         assert!(files.status(&uri("/apps/xy")).expect("a status").is_none());
         assert!(files.delete(&uri("/apps/x/lib")).is_err());
+        assert_eq!(files.read(&uri("/other/../apps/./x/lib/a.jar"), 9).expect("its content"), b"a");
+        assert!(files.status(&uri("/apps/x/../lib/a.jar")).expect("a status").is_none());
+        files.write(&uri("/apps/common/c"), b"c").expect("a file beside the application");
+        assert_eq!(files.read(&uri("/apps/x/../common/c"), 9).expect("its content"), b"c");
         files.write(&uri("/apps/x/lib/b.jar"), b"b").expect("a file of the run");
         assert_eq!(files.list(&uri("/apps/x/lib")).expect("a list"), ["a.jar", "b.jar"]);
         assert!(files.delete(&uri("/apps/x/lib/b.jar")).expect("it is gone"));

@@ -37,7 +37,8 @@ pub struct FileUri {
 
 impl FileUri {
     /// Takes a path apart as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority stands behind
-    /// `//`, and slashes are not repeated. Nothing is percent-decoded.
+    /// `//`, slashes are not repeated, and `.` and `..` are taken out with what they go back over; a `..` that goes back over nothing
+    /// stays. Nothing is percent-decoded.
     ///
     /// ```
     /// use ankus_runtime::host::files::FileUri;
@@ -45,6 +46,8 @@ impl FileUri {
     /// let uri = FileUri::parse("hdfs://nn:8020//a/b/");
     /// assert_eq!((&*uri.scheme, &*uri.authority, &*uri.path), ("hdfs", "nn:8020", "/a/b"));
     /// assert_eq!(uri.to_string(), "hdfs://nn:8020/a/b");
+    /// assert_eq!(FileUri::parse("hdfs://nn/a/./b/../../c").path, "/c");
+    /// assert_eq!(FileUri::parse("../lib/x/..").path, "../lib");
     /// ```
     pub fn parse(text: &str) -> FileUri {
         let mut rest = text.trim();
@@ -75,8 +78,13 @@ impl FileUri {
         if path.is_empty() && !uri.authority.is_empty() {
             path.push('/');
         }
-        uri.path = path;
+        uri.path = normal(path);
         uri
+    }
+
+    /// What a relative path means below this one.
+    pub fn join(&self, path: &str) -> FileUri {
+        self.with_path(normal(format!("{}/{path}", self.path.trim_end_matches('/'))))
     }
 
     /// Scheme and authority as they are written before a path: `hdfs://nn:8020`.
@@ -188,6 +196,25 @@ pub trait Files: Send + Sync {
     fn glob(&self, pattern: &FileUri, limit: usize) -> io::Result<Vec<FileUri>> {
         glob::expand(self, pattern, limit)
     }
+}
+
+/// A path without `.`, and without `..` as far as there is something to go back over.
+fn normal(path: String) -> String {
+    if !path.split('/').any(|part| matches!(part, "." | "..")) {
+        return path;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
