@@ -71,6 +71,15 @@ pub fn check(path: &Path) -> io::Result<bool> {
     if !found.is_dir() {
         return Err(io::Error::from(io::ErrorKind::NotADirectory));
     }
+    owned(path, &found)?;
+    if found.mode() & WRITABLE != 0 && !path.join("store.sqlite").exists() {
+        // It may be a place for everybody, such as `/tmp`, and is not to be closed for a store that is not there yet.
+        let shown = path.display();
+        return Err(refused(format!(
+            "`{shown}` can be written by other users (mode {:04o}), and is no place for a store; name a folder of your own with --store",
+            found.mode() & 0o7777
+        )));
+    }
     closed(path, &found)?;
     for entry in fs::read_dir(path)? {
         let entry = entry?;
@@ -185,6 +194,12 @@ mod tests {
             open_to(&path, before);
         }
         claim(&store).expect("it is ours again");
+
+        let common = above.path().join("common");
+        fs::create_dir(&common).expect("a folder");
+        open_to(&common, 0o1777);
+        let why = claim(&common).expect_err("it is everybody's").to_string();
+        assert!(why.contains("no place for a store") && mode(&common) == 0o1777, "{why}");
     }
 
     #[test]
