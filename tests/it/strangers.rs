@@ -201,3 +201,81 @@ fn no_output_has_a_secret() {
     }
     assert!(seen >= 6, "masked in {seen} outputs");
 }
+
+/// Operations that would reach out of the file root, over links and over `file:`; nothing outside changes, and each says why.
+#[test]
+fn a_workflow_reaches_nothing_outside_its_file_systems() {
+    let place = tempfile::tempdir().expect("a folder");
+    let outside = place.path().join("outside");
+    application(
+        place.path(),
+        &[("outside/keep/secret", "mine"), ("root/in/data", "x"), ("root/tree/a/b", "y")],
+    );
+    fs::set_permissions(&outside, fs::Permissions::from_mode(0o750)).expect("permissions");
+    fs::set_permissions(outside.join("keep/secret"), fs::Permissions::from_mode(0o640))
+        .expect("permissions");
+    for link in ["root/out", "root/tree/out"] {
+        std::os::unix::fs::symlink(&outside, place.path().join(link)).expect("a link");
+    }
+    std::os::unix::fs::symlink("../../outside", place.path().join("root/tree/up")).expect("a link");
+    let here = place.path().display().to_string();
+    let run = |id: &str, operations: &str| {
+        let workflow = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><start to='one'/><action name='one'><fs>{operations}</fs>\
+             <ok to='end'/><error to='bad'/></action><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+        );
+        application(place.path(), &[("app/workflow.xml", &workflow)]);
+        let ran = ankus(place.path(), &["run", "app", "--root", "root", "--id", id]).output();
+        let ran = ran.expect("it runs");
+        (ran.status.code(), text(&ran))
+    };
+    let attacks = [
+        "<delete path='hdfs://nn/out/keep'/>".to_owned(),
+        "<mkdir path='hdfs://nn/out/new'/>".to_owned(),
+        "<touchz path='hdfs://nn/out/keep/new'/>".to_owned(),
+        "<move source='hdfs://nn/in/data' target='hdfs://nn/out/keep/data'/>".to_owned(),
+        "<move source='hdfs://nn/out/keep' target='hdfs://nn/taken'/>".to_owned(),
+        "<chmod path='hdfs://nn/out' permissions='777' dir-files='true'><recursive/></chmod>"
+            .to_owned(),
+        "<chmod path='hdfs://nn/tree/up/keep' permissions='777' dir-files='true'/>".to_owned(),
+        format!("<delete path='file://{here}/outside/keep'/>"),
+        format!(
+            "<chmod path='file://{here}/outside' permissions='777' dir-files='true'><recursive/></chmod>"
+        ),
+    ];
+    for (number, attack) in attacks.iter().enumerate() {
+        let (code, said) = run(&format!("attack-{number}"), attack);
+        assert_eq!(code, Some(1), "{attack}: {said}");
+        let is_told = said.contains("leads out")
+            || said.contains("symbolic link")
+            || said.contains("[hosts] \"file://\"");
+        assert!(is_told, "{attack}: {said}");
+    }
+    // What is meant for the tree itself is done, around the links; a link is deleted and not what it leads to.
+    let well = "<chmod path='hdfs://nn/tree' permissions='711' dir-files='true'><recursive/></chmod>\
+                <delete path='hdfs://nn/out'/><delete path='hdfs://nn/tree'/>";
+    let (code, said) = run("well", well);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!place.path().join("root/tree").exists() && !place.path().join("root/out").exists());
+    // And the machine itself where the settings allow a part of it.
+    let settings = format!("[hosts]\n\"file://\" = \"{here}/outside/own\"\n");
+    application(place.path(), &[("ankus.toml", &settings)]);
+    let (code, said) = run("own", &format!("<mkdir path='file://{here}/outside/own/deep'/>"));
+    assert_eq!(code, Some(0), "{said}");
+    let (code, said) =
+        run("beside", &format!("<delete path='file://{here}/outside/own/../keep'/>"));
+    assert_eq!(code, Some(1), "{said}");
+
+    assert!(outside.join("own/deep").is_dir());
+    assert_eq!(fs::read_to_string(outside.join("keep/secret")).expect("it is there"), "mine");
+    for (path, mode) in [(outside.clone(), 0o750), (outside.join("keep/secret"), 0o640)] {
+        assert_eq!(
+            fs::metadata(&path).expect("it is there").mode() & 0o777,
+            mode,
+            "{}",
+            path.display()
+        );
+    }
+    assert!(place.path().join("root/in/data").is_file());
+    assert_eq!(fs::read_dir(outside.join("keep")).expect("a folder").count(), 1);
+}
