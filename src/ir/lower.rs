@@ -160,7 +160,7 @@ fn name<'a>(element: Element<'_, 'a>, attribute: &str) -> Name<'a> {
 }
 
 fn namespace<'a>(element: Element<'_, 'a>) -> Cow<'a, str> {
-    element.resolve_prefix(element.prefix().unwrap_or_default()).unwrap_or_default()
+    element.namespace_name()
 }
 
 fn properties<'a>(element: Element<'_, 'a>) -> Vec<Property<'a>> {

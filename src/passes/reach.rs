@@ -96,7 +96,7 @@ pub static UNUSED_KILL: Kind = Kind {
 };
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
-const MOST_COMPARED: usize = 2_000_000;
+const MOST_COMPARED: usize = 500_000;
 
 /// What can be entered, and in which order.
 #[derive(Clone, Debug, Default)]

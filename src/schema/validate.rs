@@ -1020,13 +1020,14 @@ impl<'t, 'a> Checker<'t, 'a> {
             std::ptr::eq(finding.kind, kind)
                 && finding.fixes.iter().all(|fix| fix.title.starts_with("Add "))
         };
-        let mut strange = element.elements().filter_map(|child| {
-            let at = (before..self.findings.len()).find(|at| {
-                own(&self.findings[*at], &UNKNOWN_ELEMENT)
-                    && self.findings[*at].span == child.name_span()
-            })?;
-            Some((child, at))
-        });
+        let mut unknown: HashMap<Span, usize> = HashMap::new();
+        for (at, finding) in self.findings.iter().enumerate().skip(before) {
+            if own(finding, &UNKNOWN_ELEMENT) {
+                unknown.entry(finding.span).or_insert(at);
+            }
+        }
+        let mut strange =
+            element.elements().filter_map(|child| Some((child, *unknown.get(&child.name_span())?)));
         let (Some((child, at)), None) = (strange.next(), strange.next()) else { return };
         let lacking: Vec<usize> = (before..self.findings.len())
             .filter(|at| {
@@ -1678,6 +1679,14 @@ fn other_versions<'s>(
 /// that the element has anyway.
 fn is_instance(element: Element<'_, '_>, attribute: AttributeRef<'_, '_>, kind: Kind<'_>) -> bool {
     let Some(prefix) = attribute.prefix() else { return false };
+    if !matches!(attribute.name(), "type" | "schemaLocation" | "noNamespaceSchemaLocation" | "nil")
+    {
+        return false;
+    }
+    // Each prefix is looked for among all attributes, so of very many only the usual one is.
+    if element.attributes().size_hint().0 > 1_000 && prefix != "xsi" {
+        return false;
+    }
     let instance = "http://www.w3.org/2001/XMLSchema-instance";
     if element.resolve_prefix(prefix).as_deref() != Some(instance) {
         return false;

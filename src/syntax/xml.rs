@@ -477,6 +477,11 @@ impl<'t, 'a> Element<'t, 'a> {
         &self.tree.namespaces[usize::from(self.node().namespace)]
     }
 
+    /// The same, for as long as the text is there.
+    pub fn namespace_name(self) -> Cow<'a, str> {
+        self.tree.namespaces[usize::from(self.node().namespace)].clone()
+    }
+
     /// Where the name stands in the start tag.
     pub fn name_span(self) -> Span {
         self.node().inner

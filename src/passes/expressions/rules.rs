@@ -755,6 +755,10 @@ impl Examination<'_, '_> {
                 | "script"
                 | "jar"
         );
+        // Of the whole text, once for all that stand in it.
+        let slash = source.find('/');
+        let looks_like_path =
+            outputs || slash.is_some() && !source.trim().contains(char::is_whitespace);
         for (at, piece) in self.template.pieces().iter().enumerate() {
             let Piece::Expression { start, end, first, last } = *piece else { continue };
             let before = source[..start as usize].ends_with('/')
@@ -769,7 +773,7 @@ impl Examination<'_, '_> {
                 && behind
                 && whole.nullable
                 && whole.constant.is_none()
-                && source[..start as usize].contains('/')
+                && slash.is_some_and(|slash| slash < start as usize)
             {
                 let name = match &whole.origin {
                     Origin::Call(name, _)
@@ -790,8 +794,6 @@ impl Examination<'_, '_> {
                 };
                 self.out.push(Diagnostic::new(&NULL_TO_EMPTY, place, message).help(help));
             }
-            let looks_like_path =
-                outputs || source.contains('/') && !source.trim().contains(char::is_whitespace);
             if !looks_like_path || self.place.role != Role::Value {
                 continue;
             }
