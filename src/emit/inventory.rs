@@ -697,6 +697,19 @@ mod tests {
         let document = roxmltree::Document::parse(page.trim_start_matches("<!DOCTYPE html>"))
             .expect("it is well-formed");
         assert!(document.descendants().filter(|node| node.has_tag_name("tr")).count() > 5);
+        // A row is a card on a narrow screen, so each cell says what it is; paths are told from where all lie.
+        let table =
+            document.descendants().find(|node| node.attribute("id") == Some("applications"));
+        let cells: Vec<_> = table
+            .into_iter()
+            .flat_map(|table| table.descendants())
+            .filter(|node| node.has_tag_name("td"))
+            .collect();
+        assert_eq!(cells.len(), 3 * 13);
+        assert!(cells.iter().all(|cell| cell.attribute("data-label").is_some()));
+        assert!(page.contains("width=device-width"));
+        // The picture has a box for each of the three.
+        assert_eq!(page.matches("<g class=\"node ").count(), 3);
         assert!(
             !page.contains("http://")
                 || page.matches("http://").count() == page.matches("http://www.w3.org").count()
