@@ -95,6 +95,9 @@ enum JobCommand {
     Kill {
         /// The job.
         id: String,
+        /// Do not wait for programs that do not end, or that cannot be reached: take them for ended.
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         scope: Scope,
     },
@@ -111,6 +114,9 @@ enum JobCommand {
         /// Another value for a property.
         #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = ankus_project::name_and_value)]
         define: Vec<(String, String)>,
+        /// Do not wait for programs of the last run that do not end, or that cannot be reached: take them for ended.
+        #[arg(long)]
+        force: bool,
         #[command(flatten)]
         scope: Scope,
         #[command(flatten)]
@@ -171,13 +177,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         JobCommand::Suspend { id } if coordinator::is_one(&id, store)? => {
             operate::steer(store, &id, Wish::Suspend, shell)
         }
-        JobCommand::Suspend { id } => steer(store, &id, Command::Suspend, shell),
-        JobCommand::Kill { id, scope } if coordinator::is_one(&id, store)? => {
+        JobCommand::Suspend { id } => steer(store, &id, Command::Suspend, false, shell),
+        JobCommand::Kill { id, scope, .. } if coordinator::is_one(&id, store)? => {
             operate::steer(store, &id, Wish::Kill(scope), shell)
         }
-        JobCommand::Kill { id, scope } => {
+        JobCommand::Kill { id, scope, force } => {
             only_of_coordinators(&id, scope.is_given())?;
-            steer(store, &id, Command::Kill, shell)
+            steer(store, &id, Command::Kill, force, shell)
         }
         JobCommand::Resume { id } if coordinator::is_one(&id, store)? => {
             coordinator::take_up(&id, store, None, RunFormat::Human, shell)
@@ -207,7 +213,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         {
             operate::steer(store, &id, Wish::Rerun { scope, again, failed, define }, shell)
         }
-        JobCommand::Rerun { id, failed, skip, define, scope, again } => {
+        JobCommand::Rerun { id, failed, skip, define, force, scope, again } => {
             let Again { refresh, nocleanup, coordinator } = again;
             let is_given = refresh || nocleanup || coordinator.is_some() || scope.is_given();
             only_of_coordinators(&id, is_given)?;
@@ -219,7 +225,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             };
             ask("failnodes", failed.to_string());
             ask("skip.nodes", skip.unwrap_or_default());
-            rerun(store, &id, &properties, shell)
+            rerun(store, &id, &properties, force, shell)
         }
         JobCommand::Retries { id, node } => retries(store, &id, &node, shell),
     }
@@ -391,13 +397,22 @@ fn show(
     shell.hide(store::masker(&settings, &shown.run.conf));
     shown.say_missing(shell);
     let (run, plan) = (&shown.run, &shown.plan);
+    let stopping = view::stopping(&*reader, &shown.record).map_err(store::failure)?;
     if format == Format::Json {
-        shell.out(format!("{:#}\n", store::full(run, plan, shown.fault.as_ref(), &mask)))?;
+        let mut object = store::full(run, plan, shown.fault.as_ref(), &mask);
+        if stopping > 0 {
+            object["stopping"] = stopping.into();
+        }
+        shell.out(format!("{object:#}\n"))?;
         return Ok(Exit::Success);
     }
     let job = &run.job;
     let when = |ms: Option<i64>| ms.map_or("-".to_owned(), object::instant);
-    shell.out(format!("{} {} ({})\n", job.id, job.name, job.status.name()))?;
+    let status = match stopping {
+        0 => job.status.name().to_owned(),
+        programs => format!("{}, {}", job.status.name(), store::still_stopping(programs)),
+    };
+    shell.out(format!("{} {} ({status})\n", job.id, job.name))?;
     shell.out(format!(
         "  path     {}\n  user     {}\n  run      {}\n",
         job.app_path, job.user, job.run
@@ -494,27 +509,32 @@ fn counted(jobs: usize) -> String {
     format!("{jobs} {}", if jobs == 1 { "job" } else { "jobs" })
 }
 
-/// Gives a command and waits until the job has taken it.
+/// Gives a command and waits until the job has taken it. Who runs the store waits until all has ended that a kill ends.
 fn steer(
     store: &StoreArguments,
     id: &str,
     command: Command,
+    force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let (mut runner, _) = open(store, id, shell)?;
-    match runner.command(id, command) {
-        Ok(()) => {}
-        Err(driver::Error::State(why)) => {
-            shell.say(why);
-            return Ok(Exit::Fault);
+    let (mut runner, shown) = open(store, id, shell)?;
+    // One that has ended may have programs to stop: whoever runs the store is at it, and now somebody does.
+    let is_stopping = shown.run.job.status.is_end() && !shown.record.open.is_empty();
+    if !(command == Command::Kill && is_stopping) {
+        match runner.command(id, command) {
+            Ok(()) => {}
+            Err(driver::Error::State(why)) => {
+                shell.say(why);
+                return Ok(Exit::Fault);
+            }
+            Err(driver::Error::Control(
+                ankus_runtime::procedure::control::ControlError::Refused(why),
+            )) => {
+                shell.say(why);
+                return Ok(Exit::Fault);
+            }
+            Err(error) => return Err(store::failure(error)),
         }
-        Err(driver::Error::Control(ankus_runtime::procedure::control::ControlError::Refused(
-            why,
-        ))) => {
-            shell.say(why);
-            return Ok(Exit::Fault);
-        }
-        Err(error) => return Err(store::failure(error)),
     }
     let reader = store::reader(store)?;
     let wanted = match command {
@@ -522,35 +542,44 @@ fn steer(
         _ => JobStatus::Killed,
     };
     let since = Instant::now();
-    let status = loop {
-        let Some(record) = view::record(&*reader, id).map_err(store::failure)? else {
-            return Err(store::failure(driver::Error::Unknown(id.to_owned())));
-        };
-        let over = match &runner {
-            Runner::Mine(driver) if command == Command::Kill => {
-                driver.wait(id, Duration::from_millis(20)).map_err(store::failure)?
-            }
-            _ => {
-                std::thread::sleep(Duration::from_millis(20));
-                true
-            }
-        };
+    let record = loop {
+        let record = store::job_record(&*reader, id)?;
         let status = record.job.status;
-        if over && (status == wanted || status.is_end()) {
-            break status;
+        if status == wanted || status.is_end() || since.elapsed() > store::PATIENCE {
+            break record;
         }
-        if since.elapsed() > Duration::from_secs(30) {
-            break status;
-        }
+        std::thread::sleep(Duration::from_millis(20));
     };
-    shell.out(format!("{} {id}\n", status.name()))?;
-    Ok(Exit::fault_if(status != wanted))
+    let status = record.job.status;
+    let exit = Exit::fault_if(status != wanted);
+    if command != Command::Kill || !status.is_end() {
+        shell.out(format!("{} {id}\n", status.name()))?;
+        return Ok(exit);
+    }
+    if force {
+        runner.abandon(id).map_err(store::failure)?;
+    }
+    // Most programs end as soon as they are asked.
+    store::until(store::SHORT, || Ok(store::job_record(&*reader, id)?.open.is_empty()))?;
+    let record = store::job_record(&*reader, id)?;
+    match view::stopping(&*reader, &record).map_err(store::failure)? {
+        0 => shell.out(format!("{} {id}\n", status.name()))?,
+        programs => {
+            let programs = store::still_stopping(programs);
+            shell.out(format!("{} {id}, {programs}\n", status.name()))?;
+        }
+    }
+    shell.flush()?;
+    if let Runner::Mine(driver) = &runner {
+        while !driver.wait(id, Duration::from_millis(100)).map_err(store::failure)? {}
+    }
+    Ok(exit)
 }
 
 fn resume(store: &StoreArguments, id: &str, shell: &mut Shell) -> miette::Result<Exit> {
     let shown = store::job(&*store::reader(store)?, id)?;
     let status = shown.run.job.status;
-    if status.is_end() {
+    if status.is_end() && shown.record.open.is_empty() {
         shell.say(format!("the job `{id}` has ended: it is {}", status.name()));
         return Ok(Exit::Fault);
     }
@@ -561,9 +590,13 @@ fn rerun(
     store: &StoreArguments,
     id: &str,
     properties: &BTreeMap<String, String>,
+    force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let (mut runner, shown) = open(store, id, shell)?;
+    if force && shown.run.job.status.is_end() {
+        runner.abandon(id).map_err(store::failure)?;
+    }
     let done = match &mut runner {
         Runner::Mine(driver) => driver.rerun(id, None, properties),
         Runner::Theirs(client) => driver::rerun_there(client, id, None, properties),

@@ -167,7 +167,8 @@ pub mod testing {
             server: Default::default(),
             schemes: vec!["*".to_owned()],
             site_types: Default::default(),
-            launcher,
+            launchers: Box::new(ankus_runtime::host::process::Local::new(launcher)),
+            starts_again: true,
             compiler: Box::new(Frontend { settings: Default::default() }),
             grace_ms: 1_000,
         }
@@ -177,10 +178,20 @@ pub mod testing {
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
-    if arguments.next().is_some_and(|first| first == process::LAUNCH) {
+    let first = arguments.next().unwrap_or_default();
+    if first == process::LAUNCH {
         // A launcher of one program; nobody types this.
         let done = arguments.next().map(|folder| process::launch(std::path::Path::new(&folder)));
         return if matches!(done, Some(Ok(()))) { ExitCode::SUCCESS } else { ExitCode::from(2) };
+    }
+    if first == process::BECOME {
+        let folder = arguments.next();
+        let launcher = arguments.next().and_then(|text| text.to_str()?.parse().ok());
+        if let (Some(folder), Some(launcher)) = (folder, launcher) {
+            // Where this comes back, nothing was started, and the launcher has read why.
+            let _ = process::become_program(std::path::Path::new(&folder), launcher);
+        }
+        return ExitCode::from(2);
     }
     let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {

@@ -149,6 +149,7 @@ pub(super) fn steer(
         _ => None,
     };
     let runs_on = matches!(wish, Wish::Rerun { .. });
+    let is_kill = matches!(wish, Wish::Kill(_));
     let sent = meant(&job, wish)?;
     if wanted.is_some() && job.status().is_end() {
         shell.say(format!("the job `{id}` has ended: it is {}", job.status().name()));
@@ -216,7 +217,33 @@ pub(super) fn steer(
         }
         std::thread::sleep(Duration::from_millis(20));
     };
-    shell.out(format!("{} {id}\n", status.name()))?;
+    let stopping = || -> miette::Result<usize> {
+        let members = match Job::read(&*reader, id)? {
+            Job::Coordinator(record) => vec![record.id],
+            Job::Bundle(record) => record.coordinators.into_iter().flatten().collect(),
+        };
+        let mut programs = 0;
+        for id in members {
+            programs +=
+                driver::view::stopping_of_coordinator(&*reader, &id).map_err(store::failure)?;
+        }
+        Ok(programs)
+    };
+    if is_kill {
+        store::until(store::SHORT, || Ok(stopping()? == 0))?;
+    }
+    match stopping()? {
+        0 => shell.out(format!("{} {id}\n", status.name()))?,
+        programs => {
+            let programs = store::still_stopping(programs);
+            shell.out(format!("{} {id}, {programs}\n", status.name()))?;
+        }
+    }
+    shell.flush()?;
+    // Whoever runs the store waits until all has ended that a kill ends.
+    while is_kill && is_mine && stopping()? > 0 {
+        std::thread::sleep(Duration::from_millis(50));
+    }
     let is_wanted = match wanted {
         Some(Status::Suspended) => matches!(status, Status::Suspended | Status::PrepSuspended),
         Some(wanted) => status == wanted,

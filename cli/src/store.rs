@@ -26,7 +26,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
 /// How long a program has to end when it is asked to, in milliseconds.
-const GRACE_MS: u64 = 10_000;
+const GRACE_MS: u64 = 5_000;
+
+/// What takes no longer is not worth a word.
+pub(crate) const SHORT: Duration = Duration::from_millis(300);
 
 /// Signals that ask us to stop.
 const STOPPING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
@@ -144,7 +147,8 @@ pub(crate) fn open(
         server,
         schemes,
         site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
-        launcher,
+        launchers: Box::new(ankus_runtime::host::process::Local::new(launcher)),
+        starts_again: true,
         compiler: Box::new(Frontend { settings: settings.clone() }),
         grace_ms: GRACE_MS,
     };
@@ -277,6 +281,14 @@ impl Runner {
         }
     }
 
+    /// Waits no more for programs of an ended job.
+    pub(crate) fn abandon(&mut self, id: &str) -> Result<(), driver::Error> {
+        match self {
+            Runner::Mine(driver) => driver.abandon(id),
+            Runner::Theirs(client) => driver::abandon_there(client, id),
+        }
+    }
+
     /// Lets a job do what it has to do.
     pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
         match self {
@@ -322,6 +334,7 @@ pub(crate) fn follow(
     let Shown { plan, run, .. } = job(&*reader, id)?;
     shell.hide(masker(following.settings, &run.conf));
     let mut asked = 0;
+    let (mut since_end, mut is_told) = (Instant::now(), false);
     loop {
         let over = match &mut runner {
             Runner::Mine(driver) => driver.wait(id, LOOK).map_err(failure)?,
@@ -340,7 +353,19 @@ pub(crate) fn follow(
         }
         let record = job_record(&*reader, id)?;
         let status = record.job.status;
-        let ended = status.is_end() && (over || matches!(runner, Runner::Theirs(_)));
+        let is_stopped = over || (matches!(runner, Runner::Theirs(_)) && record.open.is_empty());
+        let ended = status.is_end() && is_stopped;
+        if status.is_end() && !is_stopped && since_end.elapsed() > SHORT && !is_told {
+            is_told = true;
+            let programs = view::stopping(&*reader, &record).map_err(failure)?;
+            if programs > 0 && following.format == RunFormat::Human {
+                progress.say(&format!("{}, {}", status.name(), still_stopping(programs)), shell);
+                shell.flush()?;
+            }
+        }
+        if !status.is_end() {
+            since_end = Instant::now();
+        }
         if ended || (over && moments.is_empty()) {
             break;
         }
@@ -378,6 +403,14 @@ pub(crate) fn follow(
         driver.settle(SETTLE);
     }
     conclude(&*reader, id, took, following, shell)
+}
+
+/// Programs that a job has ended and that have not.
+pub(crate) fn still_stopping(programs: usize) -> String {
+    match programs {
+        1 => "1 program still stopping".to_owned(),
+        many => format!("{many} programs still stopping"),
+    }
 }
 
 /// Whether something of a job is under way that a suspension does not stop.

@@ -50,7 +50,8 @@ fn driver(folder: &std::path::Path) -> Box<ankus_runtime::driver::Driver> {
         server: Default::default(),
         schemes: vec!["*".to_owned()],
         site_types: Default::default(),
-        launcher: std::path::PathBuf::new(),
+        launchers: Box::new(ankus_runtime::host::process::Local::new(Default::default())),
+        starts_again: true,
         compiler: Box::new(Nothing),
         grace_ms: 1_000,
     };

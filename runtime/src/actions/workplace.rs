@@ -202,6 +202,7 @@ impl Workplace<'_, '_> {
             program,
             arguments: command.arguments,
             environment,
+            alone: false,
             folder: work.to_owned(),
             kept: KEPT,
         })

@@ -173,7 +173,7 @@ impl Procedure for Bundle {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
         let id = self.saved.id.clone();
-        if !shared.is_active(&id, context.id()) {
+        if !shared.is_active(&id, &id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let broken = |error: Error| Failure::new("bundle", "store", error.to_string());

@@ -3,10 +3,8 @@
 //! A call that starts a program, or a child job, answers that it has started and then stays until that has ended.
 
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -18,13 +16,13 @@ use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
 use crate::host::files::FileUri;
-use crate::host::process::{self, State};
+use crate::host::process::{State, Urgency};
 use crate::machine::{
     self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, Submission,
     exception, submit,
 };
 use crate::plan::{NodeIndex, Plan, Work};
-use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
+use crate::procedure::{Context, Failure, Message, New, Note, Procedure, ProcedureId, Step, Wait};
 
 /// The kind of a call.
 pub(super) const KIND: &str = "call";
@@ -32,17 +30,34 @@ pub(super) const KIND: &str = "call";
 pub(super) const TIMER: &str = "timer";
 /// How often a program is looked after whose end nobody tells.
 const LOOK_MS: u64 = 30_000;
+/// The same of one that an older version started, which nobody tells that its job has ended.
+const LOOK_OLDER_MS: u64 = 500;
+/// How often it is looked whether what was asked to end has ended: at first, and in the end.
+const STOPPING_MS: (u64, u64) = (10, 500);
+/// Before a program is started once more that a shutdown ended, so that it is not started into that shutdown.
+const AGAIN_MS: u64 = 2_000;
+/// Before a program is started once more for which there was no room.
+const ROOM_MS: u64 = 10_000;
+/// How often the loss of a launcher, or the want of room, is made up for in one attempt.
+const MOST_AGAIN: u32 = 3;
 
 /// What is called for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct What {
     pub(super) job: String,
     pub(super) root: String,
-    /// The procedure of the job.
+    /// The procedure of the job: one run of it.
     pub(super) procedure: ProcedureId,
     pub(super) node: NodeIndex,
     pub(super) serial: u32,
     pub(super) phase: Phase,
+}
+
+/// What the job wants of a call that is under way.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Wish {
+    /// It ends what it began.
+    Stop,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,6 +68,21 @@ enum Stage {
     Program { folder: PathBuf, kind: String, capture: Capture, limit: u64 },
     /// A child job runs.
     Child,
+    /// What runs in this folder ends, and then something follows.
+    Stopping { folder: PathBuf, then: Then },
+    /// The program begins once more, in another folder.
+    Again,
+}
+
+/// What follows when a program has been stopped.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Then {
+    /// Nothing: the job wanted it so.
+    Nothing,
+    /// The job is told this.
+    Tell(Vec<u8>),
+    /// It begins once more, after so many milliseconds.
+    Again(u64),
 }
 
 /// A call.
@@ -61,13 +91,36 @@ pub(super) struct Call {
     saved: Saved,
     /// Whether it was begun by another process. Its first step here may come before its job is active, and do nothing.
     is_taken_up: bool,
+    /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
+    asked: Option<(u64, u64)>,
 }
 
+/// A call as it is kept: all that it touches it knows from here, never from what its job has come to since.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Saved {
     what: What,
     stage: Stage,
+    /// Where the attempt works; an older version left it out.
+    folder: PathBuf,
+    /// Whether it is to end what it began.
+    is_stopped: bool,
+    /// The child, and the procedure of the run of it that is ours.
+    child: Option<(String, ProcedureId)>,
+    /// How often its program was started again.
+    again: u32,
+    /// Whether an older version made it, whose jobs do not know which calls are open.
+    is_older: bool,
 }
+
+/// The same as an older version kept it.
+#[derive(Deserialize)]
+struct SavedBefore {
+    what: What,
+    stage: Stage,
+}
+
+/// What a call begins with that is kept as above; an older one begins with the length of a job's id.
+const MARK: u8 = 0;
 
 /// A job and one of its rows, as they are in the store.
 struct Looked {
@@ -77,14 +130,52 @@ struct Looked {
 }
 
 impl Call {
-    pub(super) fn new(shared: Arc<Shared>, what: What) -> Call {
-        let saved = Saved { what, stage: Stage::Begin };
-        Call { shared, saved, is_taken_up: false }
+    /// A call that works in this folder.
+    pub(super) fn new(shared: Arc<Shared>, what: What, folder: PathBuf) -> Call {
+        let saved = Saved {
+            what,
+            stage: Stage::Begin,
+            folder,
+            is_stopped: false,
+            child: None,
+            again: 0,
+            is_older: false,
+        };
+        Call { shared, saved, is_taken_up: false, asked: None }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
-        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
-        Ok(Call { shared: shared.clone(), saved, is_taken_up: true })
+        let saved = match bytes.split_first() {
+            Some((&MARK, rest)) => postcard::from_bytes(rest).map_err(|error| error.to_string())?,
+            _ => {
+                let before: SavedBefore =
+                    postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+                let SavedBefore { what, stage } = before;
+                let folder = match &stage {
+                    Stage::Program { folder, .. } => folder.clone(),
+                    _ => PathBuf::new(),
+                };
+                let (is_stopped, child, again) = (false, None, 0);
+                Saved { what, stage, folder, is_stopped, child, again, is_older: true }
+            }
+        };
+        Ok(Call { shared: shared.clone(), saved, is_taken_up: true, asked: None })
+    }
+
+    /// Has it end at once what it would begin.
+    pub(super) fn stop(&mut self) {
+        self.saved.is_stopped = true;
+    }
+
+    /// The folder of an attempt: of one node in one run of one job.
+    pub(super) fn folder_of(
+        shared: &Shared,
+        job: &str,
+        name: &str,
+        run: u32,
+        starts: u32,
+    ) -> PathBuf {
+        shared.folder.join(job).join(format!("{name}-{run}-{starts}"))
     }
 
     fn event(&self, phase: Phase, answer: Answer) -> Vec<u8> {
@@ -111,12 +202,15 @@ impl Call {
         Ok(Looked { record, run, plan })
     }
 
-    /// The folder in which an attempt at this action works.
+    /// The folder in which this attempt works.
     fn folder(&self, looked: &Looked) -> PathBuf {
+        if !self.saved.folder.as_os_str().is_empty() {
+            return self.saved.folder.clone();
+        }
         let what = &self.saved.what;
         let starts = looked.run.rows.get(&what.node).map_or(1, |row| row.starts);
-        let name = format!("{}-{}-{starts}", looked.plan.node(what.node).name, looked.run.job.run);
-        self.shared.folder.join(&what.job).join(name)
+        let name = &looked.plan.node(what.node).name;
+        Call::folder_of(&self.shared, &what.job, name, looked.run.job.run, starts)
     }
 
     fn start(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
@@ -125,7 +219,7 @@ impl Call {
         let (Some(row), Work::Action(action)) =
             (looked.run.rows.get(&node), &looked.plan.node(node).work)
         else {
-            return Ok(self.done(context, Phase::Start, Answer::Missing));
+            return Ok(self.not_begun(context, Answer::Missing));
         };
         let text = row.conf.clone().unwrap_or_default();
         let document = match roxmltree::Document::parse(&text) {
@@ -138,7 +232,7 @@ impl Call {
                 };
                 let (code, message) = exception(code, error);
                 let answer = Answer::Error(Class::Error, code, message);
-                return Ok(self.done(context, Phase::Start, answer));
+                return Ok(self.not_begun(context, answer));
             }
         };
         let element = document.root_element();
@@ -146,7 +240,7 @@ impl Call {
             "fs" => {
                 let recovery = row.starts > 1 || self.is_taken_up;
                 let answer = self.files(&looked, element, recovery);
-                Ok(self.done(context, Phase::Start, answer))
+                Ok(self.not_begun(context, answer))
             }
             "sub-workflow" => self.start_child(context, &looked, element),
             "email" => {
@@ -162,7 +256,7 @@ impl Call {
                     Ok(()) => finished("OK", None),
                     Err(fault) => error(fault),
                 };
-                Ok(self.done(context, Phase::Start, answer))
+                Ok(self.not_begun(context, answer))
             }
             kind => {
                 let folder = self.folder(&looked);
@@ -172,6 +266,7 @@ impl Call {
                     shared: shared.clone(),
                     saved: self.saved.clone(),
                     is_taken_up: self.is_taken_up,
+                    asked: None,
                 };
                 let evaluate = |text: &str| called.evaluate(&looked, &all, text);
                 let workplace = Workplace {
@@ -186,6 +281,24 @@ impl Call {
                 };
                 self.start_program(context, kind, &workplace)
             }
+        }
+    }
+
+    /// Nothing runs. Of an action that ran before, a start that failed for the moment is tried again.
+    fn not_begun(&mut self, context: &mut Context<'_>, answer: Answer) -> Step {
+        if self.saved.again == 0 {
+            return self.done(context, Phase::Start, answer);
+        }
+        match answer {
+            Answer::Error(Class::Transient, ..) if self.saved.again < MOST_AGAIN => {
+                self.saved.folder = again(&self.saved.folder, self.saved.again + 1);
+                self.saved.again += 1;
+                Step::Suspend(Wait::pause(ROOM_MS))
+            }
+            Answer::Error(Class::Transient, code, message) => {
+                self.done(context, Phase::Check, Answer::Error(Class::Error, code, message))
+            }
+            answer => self.done(context, Phase::Check, answer),
         }
     }
 
@@ -242,71 +355,139 @@ impl Call {
             Ok(worked) => worked,
             Err(refusal) => {
                 let answer = Answer::Error(refusal.class, refusal.code, refusal.message);
-                return Ok(self.done(context, Phase::Start, answer));
+                return Ok(self.not_begun(context, answer));
             }
         };
         let folder = workplace.folder.to_owned();
-        let started = process::start(&self.shared.surroundings.launcher, &folder, &program);
-        let launcher = match started {
-            Ok(launcher) => launcher,
-            Err(fault) => {
-                let message = format!("cannot start a program in {}: {fault}", folder.display());
-                let answer = Answer::Error(Class::Transient, "JA009".into(), message);
-                return Ok(self.done(context, Phase::Start, answer));
-            }
-        };
-        let id = context.id();
-        self.watch(id, folder.clone(), launcher);
-        let external = External {
-            id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
-            tracker: "local".into(),
-            console: format!("file://{}", folder.display()).into(),
-        };
-        let event = self.event(Phase::Start, Answer::Started(external));
-        context.send(self.saved.what.procedure, 0, event);
+        if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
+            let message = format!("cannot start a program in {}: {fault}", folder.display());
+            let answer = Answer::Error(Class::Transient, "JA009".into(), message);
+            return Ok(self.not_begun(context, answer));
+        }
+        self.watch(context.id(), &folder);
+        if self.saved.again == 0 {
+            let external = External {
+                id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+                tracker: "local".into(),
+                console: format!("file://{}", folder.display()).into(),
+            };
+            let event = self.event(Phase::Start, Answer::Started(external));
+            context.send(self.saved.what.procedure, 0, event);
+        }
         self.saved.stage = Stage::Program { folder, kind: kind.to_owned(), capture, limit };
-        Ok(Step::Suspend(Wait::new().or_pause(LOOK_MS)))
+        Ok(self.suspended())
+    }
+
+    /// Until the program ends, the job wants something, or it is time to look.
+    fn suspended(&self) -> Step {
+        let look = if self.saved.is_older { LOOK_OLDER_MS } else { LOOK_MS };
+        Step::Suspend(Wait::new().or_pause(look))
     }
 
     /// Wakes this procedure when the program of a folder has ended.
-    fn watch(&self, id: ProcedureId, folder: PathBuf, launcher: Option<std::process::Child>) {
+    fn watch(&self, id: ProcedureId, folder: &Path) {
         let executor = self.shared.executor().clone();
-        thread::spawn(move || {
-            match launcher {
-                Some(mut launcher) => {
-                    let _ = launcher.wait();
-                }
-                None => {
-                    let _ = process::wait(&folder);
-                }
-            }
+        let wake = Box::new(move || {
             executor.wake(id);
         });
+        self.shared.surroundings.launchers.watch(folder, wake);
     }
 
-    fn program_ended(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+    /// Looks what became of the program.
+    fn program(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let Stage::Program { folder, kind, capture, limit } = self.saved.stage.clone() else {
             return Ok(Step::Done);
         };
-        let state = process::state(&folder);
-        match state {
+        let state = match self.shared.surroundings.launchers.fate(&folder) {
             Ok(State::Running) => {
                 if std::mem::take(&mut self.is_taken_up) {
-                    self.watch(context.id(), folder, None);
+                    self.watch(context.id(), &folder);
                 }
-                Ok(Step::Suspend(Wait::new().or_pause(LOOK_MS)))
+                context.skip_persistence();
+                return Ok(self.suspended());
             }
-            Ok(state) => {
-                let answer =
-                    crate::actions::workplace::outcome(&folder, &kind, capture, limit, state);
-                Ok(self.done(context, Phase::Check, answer))
-            }
+            Ok(state) => state,
+            // What cannot be looked at may run: it is stopped first, and only then is the action told of it.
             Err(fault) => {
                 let message = format!("cannot look at {}: {fault}", folder.display());
                 let answer = Answer::Error(Class::Error, "JA017".into(), message);
-                Ok(self.done(context, Phase::Check, answer))
+                let then = Then::Tell(self.event(Phase::Check, answer));
+                self.saved.stage = Stage::Stopping { folder, then };
+                return Ok(self.stopping(context));
             }
+        };
+        let may_again = self.shared.surroundings.starts_again;
+        let is_patient = self.saved.again < MOST_AGAIN;
+        let again = match &state {
+            State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
+            State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
+            State::Ended(exit) if exit.passing && is_patient => Some(ROOM_MS),
+            _ => None,
+        };
+        let is_lost = state == State::Lost;
+        let then = match again.filter(|_| may_again) {
+            Some(pause) => Then::Again(pause),
+            None => {
+                let outcome = crate::actions::workplace::outcome;
+                let answer = outcome(&folder, &kind, capture, limit, state);
+                if again.is_none() && !is_lost {
+                    return Ok(self.done(context, Phase::Check, answer));
+                }
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+        };
+        // Where its launcher has gone, or everything was to end, others of the program may be left.
+        self.saved.stage = Stage::Stopping { folder, then };
+        Ok(self.stopping(context))
+    }
+
+    /// Sees to it that everything ends that runs in a folder, and does then what follows.
+    fn stopping(&mut self, context: &mut Context<'_>) -> Step {
+        let Stage::Stopping { folder, then } = self.saved.stage.clone() else { return Step::Done };
+        let now = context.host().elapsed_ms();
+        let is_first = self.asked.is_none();
+        let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
+        let left = self.shared.surroundings.grace_ms.saturating_sub(now - since);
+        let urgency = match &then {
+            Then::Nothing if is_first => Urgency::Ask,
+            Then::Nothing if left > 0 => Urgency::Look,
+            _ => Urgency::Force,
+        };
+        // What cannot be looked at is looked at again.
+        let there = self.shared.surroundings.launchers.stop(&folder, urgency).unwrap_or(1);
+        if there > 0 {
+            self.asked = Some((since, (pause * 2).min(STOPPING_MS.1)));
+            if !is_first {
+                context.skip_persistence();
+            } else if self.is_taken_up {
+                self.watch(context.id(), &folder);
+            }
+            let pause = if left > 0 { pause.min(left) } else { pause };
+            return Step::Suspend(Wait::new().or_pause(pause));
         }
+        self.asked = None;
+        match then {
+            Then::Again(pause) if !self.saved.is_stopped => {
+                self.saved.again += 1;
+                self.saved.folder = again(&folder, self.saved.again);
+                self.saved.stage = Stage::Again;
+                Step::Suspend(Wait::pause(pause))
+            }
+            Then::Tell(event) if !self.saved.is_stopped => {
+                context.set_result(event);
+                Step::Done
+            }
+            _ => Step::Done,
+        }
+    }
+
+    /// Whether the job that called has gone, or has ended without knowing of us.
+    fn is_orphan(&self) -> bool {
+        let what = &self.saved.what;
+        let of = self.shared.executor().state(what.procedure);
+        let is_gone = of.is_none_or(|state| state.is_end());
+        let has_ended = || self.shared.record(&what.job).is_ok_and(|it| it.job.status.is_end());
+        is_gone || (self.saved.is_older && what.phase == Phase::Start && has_ended())
     }
 
     fn start_child(
@@ -316,7 +497,13 @@ impl Call {
         element: roxmltree::Node<'_, '_>,
     ) -> Result<Step, Failure> {
         match self.child(context, looked, element) {
-            Ok(external) => {
+            // The job that is to run again has programs of its last run to stop.
+            Ok(None) => {
+                context.skip_persistence();
+                Ok(Step::Suspend(Wait::pause(STOPPING_MS.1)))
+            }
+            Ok(Some((external, child))) => {
+                self.saved.child = Some((external.id.to_string(), child));
                 let event = self.event(Phase::Start, Answer::Started(external));
                 context.send(self.saved.what.procedure, 0, event);
                 self.saved.stage = Stage::Child;
@@ -329,13 +516,13 @@ impl Call {
         }
     }
 
-    /// Submits the child job; the answer is how it is known.
+    /// Submits the child job; the answer is how it is known, or nothing where it cannot begin yet.
     fn child(
         &self,
         context: &mut Context<'_>,
         looked: &Looked,
         element: roxmltree::Node<'_, '_>,
-    ) -> Result<External, (String, String)> {
+    ) -> Result<Option<(External, ProcedureId)>, (String, String)> {
         let shared = &self.shared;
         let own = |code: &str, message: String| exception(code, message);
         let most = shared.surroundings.server.get("oozie.action.subworkflow.max.depth");
@@ -357,15 +544,19 @@ impl Call {
             failed_only && shared.record(id).is_ok_and(|record| record.job.status.is_end())
         });
         if let Some(id) = known {
-            job::rerun(context, shared, id, Some(&plan), &properties, &root, |new| new).map_err(
-                |error| match error {
-                    super::Error::Refused(refused) => {
-                        own("OozieClientException", refused.to_string())
-                    }
-                    error => own("IOException", error.to_string()),
-                },
-            )?;
-            return Ok(External { id: id.into(), tracker: "local".into(), console: id.into() });
+            if shared.record(id).is_ok_and(|record| shared.lives(record.procedure)) {
+                return Ok(None);
+            }
+            let procedure =
+                job::rerun(context, shared, id, Some(&plan), &properties, &root, |new| new)
+                    .map_err(|error| match error {
+                        super::Error::Refused(refused) => {
+                            own("OozieClientException", refused.to_string())
+                        }
+                        error => own("IOException", error.to_string()),
+                    })?;
+            let external = External { id: id.into(), tracker: "local".into(), console: id.into() };
+            return Ok(Some((external, procedure)));
         }
         let bytes = plan.to_bytes();
         let id = shared.next_id();
@@ -391,20 +582,51 @@ impl Call {
             context.put(spaces::EXPECTATION, key, sla);
         }
         context.put(spaces::JOB, id.as_bytes(), encode(&record));
-        Ok(External { id: id.as_str().into(), tracker: "local".into(), console: id.into() })
+        let external =
+            External { id: id.as_str().into(), tracker: "local".into(), console: id.into() };
+        Ok(Some((external, procedure)))
     }
 
-    fn child_ended(&mut self, context: &mut Context<'_>) -> Step {
-        for message in context.take_messages() {
-            let status = match message.note {
-                Note::Succeeded(Some(status)) => String::from_utf8_lossy(&status).into_owned(),
-                Note::Succeeded(None) | Note::Failed(_) => JobStatus::Failed.name().to_owned(),
-                Note::Data(_) => continue,
+    /// Waits for the end of a child, which has come when everything has ended that it began.
+    fn child_step(
+        &mut self,
+        context: &mut Context<'_>,
+        ended: Option<String>,
+        stops: bool,
+    ) -> Step {
+        if let Some(status) = ended {
+            return match self.saved.is_stopped {
+                true => Step::Done,
+                false => {
+                    let answer = Answer::Finished(Finished::new(status));
+                    self.done(context, Phase::Check, answer)
+                }
             };
-            let answer = Answer::Finished(Finished::new(status));
-            return self.done(context, Phase::Check, answer);
+        }
+        if self.saved.is_stopped
+            && let Some((id, child)) = self.child_procedure()
+        {
+            if !self.shared.lives(child) {
+                // Its last word has been taken for that of an older run.
+                return Step::Done;
+            }
+            if stops || self.is_taken_up {
+                self.is_taken_up = false;
+                self.shared.is_ending(&id);
+                context.send(child, 0, encode(&Event::Command(Command::Kill)));
+            }
         }
         Step::Suspend(Wait::for_message())
+    }
+
+    fn child_procedure(&self) -> Option<(String, ProcedureId)> {
+        if self.saved.child.is_some() {
+            return self.saved.child.clone();
+        }
+        let What { job, node, .. } = &self.saved.what;
+        let row = view::row(self.shared.reader(), job, *node).ok()??;
+        let id = row.external.id()?;
+        Some((id.to_owned(), self.shared.record(id).ok()?.procedure))
     }
 
     /// Asks how an action does that was started before.
@@ -420,62 +642,102 @@ impl Call {
         }
     }
 
-    fn kill(&self, context: &mut Context<'_>, looked: &Looked) -> Answer {
-        let node = self.saved.what.node;
-        let Some(row) = looked.run.rows.get(&node) else { return Answer::Stopped };
-        match &looked.plan.node(node).work {
-            Work::Action(action) if action.kind == "sub-workflow" => {
-                if let Some(child) = row.external.id()
-                    && let Ok(child) = self.shared.record(child)
-                    && !child.job.status.is_end()
-                {
-                    context.send(child.procedure, 0, encode(&Event::Command(Command::Kill)));
-                }
-                Answer::Stopped
-            }
-            _ => {
-                let grace = Duration::from_millis(self.shared.surroundings.grace_ms);
-                match process::kill(&self.folder(looked), grace) {
-                    Ok(()) => Answer::Stopped,
-                    Err(fault) => {
-                        let message = format!("cannot be stopped: {fault}");
-                        Answer::Error(Class::Error, "JA009".into(), message)
-                    }
-                }
-            }
+    /// It was stopped before it had begun, as far as we know: a crash may have come between the start and its record.
+    fn never_begun(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        if self.saved.folder.as_os_str().is_empty() || self.saved.what.phase != Phase::Start {
+            return Ok(Step::Done);
         }
+        let folder = self.saved.folder.clone();
+        self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
+        Ok(self.stopping(context))
+    }
+
+    /// What an older version called for to stop an action, of the run that the job is in.
+    fn older_kill(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let looked = self.look()?;
+        let answer = self.event(Phase::Kill, Answer::Stopped);
+        if looked.record.procedure != self.saved.what.procedure {
+            context.set_result(answer);
+            return Ok(Step::Done);
+        }
+        let folder = self.folder(&looked);
+        let row = looked.run.rows.get(&self.saved.what.node);
+        if let Some(child) = row.and_then(|row| row.external.id())
+            && let Ok(child) = self.shared.record(child)
+            && !child.job.status.is_end()
+        {
+            self.shared.is_ending(&child.job.id);
+            context.send(child.procedure, 0, encode(&Event::Command(Command::Kill)));
+        }
+        self.saved.stage = Stage::Stopping { folder, then: Then::Tell(answer) };
+        Ok(self.stopping(context))
     }
 }
 
 impl Procedure for Call {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        if !self.shared.is_active(&self.saved.what.root, context.id()) {
+        let is_stop = |message: &Message| matches!(&message.note, Note::Data(bytes) if postcard::from_bytes::<Wish>(bytes).is_ok());
+        let stops = context.messages().iter().any(is_stop);
+        let What { root, job, .. } = &self.saved.what;
+        if !(stops || self.saved.is_stopped || self.shared.is_active(root, job, context.id())) {
             return Ok(Step::Suspend(Wait::new()));
         }
+        let mut child_ended = None;
+        for message in context.take_messages() {
+            match message.note {
+                Note::Data(_) => {}
+                Note::Succeeded(Some(status)) => {
+                    child_ended = Some(String::from_utf8_lossy(&status).into_owned());
+                }
+                Note::Succeeded(None) | Note::Failed(_) => {
+                    child_ended = Some(JobStatus::Failed.name().to_owned());
+                }
+            }
+        }
+        self.saved.is_stopped |= stops || self.is_orphan();
+        let is_stopped = self.saved.is_stopped;
         match (&self.saved.stage, self.saved.what.phase) {
-            (Stage::Program { .. }, _) => self.program_ended(context),
-            (Stage::Child, _) => Ok(self.child_ended(context)),
-            (Stage::Begin, Phase::Start) => self.start(context),
-            (Stage::Begin, Phase::Check) => {
+            (Stage::Stopping { .. }, _) => Ok(self.stopping(context)),
+            (Stage::Program { folder, .. }, _) if is_stopped => {
+                let folder = folder.clone();
+                self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
+                Ok(self.stopping(context))
+            }
+            (Stage::Program { .. }, _) => self.program(context),
+            (Stage::Child, _) => Ok(self.child_step(context, child_ended, stops)),
+            (Stage::Begin | Stage::Again, _) if is_stopped => self.never_begun(context),
+            (Stage::Begin | Stage::Again, Phase::Start) => self.start(context),
+            (Stage::Begin | Stage::Again, Phase::Check) => {
                 let answer = self.check(&self.look()?);
                 Ok(self.done(context, Phase::Check, answer))
             }
-            (Stage::Begin, Phase::End) => Ok(self.done(context, Phase::End, Answer::Ended(None))),
-            (Stage::Begin, Phase::Kill) => {
-                let looked = self.look()?;
-                let answer = self.kill(context, &looked);
-                Ok(self.done(context, Phase::Kill, answer))
+            (Stage::Begin | Stage::Again, Phase::End) => {
+                Ok(self.done(context, Phase::End, Answer::Ended(None)))
             }
+            (Stage::Begin | Stage::Again, Phase::Kill) => self.older_kill(context),
         }
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&self.saved)
+        let mut bytes = vec![MARK];
+        bytes.extend(encode(&self.saved));
+        bytes
     }
 
     fn undoable(&self) -> bool {
         false
     }
+}
+
+/// The folder of an attempt that begins once more, for the so-manyeth time.
+fn again(folder: &Path, times: u32) -> PathBuf {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    if times > 1 {
+        // Names of nodes have no dot, and neither has what follows them.
+        name = Path::new(&name).file_stem().unwrap_or_default().to_owned();
+    }
+    name.push(format!(".{times}"));
+    folder.with_file_name(name)
 }
 
 fn finished(status: &str, data: Option<String>) -> Answer {
@@ -542,7 +804,7 @@ impl Timer {
 
 impl Procedure for Timer {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        if !self.shared.is_active(&self.saved.root, context.id()) {
+        if !self.shared.is_active(&self.saved.root, &self.saved.root, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let left = self.saved.at.saturating_sub(context.host().wall_ms());

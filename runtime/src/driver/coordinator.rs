@@ -47,6 +47,8 @@ pub(super) const SPACES: (&[&str], &[&str]) =
 
 /// The first and the longest time between two looks at missing data, in milliseconds.
 const LOOK_MS: (u64, u64) = (500, 30_000);
+/// How often it is looked whether a workflow has stopped all it began.
+const HELD_MS: u64 = 100;
 /// The longest time where the file system tells what comes.
 const WATCHED_MS: u64 = 600_000;
 /// A coordinator that waits for more than so many paths looks for itself.
@@ -175,6 +177,16 @@ pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Err
     Ok(actions)
 }
 
+/// Whether an action of a coordinator, or the coordinator, has ended.
+pub(super) fn has_ended(reader: &dyn Reader, id: &str, number: &str) -> Result<bool, Error> {
+    let Ok(number) = number.parse::<i64>() else { return Ok(false) };
+    if let Some(bytes) = reader.get(ACTION, &key(id, number))? {
+        let kept: Kept = decode(&format!("an action of {id}"), &bytes)?;
+        return Ok(!kept.run.status.is_active());
+    }
+    Ok(record(reader, id)?.is_some_and(|record| record.job.status.is_end()))
+}
+
 /// Every coordinator, in the order of ids.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
@@ -262,6 +274,8 @@ struct Loaded {
     waiting: BTreeSet<(Instant, i64)>,
     /// Actions of which something is expected still.
     expecting: BTreeSet<i64>,
+    /// Actions that are to start when their last workflow has stopped what it began.
+    held: BTreeSet<i64>,
 }
 
 impl Coordinator {
@@ -303,8 +317,12 @@ impl Coordinator {
         let mut record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
         let definition = Arc::new(definition(reader, id)?);
         let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
-        let mut beside = BTreeMap::new();
+        let (mut beside, mut held) = (BTreeMap::new(), BTreeSet::new());
         for (number, kept) in actions(reader, id)? {
+            // What starts is RUNNING by the end of that step.
+            if kept.run.status == ActionStatus::Submitted {
+                held.insert(number);
+            }
             if kept.run.status == ActionStatus::Waiting {
                 waiting.insert((kept.run.data.nominal, number));
             }
@@ -314,7 +332,7 @@ impl Coordinator {
             beside.insert(number, kept.beside);
             record.job.restore(number, kept.run);
         }
-        self.loaded = Some(Loaded { record, definition, beside, waiting, expecting });
+        self.loaded = Some(Loaded { record, definition, beside, waiting, expecting, held });
         Ok(())
     }
 }
@@ -332,7 +350,7 @@ struct Changes {
 impl Procedure for Coordinator {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
-        if !shared.is_active(&self.saved.root, context.id()) {
+        if !shared.is_active(&self.saved.root, &self.saved.id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let broken = |error: Error| Failure::new("coordinator", "store", error.to_string());
@@ -379,6 +397,10 @@ impl Procedure for Coordinator {
         self.seen = world.now;
 
         let mut changes = Changes::default();
+        for number in std::mem::take(&mut loaded.held) {
+            events.extend(loaded.begin(context, &shared, &id, &root, number));
+            changes.is_any |= !loaded.held.contains(&number);
+        }
         let (mut has_passed, mut has_more) = (false, false);
         let mut made = (loaded.record.job.last_number, loaded.record.job.next);
         loop {
@@ -449,21 +471,10 @@ impl Procedure for Coordinator {
                     Effect::Check(..) => {}
                     Effect::Start(number) => {
                         changes.actions.insert(number);
-                        let run = &loaded.record.job.actions[&number];
-                        let child = loaded.beside.get(&number).and_then(Beside::child);
-                        let started = match child.filter(|_| run.reruns) {
-                            Some(child) => rerun(context, &shared, &child, number, &root),
-                            None => start(context, &shared, &definition, run, number, &id, &root),
-                        };
-                        events.push_front(match started {
-                            Ok((workflow, procedure)) => {
-                                let beside = loaded.beside.entry(number).or_default();
-                                beside.workflow = Some(workflow);
-                                beside.procedure = Some(procedure);
-                                Event::Started(number)
-                            }
-                            Err((code, message)) => Event::NotStarted { number, code, message },
-                        });
+                        let begun = loaded.begin(context, &shared, &id, &root, number);
+                        if let Some(begun) = begun {
+                            events.push_front(begun);
+                        }
                     }
                     Effect::SuspendWorkflow(number) => {
                         command(context, loaded.beside.get(&number), Command::Suspend);
@@ -540,13 +551,17 @@ impl Procedure for Coordinator {
             self.next_look = clock_ms + self.look_ms;
         }
         let job = &loaded.record.job;
-        if job.status.is_end() && !job.pending {
+        let is_over = job.status.is_end() && !job.pending && loaded.held.is_empty();
+        if is_over && !loaded.has_live_workflows(&shared) {
             shared.watch.wait_for(own, &[]);
             context.set_result(job.status.name().as_bytes());
             return Ok(Step::Done);
         }
         if has_more {
             return Ok(Step::Suspend(Wait::for_message().or_pause(0)));
+        }
+        if !loaded.held.is_empty() {
+            return Ok(Step::Suspend(Wait::for_message().or_pause(HELD_MS)));
         }
         let look_in = self.next_look.saturating_sub(clock_ms).max(1);
         Ok(Step::Suspend(match wake(loaded, &plan, world.now, look_in) {
@@ -613,6 +628,48 @@ fn places(shared: &Shared, uri: &str) -> Vec<Option<PathBuf>> {
 }
 
 impl Loaded {
+    /// Starts the workflow of an action; where the last one of this action has something to stop, it is held until then.
+    fn begin(
+        &mut self,
+        context: &mut Context<'_>,
+        shared: &Arc<Shared>,
+        id: &str,
+        root: &str,
+        number: i64,
+    ) -> Option<Event> {
+        let run = self.record.job.actions.get(&number)?;
+        if run.status != ActionStatus::Submitted {
+            return None;
+        }
+        let child = self.beside.get(&number).and_then(Beside::child);
+        if let Some((workflow, _)) = &child
+            && let Ok(last) = shared.record(workflow)
+            && shared.lives(last.procedure)
+        {
+            self.held.insert(number);
+            return None;
+        }
+        let started = match child.filter(|_| run.reruns) {
+            Some(child) => rerun(context, shared, &child, number, root),
+            None => start(context, shared, &self.definition, run, number, id, root),
+        };
+        Some(match started {
+            Ok((workflow, procedure)) => {
+                let beside = self.beside.entry(number).or_default();
+                beside.workflow = Some(workflow);
+                beside.procedure = Some(procedure);
+                Event::Started(number)
+            }
+            Err((code, message)) => Event::NotStarted { number, code, message },
+        })
+    }
+
+    /// Whether workflows of it have something left to do.
+    fn has_live_workflows(&self, shared: &Shared) -> bool {
+        let procedures = self.beside.values().filter_map(|beside| beside.procedure);
+        procedures.into_iter().any(|procedure| shared.lives(procedure))
+    }
+
     /// What it waits for now, and whether nothing else could end the waiting. Of an instance that is looked for, those are told
     /// that were asked for in vain; as time goes on there are others.
     fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> (Vec<String>, bool) {

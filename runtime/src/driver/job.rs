@@ -1,21 +1,24 @@
 //! The life of a job as a procedure: an event comes, the machine says what follows, both are written, then it is done.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::call::{self, Call, Timer};
-use super::keep::{JobRecord, Keep, Moment, encode, expectations, moment_key, row_key, spaces};
+use super::call::{self, Call, Timer, Wish};
+use super::keep::{
+    Calls, JobRecord, Keep, Moment, Open, encode, expectations, moment_key, row_key, spaces,
+};
 use super::notify::{self, Notification};
 use super::{Shared, coordinator, notice, view};
 use crate::coordinator::SlaEvent;
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::WorkflowStatus;
 use crate::machine::{
-    self, Answer, Change, Class, Command, Effect, Event, JobStatus, RerunBy, Run, apply,
+    self, Answer, Change, Class, Command, Effect, Event, JobStatus, Phase, RerunBy, Run, World,
+    apply,
 };
-use crate::plan::{NOWHERE, NodeIndex, Plan};
+use crate::plan::{NOWHERE, NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
 /// The kind of this procedure.
@@ -53,7 +56,8 @@ impl Job {
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Job, String> {
-        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        let saved: Saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        shared.found.lock().unwrap_or_else(PoisonError::into_inner).push(saved.id.clone());
         Ok(Job { shared: shared.clone(), saved, loaded: None })
     }
 
@@ -129,34 +133,173 @@ fn event(note: Note, tag: u64, run: &Run) -> Option<Event> {
     }
 }
 
+/// What the calls of a job came to, and those that follow.
+struct Calling<'a> {
+    loaded: &'a mut Loaded,
+    world: &'a dyn World,
+    /// What follows beside calls.
+    effects: Vec<Effect>,
+    /// Calls that begin with this step.
+    fresh: Vec<Fresh>,
+    /// Calls that are told to stop.
+    stopped: Vec<ProcedureId>,
+}
+
+/// A call that begins with this step, perhaps only to end.
+struct Fresh {
+    node: NodeIndex,
+    serial: u32,
+    phase: Phase,
+    /// Which attempt of which run it is.
+    folder: (String, u32, u32),
+    stop: Option<u32>,
+}
+
+impl Calling<'_> {
+    /// Folds an event, and all that follows from it at once.
+    fn take(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            let effects = apply(&self.loaded.plan, &mut self.loaded.run, &event, self.world);
+            for effect in effects {
+                match effect {
+                    Effect::Call { node, serial, phase: Phase::Kill } => {
+                        if !self.stop(node, serial) {
+                            // Nothing runs that could be stopped.
+                            events.push_back(stopped(node, serial));
+                        }
+                    }
+                    Effect::Call { node, serial, phase } => {
+                        let name = self.loaded.plan.node(node).name.clone();
+                        let starts = self.loaded.run.rows.get(&node).map_or(1, |row| row.starts);
+                        let folder = (name, self.loaded.run.job.run, starts);
+                        self.fresh.push(Fresh { node, serial, phase, folder, stop: None });
+                    }
+                    effect => self.effects.push(effect),
+                }
+            }
+        }
+    }
+
+    /// Stops what was begun for a node, and says whether there is anything.
+    fn stop(&mut self, node: NodeIndex, by: u32) -> bool {
+        let mut any = false;
+        let of = |of: NodeIndex, phase: Phase| of == node && phase == Phase::Start;
+        for fresh in self.fresh.iter_mut().filter(|fresh| of(fresh.node, fresh.phase)) {
+            any = true;
+            fresh.stop = Some(by);
+        }
+        for open in self.loaded.record.open.iter_mut().filter(|open| of(open.node, open.phase)) {
+            any = true;
+            open.stop = Some(by);
+            self.stopped.push(open.procedure);
+        }
+        any
+    }
+
+    /// What a job has called for ends with it.
+    fn stop_all(&mut self) {
+        let starts = |open: &&mut Open| open.stop.is_none() && open.phase == Phase::Start;
+        for open in self.loaded.record.open.iter_mut().filter(starts) {
+            open.stop = Some(0);
+            self.stopped.push(open.procedure);
+        }
+        for fresh in &mut self.fresh {
+            fresh.stop.get_or_insert(0);
+        }
+    }
+
+    /// A call has ended, in whatever way.
+    fn closed(&mut self, procedure: ProcedureId) -> Option<Open> {
+        let open = &mut self.loaded.record.open;
+        let at = open.iter().position(|open| open.procedure == procedure)?;
+        Some(open.remove(at))
+    }
+}
+
+fn stopped(node: NodeIndex, serial: u32) -> Event {
+    Event::Answered { node, serial, phase: Phase::Kill, answer: Answer::Stopped }
+}
+
 impl Procedure for Job {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let (id, root) = (self.saved.id.clone(), self.saved.root.clone());
         let shared = self.shared.clone();
-        if !shared.is_active(&root, context.id()) {
+        if !shared.is_active(&root, &id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let own = context.id();
         let loaded = self.load()?;
         let world = shared.world();
-        let mut effects = Vec::new();
         let before = loaded.run.job.status;
+        let mut calling = Calling {
+            loaded,
+            world: &world,
+            effects: Vec::new(),
+            fresh: Vec::new(),
+            stopped: Vec::new(),
+        };
         if before == JobStatus::Prep {
-            let start = Event::Command(Command::Start);
-            effects.extend(apply(&loaded.plan, &mut loaded.run, &start, &world));
+            calling.take(Event::Command(Command::Start));
         }
+        let mut is_any_closed = false;
         for message in context.take_messages() {
-            let Some(event) = event(message.note, message.tag, &loaded.run) else { continue };
-            effects.extend(apply(&loaded.plan, &mut loaded.run, &event, &world));
+            let is_answer = !matches!(message.note, Note::Data(_));
+            let event = event(message.note, message.tag, &calling.loaded.run);
+            let closed = message.from.filter(|_| is_answer).and_then(|from| calling.closed(from));
+            is_any_closed |= closed.is_some();
+            if let Some(event) = event {
+                calling.take(event);
+            }
+            // Whatever a call says last, what it was to stop has stopped.
+            if let Some(Open { node, stop: Some(by), .. }) = closed {
+                calling.take(stopped(node, by));
+            }
         }
+        let has_ended = calling.loaded.run.job.status.is_end();
+        if has_ended {
+            calling.stop_all();
+        }
+        let Calling { loaded, effects, fresh, stopped, .. } = calling;
 
         let (changed, removed) = loaded.run.take_changes();
-        let ended = loaded.run.job.status.is_end()
+        let ended = has_ended
+            && fresh.is_empty()
+            && loaded.record.open.is_empty()
             && loaded.run.rows.values().all(|row| row.calling.is_none());
         let now = shared.host.wall_ms();
         let events = loaded.look(now);
-        if effects.is_empty() && changed.is_empty() && events.is_empty() && !ended {
+        let is_idle = effects.is_empty() && fresh.is_empty() && stopped.is_empty();
+        if is_idle && changed.is_empty() && events.is_empty() && !is_any_closed && !ended {
             return Ok(Step::Suspend(loaded.wait(now)));
+        }
+        if has_ended {
+            shared.is_ending(&id);
+        }
+        for procedure in stopped {
+            context.send(procedure, 0, encode(&Wish::Stop));
+        }
+        let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
+        for Fresh { node, serial, phase, folder: (name, run, starts), stop } in fresh {
+            let (job, root) = (id.clone(), root.clone());
+            let what = call::What { job, root, procedure: own, node, serial, phase };
+            let folder = Call::folder_of(&shared, &id, &name, run, starts);
+            let mut body = Call::new(shared.clone(), what, folder);
+            if stop.is_some() {
+                body.stop();
+            }
+            let new = New::of(call::KIND, body).unattended().tag(at(node, serial));
+            let procedure = context.spawn(new);
+            let what = match &loaded.plan.node(node).work {
+                _ if phase != Phase::Start => Calls::Us,
+                Work::Action(action) => match action.kind.as_str() {
+                    "fs" | "email" => Calls::Us,
+                    "sub-workflow" => Calls::Child,
+                    _ => Calls::Program,
+                },
+                _ => Calls::Us,
+            };
+            loaded.record.open.push(Open { node, serial, phase, what, procedure, stop });
         }
         for node in removed {
             context.delete(spaces::ROW, row_key(&id, node));
@@ -165,21 +308,10 @@ impl Procedure for Job {
             context.put(spaces::ROW, row_key(&id, *node), encode(&loaded.run.rows[node]));
         }
         let mut moments = Vec::new();
-        let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
         for effect in effects {
             match effect {
-                Effect::Call { node, serial, phase } => {
-                    let what = call::What {
-                        job: id.clone(),
-                        root: root.clone(),
-                        procedure: own,
-                        node,
-                        serial,
-                        phase,
-                    };
-                    let body = Call::new(shared.clone(), what);
-                    context.spawn(New::of(call::KIND, body).unattended().tag(at(node, serial)));
-                }
+                // They were taken out before.
+                Effect::Call { .. } => {}
                 Effect::Timer { node, serial, at: due } => {
                     let body = Timer::new(shared.clone(), &root, node, serial, due);
                     context.spawn(New::of(call::TIMER, body).unattended().tag(at(node, serial)));
@@ -322,6 +454,7 @@ pub(super) fn rerun(
     record.moments += 1;
     let body = Job::new(shared.clone(), id, root);
     record.procedure = context.spawn(prepared(New::of(KIND, body).unattended()));
+    record.open.clear();
     record.job = run.job.clone();
     context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
     for (key, sla) in expectations(&run) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Change, Job, Run};
+use crate::machine::{Change, Job, Phase, Run};
 use crate::plan::NodeIndex;
 use crate::procedure::ProcedureId;
 use crate::store::{self, Reader};
@@ -42,11 +42,61 @@ pub struct JobRecord {
     pub root: String,
     /// How many moments of it are kept.
     pub moments: u64,
+    /// What it has called for that is not known to have ended. A job may have ended before.
+    pub open: Vec<Open>,
+}
+
+/// A call of a job that is not known to have ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    /// The node.
+    pub node: NodeIndex,
+    /// The number of the call.
+    pub serial: u32,
+    /// What for.
+    pub phase: Phase,
+    /// What may be running for it.
+    pub what: Calls,
+    /// The procedure that is its life.
+    pub(crate) procedure: ProcedureId,
+    /// The call that it is stopped by, where it is to stop.
+    pub(crate) stop: Option<u32>,
+}
+
+/// What may be running for a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Calls {
+    /// Something that is over soon by itself.
+    Us,
+    /// A program.
+    Program,
+    /// A job below.
+    Child,
+}
+
+/// A job as an older version kept it.
+#[derive(Deserialize)]
+struct JobRecordBefore {
+    job: Job,
+    procedure: ProcedureId,
+    plan: String,
+    root: String,
+    moments: u64,
 }
 
 impl JobRecord {
     pub(crate) fn new(run: &Run, procedure: ProcedureId, plan: String, root: String) -> JobRecord {
-        JobRecord { job: run.job.clone(), procedure, plan, root, moments: 0 }
+        JobRecord { job: run.job.clone(), procedure, plan, root, moments: 0, open: Vec::new() }
+    }
+
+    /// A job as it is kept, by whatever version.
+    pub(crate) fn read(what: &str, bytes: &[u8]) -> Result<JobRecord, store::Error> {
+        if let Ok(record) = decode(what, bytes) {
+            return Ok(record);
+        }
+        let before: JobRecordBefore = decode(what, bytes)?;
+        let JobRecordBefore { job, procedure, plan, root, moments } = before;
+        Ok(JobRecord { job, procedure, plan, root, moments, open: Vec::new() })
     }
 }
 

@@ -28,6 +28,7 @@ use std::time::Duration;
 use crate::host::applications::Applications;
 use crate::host::files::{FileSystems, FileUri, Files, Hosts};
 use crate::host::private;
+use crate::host::process::Launchers;
 use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
@@ -36,10 +37,13 @@ use crate::procedure::{
 use crate::store::{self, Memory, Reader, Sqlite, Store};
 
 pub use job::{FROM, ONLY};
-pub use keep::{JobRecord, Moment};
+pub use keep::{Calls, JobRecord, Moment, Open};
 use keep::{Keep, spaces};
 pub use notify::Notified;
 pub(crate) use world::FilesOf;
+
+/// How long, beyond the grace of programs, an ended job is waited for that still stops them.
+const STOPPING: Duration = Duration::from_secs(20);
 
 /// The name of the store in its folder.
 pub const STORE: &str = "store.sqlite";
@@ -71,8 +75,10 @@ pub struct Surroundings {
     pub schemes: Vec<String>,
     /// Types of actions that the site adds.
     pub site_types: BTreeSet<String>,
-    /// The program that becomes a launcher when called with [`crate::host::process::LAUNCH`].
-    pub launcher: PathBuf,
+    /// Who starts programs.
+    pub launchers: Box<dyn Launchers>,
+    /// Whether a program that a shutdown ended is started again; else its action ends with an error.
+    pub starts_again: bool,
     /// The frontend.
     pub compiler: Box<dyn Compiler>,
     /// How long a program may take to end when it is asked to, in milliseconds.
@@ -152,8 +158,12 @@ pub(crate) struct Shared {
     reader: OnceLock<Arc<dyn Reader>>,
     /// Top jobs that run here; others sleep until somebody asks for them.
     active: Mutex<BTreeSet<String>>,
+    /// Jobs that have ended, or are below one that has: what is left of them to do is done whoever asks for it.
+    ending: Mutex<BTreeSet<String>>,
+    /// Jobs that were alive when the store was opened, by their ids.
+    found: Mutex<Vec<String>>,
     /// Procedures that sleep because their job is not active.
-    asleep: Mutex<Vec<(String, ProcedureId)>>,
+    asleep: Mutex<Vec<Asleep>>,
     plans: Mutex<HashMap<String, Arc<Plan>>>,
     /// Held while a coordinator or a bundle is commanded, so that none lives twice.
     commands: Mutex<()>,
@@ -165,6 +175,13 @@ pub(crate) struct Shared {
     stamp: String,
 }
 
+/// A procedure that sleeps because its job is not active.
+struct Asleep {
+    root: String,
+    job: String,
+    procedure: ProcedureId,
+}
+
 impl Shared {
     fn reader(&self) -> &dyn Reader {
         &**self.reader.get().expect("it is set before anything runs")
@@ -174,17 +191,74 @@ impl Shared {
         self.executor.get().expect("it is set before anything runs")
     }
 
-    /// Whether jobs below this top job may do something; if not, `procedure` is woken when they may.
-    fn is_active(&self, root: &str, procedure: ProcedureId) -> bool {
+    /// Whether a job below this top job may do something; if not, `procedure` is woken when it may.
+    fn is_active(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
         let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         if active.contains(root) {
             return true;
         }
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if ending.contains(job) {
+            return true;
+        }
         let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-        if !asleep.iter().any(|(_, known)| *known == procedure) {
-            asleep.push((root.to_owned(), procedure));
+        if !asleep.iter().any(|known| known.procedure == procedure) {
+            asleep.push(Asleep { root: root.to_owned(), job: job.to_owned(), procedure });
         }
         false
+    }
+
+    /// A job has ended, and what it has begun ends too.
+    fn is_ending(&self, job: &str) {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned());
+        self.wake_those(|asleep| asleep.job == job);
+    }
+
+    /// Wakes some of those that sleep because their job is not active.
+    fn wake_those(&self, are_meant: impl Fn(&Asleep) -> bool) {
+        let woken: Vec<ProcedureId> = {
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let woken = asleep.iter().filter(|it| are_meant(it)).map(|it| it.procedure).collect();
+            asleep.retain(|it| !are_meant(it));
+            woken
+        };
+        if let Some(executor) = self.executor.get() {
+            for procedure in woken {
+                executor.wake(procedure);
+            }
+        }
+    }
+
+    /// Whether something of this procedure is left to do.
+    fn lives(&self, procedure: ProcedureId) -> bool {
+        self.executor().state(procedure).is_some_and(|state| !state.is_end())
+    }
+
+    /// Of the jobs that were found alive, those that have ended or are below one that has.
+    fn find_ending(&self) -> Result<(), Error> {
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+        for id in found {
+            let mut above = Some(id.clone());
+            let mut seen = 0;
+            while let Some(of) = above.filter(|_| seen < 1_000) {
+                seen += 1;
+                let (has_ended, parent) = match of.rsplit_once('@') {
+                    Some((coordinator, number)) => {
+                        (coordinator::has_ended(self.reader(), coordinator, number)?, None)
+                    }
+                    None => match view::record(self.reader(), &of)? {
+                        Some(record) => (record.job.status.is_end(), record.job.parent_id),
+                        None => (false, None),
+                    },
+                };
+                if has_ended {
+                    self.is_ending(&id);
+                    break;
+                }
+                above = parent;
+            }
+        }
+        Ok(())
     }
 
     fn next_id(&self) -> String {
@@ -370,6 +444,8 @@ impl Driver {
             executor: OnceLock::new(),
             reader: OnceLock::new(),
             active: Mutex::default(),
+            ending: Mutex::default(),
+            found: Mutex::default(),
             asleep: Mutex::default(),
             plans: Mutex::default(),
             commands: Mutex::default(),
@@ -406,6 +482,7 @@ impl Driver {
         let (executor, _) = Executor::open(store, registry, host, Config::default())?;
         let _ = shared.executor.set(executor.clone());
         shared.watch.set_executor(executor.clone());
+        shared.find_ending()?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -524,6 +601,11 @@ impl Driver {
         self.shared.ask_rerun(id, plan, properties)
     }
 
+    /// Waits no more for programs of an ended job, wherever they may run.
+    pub fn abandon(&self, id: &str) -> Result<(), Error> {
+        self.shared.abandon(id)
+    }
+
     /// Reads what is kept of jobs.
     pub fn reader(&self) -> Arc<dyn Reader> {
         self.executor.reader()
@@ -547,6 +629,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        self.shared.surroundings.launchers.leave();
         self.executor.stop();
         if let Some(runtime) = self.runtime.take() {
             // A step that is stuck in the outside world is repeated by whoever comes next.
@@ -679,16 +762,7 @@ impl Shared {
     /// Wakes everything that sleeps because the job on top of it was not active.
     fn wake_all(&self, root: &str) {
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned());
-        let woken: Vec<ProcedureId> = {
-            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
-            let of = |(known, _): &(String, ProcedureId)| *known == root;
-            let woken = asleep.iter().filter(|entry| of(entry)).map(|(_, id)| *id).collect();
-            asleep.retain(|entry| !of(entry));
-            woken
-        };
-        for procedure in woken {
-            self.executor().wake(procedure);
-        }
+        self.wake_those(|asleep| asleep.root == root);
     }
 
     fn command(&self, id: &str, command: Command) -> Result<(), Error> {
@@ -706,12 +780,55 @@ impl Shared {
         Ok(())
     }
 
+    /// Waits until everything has ended that an ended job began.
+    fn wait_for_stop(&self, id: &str) -> Result<(), Error> {
+        let record = self.record(id)?;
+        if !record.job.status.is_end() || !self.lives(record.procedure) {
+            return Ok(());
+        }
+        let at_most = Duration::from_millis(self.surroundings.grace_ms) + STOPPING;
+        self.executor().wait(record.procedure, Some(at_most));
+        if !self.lives(record.procedure) {
+            return Ok(());
+        }
+        let programs = view::stopping(self.reader(), &self.record(id)?)?;
+        let programs = match programs {
+            1 => "1 program".to_owned(),
+            many => format!("{many} programs"),
+        };
+        Err(Error::State(format!("{programs} of `{id}` are still stopping")))
+    }
+
+    /// Takes everything for ended that an ended job began.
+    fn abandon(&self, id: &str) -> Result<(), Error> {
+        let record = self.record(id)?;
+        if !record.job.status.is_end() {
+            return Err(Error::State(format!("the job `{id}` has not ended; kill it first")));
+        }
+        let mut jobs = vec![record];
+        let mut calls = Vec::new();
+        while let Some(job) = jobs.pop() {
+            for open in &job.open {
+                calls.push(open.procedure);
+                let row = view::row(self.reader(), &job.job.id, open.node)?;
+                let child = row.as_ref().and_then(|row| row.external.id());
+                if let (Calls::Child, Some(child)) = (open.what, child) {
+                    jobs.extend(view::record(self.reader(), child)?);
+                }
+            }
+        }
+        self.executor().bypass(&calls, true, false)?;
+        Ok(())
+    }
+
     fn rerun(
         self: &Arc<Self>,
         id: &str,
         plan: Option<Vec<u8>>,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wait_for_stop(id)?;
         let mut record = self.record(id)?;
         let old = self.plan(&record.plan)?;
         let mut run = view::run(self.reader(), &record)?;
@@ -748,6 +865,7 @@ impl Shared {
             New::of(job::KIND, body).owner(id).unattended(),
             |procedure, rows| {
                 record.procedure = procedure;
+                record.open.clear();
                 record.job = run.job.clone();
                 if let Some(bytes) = &bytes {
                     rows.put(spaces::PLAN, key.as_bytes(), bytes.clone());
@@ -808,6 +926,10 @@ impl Shared {
                     postcard::from_bytes(data).map_err(|_| strange())?;
                 self.ask_bundle(&id, &event).map(|()| Vec::new()).map_err(shown)
             }
+            "abandon" => {
+                let id = String::from_utf8_lossy(data);
+                self.abandon(&id).map(|()| Vec::new()).map_err(shown)
+            }
             "activate" => {
                 let id = String::from_utf8_lossy(data);
                 self.activate(&id).map(|()| Vec::new()).map_err(shown)
@@ -836,6 +958,12 @@ pub fn command_there(
 /// Asks the process that runs the store to let a job go on.
 pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
     client.call("activate", id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to wait no more for programs of an ended job.
+pub fn abandon_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
+    client.call("abandon", id.as_bytes())?;
     Ok(())
 }
 

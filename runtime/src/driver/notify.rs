@@ -88,7 +88,7 @@ impl Notification {
 impl Procedure for Notification {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
-        if !shared.is_active(&self.saved.root, context.id()) {
+        if !shared.is_active(&self.saved.root, &self.saved.job, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let timeout = shared.surroundings.server.get(TIMEOUT_PROPERTY);

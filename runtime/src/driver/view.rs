@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::keep::{JobRecord, Moment, decode, moment_key, prefix, spaces};
-use super::{Error, Notified};
+use super::keep::{Calls, JobRecord, Moment, decode, moment_key, prefix, spaces};
+use super::{Error, Notified, coordinator};
 use crate::machine::{Change, JobStatus, Row, Rows, Run};
 use crate::plan::{NodeIndex, Plan};
 use crate::store::{self, Reader};
@@ -12,7 +12,7 @@ use crate::store::{self, Reader};
 /// A job, if there is one of this id.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
     match reader.get(spaces::JOB, id.as_bytes())? {
-        Some(bytes) => Ok(Some(decode(&format!("the job {id}"), &bytes)?)),
+        Some(bytes) => Ok(Some(JobRecord::read(&format!("the job {id}"), &bytes)?)),
         None => Ok(None),
     }
 }
@@ -20,7 +20,53 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error>
 /// Every job, in the order of ids. One whose row is damaged is not among them; [`damaged`] tells.
 pub fn records(reader: &dyn Reader) -> Result<Vec<JobRecord>, Error> {
     let (rows, _) = reader.scan_sound(spaces::JOB, b"")?;
-    rows.iter().map(|row| Ok(decode("a job", &row.value)?)).collect()
+    rows.iter().map(|row| Ok(JobRecord::read("a job", &row.value)?)).collect()
+}
+
+/// How many programs of an ended job, and of all below it, are not known to have ended.
+pub fn stopping(reader: &dyn Reader, record: &JobRecord) -> Result<usize, Error> {
+    match record.job.status.is_end() {
+        true => below(reader, record.clone()),
+        false => Ok(0),
+    }
+}
+
+/// How many programs of ended actions of a coordinator, or of the coordinator itself, are not known to have ended.
+pub fn stopping_of_coordinator(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
+    let Some(of) = coordinator::record(reader, id)? else { return Ok(0) };
+    let mut programs = 0;
+    for kept in coordinator::actions(reader, id)?.into_values() {
+        if !(of.job.status.is_end() || !kept.run.status.is_active()) {
+            continue;
+        }
+        let workflow = kept.beside.workflow.as_deref();
+        let workflow = workflow.map(|workflow| record(reader, workflow)).transpose()?.flatten();
+        if let Some(workflow) = workflow {
+            programs += below(reader, workflow)?;
+        }
+    }
+    Ok(programs)
+}
+
+/// How many programs of a job, and of all below it, are not known to have ended.
+fn below(reader: &dyn Reader, record: JobRecord) -> Result<usize, Error> {
+    let mut programs = 0;
+    let mut jobs = vec![record];
+    while let Some(job) = jobs.pop() {
+        for open in &job.open {
+            match open.what {
+                Calls::Us => {}
+                Calls::Program => programs += 1,
+                Calls::Child => {
+                    let row = row(reader, &job.job.id, open.node)?;
+                    let child = row.as_ref().and_then(|row| row.external.id());
+                    let child = child.map(|child| self::record(reader, child)).transpose()?;
+                    jobs.extend(child.flatten());
+                }
+            }
+        }
+    }
+    Ok(programs)
 }
 
 /// Ids of jobs whose own rows are damaged.

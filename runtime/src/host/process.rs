@@ -1,29 +1,45 @@
 //! Programs that outlive us.
 //!
-//! An action's program runs under a small launcher: a process of its own session that starts it, keeps its output and
-//! leaves its exit status behind in a folder. Killing ankus does not touch it; whoever looks at the folder later finds
-//! it still [running](State::Running) or [ended](State::Ended), and no folder is ever run twice. The launcher is this same
-//! binary, called with [`LAUNCH`] and the folder; [`launch`] is what it does then.
+//! A program belongs to a folder, which is of one attempt at an action and of nothing else. It runs under a small launcher: a
+//! process of its own session that starts it, keeps its output and leaves its exit status behind in the folder. Killing
+//! ankus does not touch it; whoever looks at the folder later finds it still [running](State::Running) or
+//! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and the
+//! folder; what it does then is in [`launch`], and so is how it becomes the program ([`BECOME`]).
 //!
-//! Liveness is a file lock that the launcher is born with and that goes when it goes, however that happens.
+//! What may be asked of whoever starts programs is [`Launchers`]: start, fate, stop. A program is known by its process group
+//! and session together with the moment its first process began, and by the folder's name in its environment ([`MARK`]), never
+//! by a bare process id, which another process may have by now. Before it runs, all of this is on the disk.
+//!
+//! Liveness of a launcher is a file lock that it is born with and that goes when it goes, however that happens. Where the
+//! kernel can do it, the program goes with its launcher.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
+mod launcher;
+mod table;
+mod watch;
+
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
 use super::private;
+pub use launcher::{become_program, launch};
+pub use table::Identity;
+use watch::Watcher;
 
 /// The hidden argument with which this binary becomes a launcher.
 pub const LAUNCH: &str = "__launch";
+/// The hidden argument with which this binary becomes the program of a launcher.
+pub const BECOME: &str = "__become";
+/// The variable by which every process of a program is known: the folder.
+pub const MARK: &str = "ANKUS_ATTEMPT";
 
 /// What is to be run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +48,11 @@ pub struct Program {
     pub program: String,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// Variables beside those we have ourselves.
+    /// Its variables.
     pub environment: Vec<(String, String)>,
+    /// Whether it has these variables only; else those that we have ourselves as well.
+    #[serde(default)]
+    pub alone: bool,
     /// The folder it starts in.
     pub folder: PathBuf,
     /// Of each of its streams so many bytes are kept; what comes after is counted and dropped.
@@ -52,6 +71,12 @@ pub struct Exit {
     /// Bytes of its output that the disk had no room for.
     #[serde(default)]
     pub unkept: u64,
+    /// Whether its launcher was asked to end as well: whatever ended it ended everything, a shutdown or a service manager.
+    #[serde(default)]
+    pub with_all: bool,
+    /// Whether it could not be started for want of something that comes back: processes, files, memory.
+    #[serde(default)]
+    pub passing: bool,
 }
 
 /// What is known of a folder.
@@ -63,9 +88,82 @@ pub enum State {
     Running,
     /// It has ended.
     Ended(Exit),
-    /// It was started and is gone without a word: its launcher was killed, or the machine went down.
+    /// It was started and is gone without a word: its launcher was killed, or the machine went down. Processes of it may be
+    /// alive until it is [stopped](Launchers::stop).
     Lost,
 }
+
+/// How a program is asked to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// It may put things in order first.
+    Ask,
+    /// It was asked, and is looked at.
+    Look,
+    /// It has no say in it.
+    Force,
+}
+
+/// Starts programs, knows what became of them, and stops them. Each is asked about one folder, which is of one attempt at one
+/// action; what is done to a folder touches no other.
+pub trait Launchers: Send + Sync {
+    /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will.
+    fn start(&self, folder: &Path, program: &Program) -> io::Result<()>;
+
+    /// How it is now.
+    fn fate(&self, folder: &Path) -> io::Result<State>;
+
+    /// Asks all that runs of it to end, and sees to it that nothing of it starts any more. The answer is how many processes
+    /// there are still; when it is none, the folder is through for good.
+    fn stop(&self, folder: &Path, urgency: Urgency) -> io::Result<usize>;
+
+    /// Calls this when it may have ended. It is called once, perhaps too early, and perhaps never.
+    fn watch(&self, folder: &Path, wake: Box<dyn FnOnce() + Send>);
+
+    /// From now on nobody is to be called. What runs goes on.
+    fn leave(&self) {}
+}
+
+/// Starts programs as processes of this machine.
+pub struct Local {
+    launcher: PathBuf,
+    watcher: Watcher,
+}
+
+impl Local {
+    /// With the program that becomes a launcher when it is called with [`LAUNCH`].
+    pub fn new(launcher: PathBuf) -> Local {
+        Local { launcher, watcher: Watcher::default() }
+    }
+}
+
+impl Launchers for Local {
+    fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
+        if let Some(launcher) = start(&self.launcher, folder, program)? {
+            self.watcher.adopt(folder, launcher);
+        }
+        Ok(())
+    }
+
+    fn fate(&self, folder: &Path) -> io::Result<State> {
+        state(folder)
+    }
+
+    fn stop(&self, folder: &Path, urgency: Urgency) -> io::Result<usize> {
+        stop(folder, urgency)
+    }
+
+    fn watch(&self, folder: &Path, wake: Box<dyn FnOnce() + Send>) {
+        self.watcher.watch(folder, wake);
+    }
+
+    fn leave(&self) {
+        self.watcher.leave();
+    }
+}
+
+/// What a launcher says when its program has begun.
+const BEGUN: &str = "begun";
 
 /// Starts a program in this folder, unless that was done before. The answer is the launcher, to be waited for, if it is
 /// ours.
@@ -82,20 +180,35 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
     }
     let text = serde_json::to_vec_pretty(program).map_err(io::Error::other)?;
     // How it ends can be written down even when the disk is full by then.
-    for name in ["started", "child", "exit"] {
+    for name in ["started", "child", "exit", "stop"] {
         write_synced(&folder.join(name).with_extension(NEW), &[b' '; RESERVED])?;
     }
     write_whole(&folder.join("launch.json"), &text)?;
     // The lock goes to the launcher as its standard input: from here on it lives as long as the launcher does.
-    let child = Command::new(launcher)
+    let mut child = Command::new(launcher)
         .arg(LAUNCH)
         .arg(folder)
         .stdin(Stdio::from(lock))
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .process_group(0)
         .spawn()?;
-    Ok(Some(child))
+    let mut said = String::new();
+    if let Some(stream) = child.stdout.take() {
+        let _ = BufReader::new(stream).read_line(&mut said);
+    }
+    match said.trim_end() {
+        BEGUN => Ok(Some(child)),
+        "" => {
+            let status = child.wait()?;
+            Err(io::Error::other(format!("the launcher ended at once ({status})")))
+        }
+        why => {
+            let why = why.to_owned();
+            child.wait()?;
+            Err(io::Error::other(why))
+        }
+    }
 }
 
 /// How it is now.
@@ -120,180 +233,59 @@ pub fn state(folder: &Path) -> io::Result<State> {
     })
 }
 
-/// Waits until it runs no more.
-pub fn wait(folder: &Path) -> io::Result<()> {
-    let lock = lock_file(folder)?;
-    loop {
-        match flock(&lock, FlockOperation::LockShared) {
-            Ok(()) => return Ok(()),
-            Err(error) if error == rustix::io::Errno::INTR => {}
-            Err(error) => return Err(error.into()),
+/// Asks everything that belongs to this folder to end, and says how much of it there is still.
+pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
+    if !folder.join("launch.json").exists() {
+        return Ok(0);
+    }
+    // Who is about to start the program names it first and looks for this then; we leave this first and look for the name
+    // then. One of the two sees the other.
+    let note = folder.join("stop");
+    if !note.exists() {
+        write_reserved(&note, b"stop")?;
+    }
+    let asked = Instant::now();
+    let launcher = Identity::read(&folder.join("started"))?;
+    let child = Identity::read(&folder.join("child"))?;
+    let members = table::members(folder, launcher, child, asked);
+    let signal = match urgency {
+        Urgency::Ask => Some(Signal::TERM),
+        Urgency::Look => None,
+        Urgency::Force => Some(Signal::KILL),
+    };
+    if let Some(signal) = signal {
+        if let Some(child) = child.filter(|_| members.has_group) {
+            let _ = kill_process_group(child.pid(), signal);
+        }
+        for pid in members.outside_group.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+            let _ = kill_process(pid, signal);
         }
     }
-}
-
-/// Ends it with everything it started: asks first, and after `grace` asks no more.
-pub fn kill(folder: &Path, grace: Duration) -> io::Result<()> {
-    if state(folder)? != State::Running {
-        return Ok(());
-    }
-    let number = |name: &str| {
-        let text = fs::read_to_string(folder.join(name)).ok()?;
-        Pid::from_raw(text.trim().parse().ok()?)
-    };
-    let since = Instant::now();
-    // It may be about to write down who it is.
-    let launcher = loop {
-        match number("started") {
-            Some(launcher) => break launcher,
-            None if since.elapsed() > Duration::from_secs(5) => return Ok(()),
-            None => thread::sleep(Duration::from_millis(5)),
-        }
-        if state(folder)? != State::Running {
-            return Ok(());
-        }
-    };
-    let everyone = |signal: Signal| {
-        let mut any = false;
-        if let Some(child) = number("child") {
-            any |= kill_process_group(child, signal).is_ok();
-        }
-        for pid in descendants(launcher) {
-            any |= kill_process(pid, signal).is_ok();
-        }
-        any
-    };
-    everyone(Signal::TERM);
-    let since = Instant::now();
-    while since.elapsed() < grace {
-        if state(folder)? != State::Running {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(10));
-    }
-    // A process may be born while others die.
-    let since = Instant::now();
-    while everyone(Signal::KILL) && since.elapsed() < Duration::from_secs(2) {
-        if state(folder)? != State::Running {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(10));
+    if members.count > 0 {
+        return Ok(members.count);
     }
     if state(folder)? == State::Running {
-        let _ = kill_process(launcher, Signal::KILL);
-        wait(folder)?;
+        // A launcher that has nobody left is about to write down how it ended; one that cannot is of no use.
+        if let (Urgency::Force, Some(launcher)) = (urgency, launcher)
+            && table::is_alive(launcher)
+        {
+            let _ = kill_process(launcher.pid(), Signal::KILL);
+        }
+        return Ok(1);
+    }
+    // It may have named a process between our two looks and died then.
+    if Identity::read(&folder.join("child"))? != child {
+        return Ok(1);
     }
     if read_exit(folder)?.is_none() {
         write_exit(folder, &Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() })?;
     }
-    Ok(())
+    Ok(0)
 }
 
-/// Every process below this one, where the system can tell.
-fn descendants(of: Pid) -> Vec<Pid> {
-    let mut parents = Vec::new();
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-            continue;
-        };
-        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
-        // The name may hold anything, parentheses too; state and parent come behind its last one.
-        let after = stat.rsplit(')').next().unwrap_or_default();
-        if let Some(parent) =
-            after.split_whitespace().nth(1).and_then(|text| text.parse::<i32>().ok())
-        {
-            parents.push((pid, parent));
-        }
-    }
-    let mut found = vec![of.as_raw_nonzero().get()];
-    let mut next = 0;
-    while let Some(parent) = found.get(next).copied() {
-        found.extend(parents.iter().filter(|(_, of)| *of == parent).map(|(pid, _)| *pid));
-        next += 1;
-    }
-    found.into_iter().skip(1).filter_map(Pid::from_raw).collect()
-}
-
-/// What the launcher does: runs the program of a folder, and ends when it and whoever holds its output have ended.
-pub fn launch(folder: &Path) -> io::Result<()> {
-    // A closed terminal or a Ctrl-C there is not meant for us.
-    let _ = rustix::process::setsid();
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
-    let text = fs::read(folder.join("launch.json"))?;
-    let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
-    write_reserved(&folder.join("started"), std::process::id().to_string().as_bytes())?;
-
-    let started = Command::new(&program.program)
-        .args(&program.arguments)
-        .envs(program.environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(&program.folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0)
-        .spawn();
-    let exit = match started {
-        Err(error) => {
-            let why = format!("`{}`: {error}", program.program);
-            Exit { error: Some(why), ..Exit::default() }
-        }
-        Ok(mut child) => {
-            write_reserved(&folder.join("child"), child.id().to_string().as_bytes())?;
-            let streams = [
-                child.stdout.take().map(|stream| keep(stream, folder.join("stdout"), program.kept)),
-                child.stderr.take().map(|stream| keep(stream, folder.join("stderr"), program.kept)),
-            ];
-            let status = child.wait()?;
-            let unkept = streams.into_iter().flatten().map(|thread| match thread.join() {
-                Ok(Ok(unkept)) => unkept,
-                // A stream that could not be read or written at all has lost something.
-                Ok(Err(_)) | Err(_) => 1,
-            });
-            let unkept = unkept.sum();
-            Exit { code: status.code(), signal: status.signal(), error: None, unkept }
-        }
-    };
-    write_exit(folder, &exit)
-}
-
-/// Keeps the beginning of a stream in a file, and reads the rest so that the program does not stand still. The answer is
-/// how many bytes would have been kept if there had been room on the disk.
-fn keep(
-    mut stream: impl Read + Send + 'static,
-    path: PathBuf,
-    kept: u64,
-) -> thread::JoinHandle<io::Result<u64>> {
-    thread::spawn(move || {
-        let mut file = private::create(&path);
-        let mut buffer = vec![0; 64 << 10];
-        let (mut room, mut dropped, mut unkept) = (kept, 0_u64, 0_u64);
-        loop {
-            let read = match stream.read(&mut buffer) {
-                Ok(0) => break,
-                Ok(read) => read,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(error),
-            };
-            let keep = room.min(read as u64);
-            room -= keep;
-            dropped += read as u64 - keep;
-            // A full disk stops the log, not the program.
-            let written = match (&mut file, unkept) {
-                (Ok(file), 0) => file.write_all(&buffer[..keep as usize]).is_ok(),
-                _ => false,
-            };
-            if !written {
-                unkept += keep;
-            }
-        }
-        if let Ok(file) = &mut file
-            && dropped + unkept > 0
-        {
-            let _ = writeln!(file, "\n[{} bytes more were not kept]", dropped + unkept);
-        }
-        Ok(unkept)
-    })
+/// Whether a launcher was told not to start its program, or to start it no more.
+fn is_to_stop(folder: &Path) -> bool {
+    folder.join("stop").exists()
 }
 
 fn lock_file(folder: &Path) -> io::Result<File> {
@@ -339,4 +331,12 @@ fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = private::create(path)?;
     file.write_all(content)?;
     file.sync_all()
+}
+
+/// Whether what was wanted is only short at the moment: processes, open files, memory.
+pub(crate) fn is_passing(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let passing = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY];
+    let code = error.raw_os_error();
+    code.is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
 }

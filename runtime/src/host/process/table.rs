@@ -1,0 +1,235 @@
+//! Which processes belong to a program, where the system can tell.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use rustix::process::Pid;
+use serde::{Deserialize, Serialize};
+
+use super::MARK;
+
+/// A process as nothing else is: its number, the moment it began, and the start of the machine in which it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    pid: i32,
+    /// In ticks since the machine started; none where the system does not tell, or an older version left it out.
+    #[serde(default)]
+    began: Option<u64>,
+    /// A sum of the id of the machine's start.
+    #[serde(default)]
+    boot: Option<u32>,
+}
+
+impl Identity {
+    /// Our own.
+    pub(super) fn own() -> Identity {
+        let pid = rustix::process::getpid().as_raw_nonzero().get();
+        Identity { pid, began: look(pid, false).map(|process| process.began), boot: boot() }
+    }
+
+    /// What a file says; an older version wrote the number alone.
+    pub(super) fn read(path: &Path) -> io::Result<Option<Identity>> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if let Ok(pid) = text.trim().parse::<i32>() {
+            return Ok((pid > 0).then_some(Identity { pid, began: None, boot: None }));
+        }
+        let identity: Identity = serde_json::from_str(text.trim()).map_err(io::Error::other)?;
+        if identity.pid <= 0 {
+            return Err(io::Error::other(format!("{} names no process", path.display())));
+        }
+        Ok(Some(identity))
+    }
+
+    /// As a file has it.
+    pub(super) fn text(self) -> Vec<u8> {
+        serde_json::to_vec(&self).expect("numbers have a serialized form")
+    }
+
+    /// The number.
+    pub(super) fn pid(self) -> Pid {
+        Pid::from_raw(self.pid).expect("it is read and made as a positive number")
+    }
+
+    /// Whether it was before the machine started.
+    fn is_of_another_start(self) -> bool {
+        matches!((self.boot, boot()), (Some(then), Some(now)) if then != now)
+    }
+}
+
+/// Whether this very process is alive.
+pub(super) fn is_alive(identity: Identity) -> bool {
+    if identity.is_of_another_start() {
+        return false;
+    }
+    if !cfg!(target_os = "linux") {
+        return rustix::process::test_kill_process(identity.pid()).is_ok();
+    }
+    look(identity.pid, false).is_some_and(|process| {
+        process.is_alive && identity.began.is_none_or(|began| began == process.began)
+    })
+}
+
+/// The start of the machine that this is.
+fn boot() -> Option<u32> {
+    let id = fs::read("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(crc32fast::hash(id.trim_ascii()))
+}
+
+#[derive(Clone, Debug)]
+struct Process {
+    pid: i32,
+    parent: i32,
+    group: i32,
+    session: i32,
+    began: u64,
+    /// Not one that is only waiting for its parent to hear of its end.
+    is_alive: bool,
+    mark: Option<Box<[u8]>>,
+}
+
+fn look(pid: i32, with_mark: bool) -> Option<Process> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything, parentheses too; the rest comes behind its last one.
+    let mut fields = stat.rsplit(')').next()?.split_whitespace();
+    let state = fields.next()?;
+    let mut number = || fields.next()?.parse::<i32>().ok();
+    let (parent, group, session) = (number()?, number()?, number()?);
+    let began = fields.nth(15)?.parse().ok()?;
+    let mark = if with_mark { mark_of(pid) } else { None };
+    Some(Process {
+        pid,
+        parent,
+        group,
+        session,
+        began,
+        is_alive: !matches!(state, "Z" | "X" | "x"),
+        mark,
+    })
+}
+
+/// The folder that a process has in its environment. Only our own user's are shown to us.
+fn mark_of(pid: i32) -> Option<Box<[u8]>> {
+    let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let variable = environment.split(|byte| *byte == 0).find_map(|variable| {
+        variable.strip_prefix(MARK.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+    });
+    variable.map(Into::into)
+}
+
+/// All processes, and since when that has been so.
+static TABLE: Mutex<Option<(Instant, Arc<Vec<Process>>)>> = Mutex::new(None);
+
+/// The processes of the machine, looked at after this moment. Who asks together shares one look.
+fn processes(after: Instant) -> Arc<Vec<Process>> {
+    let mut table = TABLE.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((since, processes)) = &*table
+        && *since > after
+    {
+        return processes.clone();
+    }
+    let since = Instant::now();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let pid = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok());
+        found.extend(pid.and_then(|pid| look(pid, true)));
+    }
+    let found = Arc::new(found);
+    *table = Some((since, found.clone()));
+    found
+}
+
+/// What is alive of a program, its launcher aside.
+pub(super) struct Members {
+    pub(super) count: usize,
+    /// Whether some of it is in its process group.
+    pub(super) has_group: bool,
+    /// What is not.
+    pub(super) outside_group: Vec<i32>,
+}
+
+/// Every process of the program of a folder that was alive after a moment.
+pub(super) fn members(
+    folder: &Path,
+    launcher: Option<Identity>,
+    child: Option<Identity>,
+    after: Instant,
+) -> Members {
+    let nobody = Members { count: 0, has_group: false, outside_group: Vec::new() };
+    if launcher.or(child).is_some_and(Identity::is_of_another_start) {
+        return nobody;
+    }
+    if !cfg!(target_os = "linux") {
+        let Some(child) = child else { return nobody };
+        let is_there = rustix::process::test_kill_process_group(child.pid()).is_ok();
+        let count = usize::from(is_there);
+        return Members { count, has_group: is_there, outside_group: Vec::new() };
+    }
+    let table = processes(after);
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    // Without the launcher itself, its number says nothing of who is below it.
+    let above = launcher.filter(|launcher| {
+        let same = |process: &&Process| {
+            process.pid == launcher.pid && launcher.began.is_none_or(|began| began == process.began)
+        };
+        table.iter().find(same).is_some()
+    });
+    let mut below: Vec<i32> = above.iter().map(|launcher| launcher.pid).collect();
+    let mut next = 0;
+    while let Some(parent) = below.get(next).copied() {
+        below.extend(table.iter().filter(|it| it.parent == parent).map(|it| it.pid));
+        next += 1;
+    }
+    let mark = folder.as_os_str().as_encoded_bytes();
+    let mut members = nobody;
+    for process in table.iter().filter(|process| process.is_alive && process.pid != own) {
+        if launcher.is_some_and(|launcher| launcher.pid == process.pid) {
+            continue;
+        }
+        // A number stays taken while a group or a session has it, so both together are those of our program; and where a
+        // process has the number of its first one, it is that one only if it began when that did.
+        let in_group = child.is_some_and(|child| {
+            process.group == child.pid
+                && launcher.is_some_and(|launcher| process.session == launcher.pid)
+                && (process.pid != child.pid
+                    || child.began.is_none_or(|began| began == process.began))
+        });
+        if in_group {
+            members.has_group = true;
+            members.count += 1;
+        } else if below.contains(&process.pid) || process.mark.as_deref() == Some(mark) {
+            members.outside_group.push(process.pid);
+            members.count += 1;
+        }
+    }
+    members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn we_are_ourselves() {
+        let own = Identity::own();
+        assert!(is_alive(own));
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("own");
+        fs::write(&file, own.text()).expect("a file");
+        assert_eq!(Identity::read(&file).expect("readable"), Some(own));
+        fs::write(&file, "77   \n").expect("a file");
+        let older = Identity { pid: 77, began: None, boot: None };
+        assert_eq!(Identity::read(&file).expect("readable"), Some(older));
+        if cfg!(target_os = "linux") {
+            let earlier = Identity { began: own.began.map(|began| began - 1), ..own };
+            assert!(!is_alive(earlier), "another process of this number");
+            assert!(!is_alive(Identity { boot: own.boot.map(|boot| boot ^ 1), ..own }));
+        }
+    }
+}
