@@ -238,6 +238,69 @@ pub struct Mail {
     pub plain_password: bool,
 }
 
+/// What becomes of a program that a shutdown ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AfterReboot {
+    /// It is started again.
+    #[default]
+    Again,
+    /// Its action ends with an error.
+    Error,
+}
+
+impl AfterReboot {
+    /// Its word in settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            AfterReboot::Again => "again",
+            AfterReboot::Error => "error",
+        }
+    }
+}
+
+/// How programs are started and stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launchers {
+    /// What becomes of a program that a shutdown ended.
+    pub after_reboot: AfterReboot,
+    /// How many seconds a program has to end when it is asked to; 5 where nothing is said.
+    pub grace: Option<u64>,
+    /// Programs of this machine.
+    pub local: LocalLauncher,
+}
+
+/// How programs are started on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalLauncher {
+    /// Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is
+    /// left out after all; the last that fits counts. All where nothing is said.
+    pub environment: Option<Vec<String>>,
+}
+
+impl LocalLauncher {
+    /// Whether jobs take this variable with them.
+    pub fn takes(&self, name: &str) -> bool {
+        let Some(listed) = &self.environment else { return true };
+        let fits = |pattern: &str| match pattern.split_once('*') {
+            None => name == pattern,
+            Some((start, end)) => {
+                name.len() >= start.len() + end.len()
+                    && name.starts_with(start)
+                    && name.ends_with(end)
+            }
+        };
+        let mut taken = false;
+        for pattern in listed {
+            match pattern.strip_prefix('!') {
+                Some(pattern) if fits(pattern) => taken = false,
+                None if fits(pattern) => taken = true,
+                _ => {}
+            }
+        }
+        taken
+    }
+}
+
 /// Everything `ankus.toml` may say; the default is what holds without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
@@ -267,6 +330,8 @@ pub struct Settings {
     pub tools: BTreeMap<String, String>,
     /// `[mail]`.
     pub mail: Mail,
+    /// `[launchers]`: how programs are started and stopped.
+    pub launchers: Launchers,
     /// What counts as now, for who wants the same findings on every day.
     pub now: Option<Instant>,
     /// Whether comments in definitions silence nothing. No file says so, but the command line.
@@ -318,7 +383,9 @@ impl Settings {
         let hosts = !std::mem::take(&mut self.hosts).is_empty() || machine;
         let tools = !std::mem::take(&mut self.tools).is_empty();
         let mail = std::mem::take(&mut self.mail) != Mail::default();
-        let tables = [("[hosts]", hosts), ("[tools]", tools), ("[mail]", mail)];
+        let launchers = std::mem::take(&mut self.launchers) != Launchers::default();
+        let tables =
+            [("[hosts]", hosts), ("[tools]", tools), ("[mail]", mail), ("[launchers]", launchers)];
         tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
     }
 
@@ -372,6 +439,9 @@ impl Settings {
         }
         if self.mail == Mail::default() {
             self.mail = base.mail.clone();
+        }
+        if self.launchers == Launchers::default() {
+            self.launchers = base.launchers.clone();
         }
         self.now = self.now.or(base.now);
         self
@@ -513,6 +583,7 @@ impl Reader<'_> {
             "hosts",
             "tools",
             "mail",
+            "launchers",
             "now",
         ];
         let mut read = Settings::default();
@@ -569,6 +640,7 @@ impl Reader<'_> {
                 }
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
+                "launchers" => read.launchers = self.launchers(value),
                 "now" => {
                     let Some(text) = self.string(word, value) else { continue };
                     match instant(&text) {
@@ -876,6 +948,24 @@ impl Reader<'_> {
         read
     }
 
+    fn launchers(&mut self, value: Value<'_>) -> Launchers {
+        let mut read = Launchers::default();
+        let known = ["after_reboot", "grace", "local"];
+        self.table("launchers", value, &known, |reader, key, value| match key {
+            "after_reboot" => {
+                let words = [AfterReboot::Again, AfterReboot::Error];
+                let word = reader.word(key, value, &words.map(AfterReboot::name));
+                let named = |word: String| words.into_iter().find(|known| known.name() == word);
+                read.after_reboot = word.and_then(named).unwrap_or_default();
+            }
+            "grace" => read.grace = reader.number(key, value),
+            _ => reader.table(key, value, &["environment"], |reader, key, value| {
+                read.local.environment = Some(reader.strings(key, value));
+            }),
+        });
+        read
+    }
+
     fn mail(&mut self, value: Value<'_>) -> Mail {
         let mut read = Mail::default();
         const KEYS: &[&str] = &[
@@ -915,6 +1005,18 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_takes_the_variables_that_are_listed() {
+        let takes = |listed: &[&str], name: &str| {
+            let environment = Some(listed.iter().map(|text| (*text).to_owned()).collect());
+            LocalLauncher { environment }.takes(name)
+        };
+        assert!(LocalLauncher::default().takes("ANY"));
+        assert!(takes(&["PATH", "LC_*"], "LC_ALL") && !takes(&["PATH", "LC_*"], "PATHS"));
+        assert!(!takes(&[], "PATH") && takes(&["*_HOME"], "JAVA_HOME"));
+        assert!(!takes(&["*", "!AWS_*"], "AWS_KEY") && takes(&["*", "!AWS_*"], "HOME"));
+    }
 
     #[test]
     fn the_example_of_the_manual_is_read() {

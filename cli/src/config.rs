@@ -1,7 +1,7 @@
 //! `ankus config`: what holds, from where it came, and a file to begin with.
 
 use super::{Exit, Failure, Shell};
-use ankus::settings::{Profile, Rating, Settings, Target};
+use ankus::settings::{AfterReboot, Profile, Rating, Settings, Target};
 use ankus_project::{Kind, unreadable};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
 }
 
 /// Settings as a file would say them; what is as without a file is marked.
-fn written(settings: &Settings) -> String {
+pub(super) fn written(settings: &Settings) -> String {
     let default = if settings.target == Target::default() { "  # default" } else { "" };
     let mut text = format!("target = {}{default}\n", quoted(settings.target.name()));
     if settings.profile != Profile::default() {
@@ -135,6 +135,16 @@ fn written(settings: &Settings) -> String {
     }
     lines.extend(mail.plain_password.then(|| "plain-password = true".to_owned()));
     text.push_str(&section("[mail]", &lines));
+    let launchers = &settings.launchers;
+    let mut lines = Vec::new();
+    if launchers.after_reboot != AfterReboot::default() {
+        lines.push(format!("after_reboot = {}", quoted(launchers.after_reboot.name())));
+    }
+    lines.extend(launchers.grace.map(|grace| format!("grace = {grace}")));
+    text.push_str(&section("[launchers]", &lines));
+    let environment = launchers.local.environment.iter();
+    let lines = environment.map(|listed| format!("environment = {}", list(listed)));
+    text.push_str(&section("[launchers.local]", &lines.collect::<Vec<_>>()));
     text
 }
 
@@ -214,7 +224,8 @@ mod tests {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
-            [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n";
+            [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\
+            [launchers]\nafter_reboot = \"error\"\ngrace = 3\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

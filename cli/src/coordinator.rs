@@ -2,14 +2,13 @@
 
 use super::run::Arguments;
 use super::store::{self, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, operate, timeline};
+use super::{Exit, Failure, Shell, needs, operate, timeline};
 use ankus::check::FileKind;
-use ankus::settings::Settings;
 use ankus_project::{Found, Loaded, Looks, Project, application_around};
 use ankus_runtime::coordinator::Definition;
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
-use ankus_runtime::driver::{self, object, view};
+use ankus_runtime::driver::{self, Needs, object, view};
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::machine::coordinator::{
     ActionStatus, Event, Status, bundle::Event as BundleEvent,
@@ -18,7 +17,6 @@ use ankus_runtime::store::Reader;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -59,7 +57,8 @@ pub(super) fn run(
     }
     let root = arguments.root.as_deref();
     let base = loaded.settings.file.as_deref();
-    let mut runner: Runner = store::open(&arguments.store, root, &settings, base)?.into();
+    let needs = needs::needs(root, &settings, base)?;
+    let mut runner: Runner = store::open(&arguments.store, &needs)?.into();
     let definitions: Vec<Definition> =
         tracks.tracks.into_iter().map(|track| track.definition).collect();
     let mounts = mounts(&loaded, &definitions);
@@ -69,7 +68,7 @@ pub(super) fn run(
             let new = SubmitBundle { bundle, coordinators: definitions, id, mounts };
             match &mut runner {
                 Runner::Mine(driver) => driver.submit_bundle(new),
-                Runner::Theirs(client) => driver::submit_bundle_there(client, &new),
+                Runner::Theirs(client) => driver::submit_bundle_there(client, &new, &needs),
             }
         }
         None => {
@@ -78,18 +77,12 @@ pub(super) fn run(
             let new = SubmitCoordinator { definition, id, mounts };
             match &mut runner {
                 Runner::Mine(driver) => driver.submit_coordinator(new),
-                Runner::Theirs(client) => driver::submit_coordinator_there(client, &new),
+                Runner::Theirs(client) => driver::submit_coordinator_there(client, &new, &needs),
             }
         }
     };
     let id = submitted.map_err(store::failure)?;
-    let following = Following {
-        store: &arguments.store,
-        root,
-        settings: &settings,
-        settings_file: base,
-        format: arguments.format,
-    };
+    let following = Following { store: &arguments.store, needs: &needs, format: arguments.format };
     follow(runner, &id, Seen::default(), &following, shell)
 }
 
@@ -109,8 +102,10 @@ pub(super) fn take_up(
     let reader = store::reader(store)?;
     let job = Job::read(&*reader, id)?;
     let seen = Seen::now(&*reader, &job)?;
-    let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
-    let mut runner: Runner = store::open(store, root, &settings, file.as_deref())?.into();
+    let definition = Path::new("coordinator.xml");
+    let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
+    let needs = needs::needs(root, &settings, file.as_deref())?;
+    let mut runner: Runner = store::open(store, &needs)?.into();
     let is_suspended = matches!(
         job.status(),
         Status::Suspended | Status::SuspendedWithError | Status::PrepSuspended
@@ -125,8 +120,7 @@ pub(super) fn take_up(
         let before = job.status();
         store::until(store::PATIENCE, || Ok(Job::read(&*reader, id)?.status() != before))?;
     }
-    let settings_file = file.as_deref();
-    let following = Following { store, root, settings: &settings, settings_file, format };
+    let following = Following { store, needs: &needs, format };
     follow(runner, id, seen, &following, shell)
 }
 
@@ -245,9 +239,7 @@ impl Seen {
 /// What following needs to know.
 pub(super) struct Following<'a> {
     pub(super) store: &'a StoreArguments,
-    pub(super) root: Option<&'a Path>,
-    pub(super) settings: &'a Arc<Settings>,
-    pub(super) settings_file: Option<&'a Path>,
+    pub(super) needs: &'a Needs,
     pub(super) format: RunFormat,
 }
 
@@ -307,9 +299,7 @@ pub(super) fn follow(
             asked = Instant::now();
             if client.metrics().is_err() {
                 // Whoever ran the store has gone: it is ours now, or another's.
-                let (store, root) = (following.store, following.root);
-                runner =
-                    store::open(store, root, following.settings, following.settings_file)?.into();
+                runner = store::open(following.store, following.needs)?.into();
                 runner.activate(id).map_err(store::failure)?;
             }
         }

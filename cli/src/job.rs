@@ -4,14 +4,16 @@ use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
 use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, graph, log};
+use super::{Exit, Failure, Shell, graph, log, needs};
+use ankus::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{self, JobRecord, purge, view};
+use ankus_runtime::driver::{self, JobRecord, Needs, purge, view};
 use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
 use ankus_runtime::plan::NOWHERE;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// List, show and steer the jobs of a store, whoever runs it.
@@ -52,6 +54,9 @@ enum JobCommand {
     Show {
         /// The job.
         id: String,
+        /// Show what it runs with instead: file root, hosts, tools, variables.
+        #[arg(long)]
+        environment: bool,
         /// How.
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
@@ -166,7 +171,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         JobCommand::List { filter, len, offset, format } => {
             list(store, &filter, len, offset, format, shell)
         }
-        JobCommand::Show { id, format } => show(store, &id, format, shell),
+        JobCommand::Show { id, environment: true, format } => {
+            environment(store, &id, format, shell)
+        }
+        JobCommand::Show { id, format, .. } => show(store, &id, format, shell),
         JobCommand::Log(arguments) => log::run(store, &arguments, shell),
         JobCommand::Graph { id, format, output } => {
             graph::of_job(&id, store, format, output, shell)
@@ -392,7 +400,8 @@ fn show(
         return operate::show(&*reader, &job, format == Format::Json, shell);
     }
     let shown = store::job(&*reader, id)?;
-    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let definition = Path::new(&shown.plan.path);
+    let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown.run);
     shell.hide(store::masker(&settings, &shown.run.conf));
     shown.say_missing(shell);
@@ -451,10 +460,75 @@ fn show(
     Ok(Exit::Success)
 }
 
-fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<(Runner, store::Shown)> {
-    let shown = store::job(&*store::reader(store)?, id)?;
-    let (settings, file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
-    Ok((store::open(store, None, &settings, file.as_deref())?.into(), shown))
+fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<Opened> {
+    let reader = store::reader(store)?;
+    let shown = store::job(&*reader, id)?;
+    let definition = Path::new(&shown.plan.path);
+    let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
+    let needs = needs::needs(None, &settings, file.as_deref())?;
+    let runner = store::open(store, &needs)?.into();
+    Ok(Opened { runner, shown, settings, needs })
+}
+
+/// Shows what a job runs with, whoever runs it.
+fn environment(
+    store: &StoreArguments,
+    id: &str,
+    format: Format,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let reader = store::reader(store)?;
+    let Some(kept) = driver::needs::of_job(&*reader, id).map_err(store::failure)? else {
+        let message =
+            format!("an older ankus submitted `{id}`, and did not record what it runs with");
+        return Err(Failure::new(message).help("it runs with what whoever runs it has").into());
+    };
+    let settings = needs::settings_of(&kept).map_err(Failure::new)?;
+    let shown = |map: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+        let shown = |(name, value): (&String, &String)| {
+            (name.clone(), settings.secrets.shown(name, value).to_string())
+        };
+        map.iter().map(shown).collect()
+    };
+    let (hosts, tools) = (shown(&kept.hosts), shown(&kept.tools));
+    let variables = shown(&kept.environment);
+    if format == Format::Json {
+        let object = json!({
+            "version": 1,
+            "id": id,
+            "user": kept.user,
+            "root": kept.root,
+            "settings": kept.settings_file,
+            "hosts": hosts,
+            "tools": tools,
+            "graceSeconds": kept.grace_ms as f64 / 1000.0,
+            "startsAgain": kept.starts_again,
+            "environment": variables,
+        });
+        shell.out(format!("{object:#}\n"))?;
+        return Ok(Exit::Success);
+    }
+    let settings_file = kept.settings_file.as_deref().unwrap_or(Path::new("-")).display();
+    let root = kept.root.display();
+    shell.out(format!("user      {}\nroot      {root}\nsettings  {settings_file}\n", kept.user))?;
+    for (title, map) in [("hosts", hosts), ("tools", tools), ("environment", variables)] {
+        if map.is_empty() {
+            continue;
+        }
+        shell.out(format!("\n{title}\n"))?;
+        for (name, value) in map {
+            shell.out(format!("  {name}={value}\n"))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// A store that is open for a command about a job.
+struct Opened {
+    runner: Runner,
+    shown: store::Shown,
+    settings: Arc<Settings>,
+    needs: Needs,
 }
 
 /// Takes ended jobs out of the store: workflows that nothing started, coordinators and bundles, each with all below it.
@@ -492,7 +566,8 @@ fn purge(
         return Ok(Exit::Success);
     }
     let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
-    let runner: Runner = store::open(store, None, &settings, file.as_deref())?.into();
+    let needs = needs::needs(None, &settings, file.as_deref())?;
+    let runner: Runner = store::open(store, &needs)?.into();
     let Runner::Mine(driver) = runner else {
         let failure = Failure::new("another process runs the jobs of this store");
         return Err(failure.help("purge when it has ended").into());
@@ -517,7 +592,7 @@ fn steer(
     force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let (mut runner, shown) = open(store, id, shell)?;
+    let Opened { mut runner, shown, .. } = open(store, id, shell)?;
     // One that has ended may have programs to stop: whoever runs the store is at it, and now somebody does.
     let is_stopping = shown.run.job.status.is_end() && !shown.record.open.is_empty();
     if !(command == Command::Kill && is_stopping) {
@@ -593,7 +668,7 @@ fn rerun(
     force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let (mut runner, shown) = open(store, id, shell)?;
+    let Opened { mut runner, shown, settings, needs } = open(store, id, shell)?;
     if force && shown.run.job.status.is_end() {
         runner.abandon(id).map_err(store::failure)?;
     }
@@ -613,11 +688,10 @@ fn rerun(
         }
         Err(error) => return Err(store::failure(error)),
     }
-    let (settings, file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
     let following = Following {
         store,
         settings: &settings,
-        settings_file: file.as_deref(),
+        needs: &needs,
         format: RunFormat::Human,
         detach: false,
         from: shown.record.moments,

@@ -21,6 +21,7 @@ mod job;
 mod log;
 mod man;
 mod mend;
+mod needs;
 mod operate;
 mod params;
 mod plan;
@@ -147,9 +148,11 @@ commands! {
 /// What tests of the runtime need of the command line.
 #[doc(hidden)]
 pub mod testing {
+    use super::needs;
     use ankus::settings::Settings;
     use ankus_project::application::Frontend;
-    use ankus_runtime::driver::{Compiler, Surroundings};
+    use ankus_runtime::driver::{Compiler, Needs, Surroundings};
+    use ankus_runtime::host::process::Local;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 
@@ -160,17 +163,12 @@ pub mod testing {
 
     /// Surroundings as a run has them, with this launcher and file root.
     pub fn surroundings(launcher: PathBuf, root: &Path) -> Surroundings {
+        let needs = needs::needs(Some(root), &Settings::default(), None);
+        let needs = needs.expect("nothing is set that could be wrong");
         Surroundings {
-            root: Some(root.to_path_buf()),
-            hosts: Default::default(),
-            tools: Default::default(),
-            server: Default::default(),
-            schemes: vec!["*".to_owned()],
-            site_types: Default::default(),
-            launchers: Box::new(ankus_runtime::host::process::Local::new(launcher)),
-            starts_again: true,
-            compiler: Box::new(Frontend { settings: Default::default() }),
-            grace_ms: 1_000,
+            needs: Needs { grace_ms: 1_000, ..needs },
+            launchers: Box::new(Local::new(launcher)),
+            frontends: Box::new(needs::Kept),
         }
     }
 }

@@ -261,7 +261,8 @@ pub(super) fn run(
         };
     }
     let shown = store::job(&*reader, id)?;
-    let (settings, _) = store::settings_of(shell, Path::new(&shown.plan.path))?;
+    let definition = Path::new(&shown.plan.path);
+    let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown.run);
     shell.hide(store::masker(&settings, &shown.run.conf));
     let (run, plan) = (&shown.run, &shown.plan);

@@ -2,7 +2,7 @@
 
 use super::coordinator::{self, Following, Job, Seen};
 use super::store::{self, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, log};
+use super::{Exit, Failure, Shell, log, needs};
 use ankus::settings::secrets::Masker;
 use ankus_runtime::coordinator::Sla;
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
@@ -156,8 +156,10 @@ pub(super) fn steer(
         return Ok(Exit::Fault);
     }
     let seen = Seen::now(&*reader, &job)?;
-    let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
-    let mut runner: Runner = store::open(store, None, &settings, file.as_deref())?.into();
+    let definition = Path::new("coordinator.xml");
+    let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
+    let needs = needs::needs(None, &settings, file.as_deref())?;
+    let mut runner: Runner = store::open(store, &needs)?.into();
     let before = stamp(&job);
     let mut taken = send(&mut runner, id, &sent);
     if let Err(driver::Error::Control(error)) = &taken
@@ -168,7 +170,7 @@ pub(super) fn steer(
         if stamp(&Job::read(&*reader, id)?) != before {
             taken = Ok(());
         } else {
-            runner = store::open(store, None, &settings, file.as_deref())?.into();
+            runner = store::open(store, &needs)?.into();
             taken = send(&mut runner, id, &sent);
         }
     }
@@ -186,13 +188,7 @@ pub(super) fn steer(
     }
     let is_mine = matches!(runner, Runner::Mine(_));
     if runs_on && is_mine {
-        let following = Following {
-            store,
-            root: None,
-            settings: &settings,
-            settings_file: file.as_deref(),
-            format: RunFormat::Human,
-        };
+        let following = Following { store, needs: &needs, format: RunFormat::Human };
         return coordinator::follow(runner, id, seen, &following, shell);
     }
     // It is durable that it was said; what comes of it takes a moment.
@@ -261,7 +257,8 @@ pub(super) fn difference(
 ) -> miette::Result<()> {
     let reader = store::reader(store)?;
     let old = kept::definition(&*reader, id).map_err(store::failure)?;
-    let (settings, _) = store::settings_of(shell, Path::new("coordinator.xml"))?;
+    let definition = Path::new("coordinator.xml");
+    let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let text = |definition: &ankus_runtime::coordinator::Definition| {
         let mut shown = definition.clone();
         for (name, value) in &mut shown.properties {

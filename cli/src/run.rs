@@ -1,7 +1,7 @@
 //! `ankus run`: a workflow runs here, durably.
 
 use super::store::{self, Following, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, coordinator, plan, simulate, timeline};
+use super::{Exit, Failure, Shell, coordinator, needs, plan, simulate, timeline};
 use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
 use ankus::{diag, render};
@@ -136,12 +136,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Success);
     }
     submit.id = arguments.id.clone();
-    let root = arguments.root.as_deref();
-    let mut runner: Runner =
-        store::open(&arguments.store, root, &settings, settings_file.as_deref())?.into();
+    let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
+    let mut runner: Runner = store::open(&arguments.store, &needs)?.into();
     let submitted = match &mut runner {
         Runner::Mine(driver) => driver.submit(submit),
-        Runner::Theirs(client) => driver::submit_there(client, &submit),
+        Runner::Theirs(client) => driver::submit_there(client, &submit, &needs),
     };
     let id = match submitted {
         Ok(id) => id,
@@ -154,7 +153,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let following = Following {
         store: &arguments.store,
         settings: &settings,
-        settings_file: settings_file.as_deref(),
+        needs: &needs,
         format: arguments.format,
         detach: arguments.detach_on_signal,
         from: 0,
@@ -324,13 +323,21 @@ pub(super) fn take_up(
     detach: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let shown = store::job(&*store::reader(store)?, id)?;
-    let (settings, settings_file) = store::settings_of(shell, Path::new(&shown.plan.path))?;
-    let mut runner: Runner = store::open(store, root, &settings, settings_file.as_deref())?.into();
+    let reader = store::reader(store)?;
+    let shown = store::job(&*reader, id)?;
+    let definition = Path::new(&shown.plan.path);
+    let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
+    let needs = needs::needs(root, &settings, file.as_deref())?;
+    let kept = driver::needs::of_job(&*reader, id).map_err(store::failure)?;
+    if let Some(kept) = kept.filter(|kept| root.is_some() && kept.root != needs.root) {
+        let root = kept.root.display();
+        shell.say(format!("--root changes nothing: the job goes on with the root it has, {root}"));
+    }
+    let mut runner: Runner = store::open(store, &needs)?.into();
     let following = Following {
         store,
         settings: &settings,
-        settings_file: settings_file.as_deref(),
+        needs: &needs,
         format,
         detach,
         from: shown.record.moments,

@@ -1,13 +1,14 @@
 //! The store of a run: where it is, who runs it, and what is shown of the jobs in it.
 
+use super::needs;
 use super::progress::Progress;
 use super::{Exit, Failure, Shell};
 use ankus::settings::Settings;
 use ankus::settings::secrets::Masker;
-use ankus_project::application::Frontend;
 use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{self, Driver, JobRecord, Moment, Opened, Place, Surroundings, view};
-use ankus_runtime::host::files;
+use ankus_runtime::driver::{
+    self, Driver, JobRecord, Moment, Needs, Opened, Place, Surroundings, view,
+};
 use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::Client;
@@ -25,8 +26,6 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long we stay for notifications that were not yet tried when a job has ended.
 pub(super) const SETTLE: Duration = Duration::from_secs(20);
-/// How long a program has to end when it is asked to, in milliseconds.
-const GRACE_MS: u64 = 5_000;
 
 /// What takes no longer is not worth a word.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
@@ -87,72 +86,32 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
     }
 }
 
-/// What stands for which authority; folders are those below the folder of the settings.
-pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<files::Hosts, Failure> {
-    let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
-    let place = |(authority, text): (&String, &String)| {
-        let place = files::Place::read(text, &base);
-        let place =
-            place.map_err(|why| Failure::new(format!("`[hosts]` of `{authority}`: {why}")))?;
-        Ok((authority.clone(), place))
-    };
-    let mut hosts: files::Hosts = settings.hosts.iter().map(place).collect::<Result<_, _>>()?;
-    if !settings.machine.is_empty() {
-        hosts.insert("file:".to_owned(), files::Place::machine(&settings.machine, &base));
-    }
-    Ok(hosts)
-}
-
-/// Opens a store to run its jobs, or reaches whoever does.
-pub(crate) fn open(
-    store: &StoreArguments,
-    root: Option<&Path>,
-    settings: &Arc<Settings>,
-    base: Option<&Path>,
-) -> miette::Result<Opened> {
+/// Opens a store to run its jobs, or reaches whoever does. Jobs that are submitted here run with these needs.
+pub(crate) fn open(store: &StoreArguments, needs: &Needs) -> miette::Result<Opened> {
     let launcher = std::env::current_exe()
         .map_err(|error| Failure::new("cannot find the program that is running").because(error))?;
-    let base = base.and_then(Path::parent).unwrap_or(Path::new(""));
-    let mut server = BTreeMap::new();
-    let mail = &settings.mail;
-    let mut set = |name: &str, value: Option<String>| {
-        server.extend(value.map(|value| (name.to_owned(), value)));
-    };
-    set("oozie.email.smtp.host", mail.host.clone());
-    set("oozie.email.smtp.port", mail.port.map(|port| port.to_string()));
-    set("oozie.email.from.address", mail.from.clone());
-    set("oozie.email.tls", mail.tls.clone());
-    set("oozie.email.smtp.username", mail.user.clone());
-    set("oozie.email.plain-password", mail.plain_password.then(|| "true".to_owned()));
-    // The files lie beside the settings; what is in them is read when a mail goes out, and kept nowhere.
-    let beside = |file: &String| {
-        std::path::absolute(base.join(file))
-            .map_or(file.clone(), |path| path.to_string_lossy().into_owned())
-    };
-    set("oozie.email.certificates", mail.certificates.as_ref().map(beside));
-    set("oozie.email.password-file", mail.password_file.as_ref().map(beside));
-    set(
-        "oozie.service.LiteWorkflowStoreService.user.retry.max",
-        settings.server.retry_max.map(|most| most.to_string()),
-    );
-    let schemes = match settings.server.filesystems.as_slice() {
-        // Everything is a folder here, and nothing is gained by refusing some.
-        [] => vec!["*".to_owned()],
-        given => given.to_vec(),
-    };
     let surroundings = Surroundings {
-        root: root.map(Path::to_path_buf),
-        hosts: hosts(settings, base)?,
-        tools: settings.tools.clone(),
-        server,
-        schemes,
-        site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
+        needs: needs.clone(),
         launchers: Box::new(ankus_runtime::host::process::Local::new(launcher)),
-        starts_again: true,
-        compiler: Box::new(Frontend { settings: settings.clone() }),
-        grace_ms: GRACE_MS,
+        frontends: Box::new(needs::Kept),
     };
     driver::open(Place::Folder(store.store.clone()), surroundings).map_err(failure)
+}
+
+/// The settings that a job was submitted with; of one that an older version submitted, those of its definition.
+pub(crate) fn settings_of_job(
+    reader: &dyn Reader,
+    id: &str,
+    shell: &Shell,
+    definition: &Path,
+) -> miette::Result<(Arc<Settings>, Option<PathBuf>)> {
+    match driver::needs::of_job(reader, id).map_err(failure)? {
+        Some(needs) => {
+            let settings = needs::settings_of(&needs).map_err(Failure::new)?;
+            Ok((Arc::new(settings), needs.settings_file))
+        }
+        None => settings_of(shell, definition),
+    }
 }
 
 /// The settings that hold for a job: those of its definition, as far as that is still there.
@@ -311,7 +270,7 @@ impl From<Opened> for Runner {
 pub(crate) struct Following<'a> {
     pub(crate) store: &'a StoreArguments,
     pub(crate) settings: &'a Arc<Settings>,
-    pub(crate) settings_file: Option<&'a Path>,
+    pub(crate) needs: &'a Needs,
     pub(crate) format: RunFormat,
     /// At the first signal, leave and let what runs go on.
     pub(crate) detach: bool,
@@ -390,8 +349,7 @@ pub(crate) fn follow(
             && client.metrics().is_err()
         {
             // Whoever ran the store has gone: it is ours now, or another's.
-            runner =
-                open(following.store, None, following.settings, following.settings_file)?.into();
+            runner = open(following.store, following.needs)?.into();
             runner.activate(id).map_err(failure)?;
         }
     }

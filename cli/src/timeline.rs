@@ -155,7 +155,7 @@ pub(super) fn on_disk(root: Option<&Path>, loaded: &Loaded) -> miette::Result<Op
     }
     let settings = &loaded.settings;
     let base = settings.file.as_ref().and_then(|file| file.parent());
-    let hosts = super::store::hosts(&settings.settings, base.unwrap_or(Path::new("")))?;
+    let hosts = super::needs::hosts(&settings.settings, base.unwrap_or(Path::new("")))?;
     Ok(Some(OnDisk(FileSystems::new(root, hosts))))
 }
 

@@ -10,8 +10,11 @@ use ankus_runtime::coordinator::{
     Actions, Controls, DataEvent, DatasetText, Definition, Existing, Failure, Instances,
 };
 use ankus_runtime::driver::coordinator::SubmitCoordinator;
-use ankus_runtime::driver::{Compiler, Opened, Place, Surroundings, coordinator, open};
+use ankus_runtime::driver::{
+    Compiler, Frontends, Needs, Opened, Place, Surroundings, coordinator, open,
+};
 use ankus_runtime::host::files::{FileUri, Files};
+use ankus_runtime::host::process::Local;
 use ankus_runtime::machine::coordinator::simulation::{Outcome, Play, Remembered, simulate};
 use ankus_runtime::machine::coordinator::{Plan, Rules, WorkflowStatus};
 use ankus_runtime::time::{
@@ -42,18 +45,17 @@ impl Compiler for Nothing {
     }
 }
 
+impl Frontends for Nothing {
+    fn compiler(&self, _: &Needs) -> Result<Box<dyn Compiler>, String> {
+        Ok(Box::new(Nothing))
+    }
+}
+
 fn driver(folder: &std::path::Path) -> Box<ankus_runtime::driver::Driver> {
     let surroundings = Surroundings {
-        root: Some(folder.join("root")),
-        hosts: Default::default(),
-        tools: Default::default(),
-        server: Default::default(),
-        schemes: vec!["*".to_owned()],
-        site_types: Default::default(),
-        launchers: Box::new(ankus_runtime::host::process::Local::new(Default::default())),
-        starts_again: true,
-        compiler: Box::new(Nothing),
-        grace_ms: 1_000,
+        needs: Needs { root: folder.join("root"), ..Needs::default() },
+        launchers: Box::new(Local::new(Default::default())),
+        frontends: Box::new(Nothing),
     };
     match open(Place::Folder(folder.to_owned()), surroundings).expect("a driver") {
         Opened::Mine(driver) => driver,

@@ -82,6 +82,13 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             }),
             "tools": map("Programs by the names of tools: `hive = \"/opt/hive/bin/hive\"`."),
             "now": text("What counts as now, as `2026-01-31T00:00Z`, for the same findings on every day."),
+            "launchers": object("How programs of actions are started and stopped.", json!({
+                "after_reboot": {"enum": ["again", "error"], "default": "again", "description": "What becomes of a program that a shutdown or a service manager ended: it is started again, or its action ends with an error."},
+                "grace": number("How many seconds a program has to end when it is asked to; 5 where nothing is said."),
+                "local": object("Programs of this machine.", json!({
+                    "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All where nothing is said."),
+                })),
+            })),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({
                 "host": text("Host of the SMTP server."),
                 "port": number("Its port."),

@@ -5,6 +5,7 @@
 #![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
@@ -42,6 +43,8 @@ pub struct Workplace<'a, 'input> {
     pub tools: &'a BTreeMap<String, String>,
     /// Schemes of file systems that actions may use.
     pub schemes: &'a [String],
+    /// The variables of the job's programs; without any, they have those that we have.
+    pub environment: &'a BTreeMap<String, String>,
     /// The evaluated element of the action.
     pub element: Node<'a, 'input>,
     /// Its job.
@@ -169,7 +172,7 @@ impl Workplace<'_, '_> {
             None if kind == "shell" && brought.exists() => self.text(&brought),
             // What is missing then is the script, and the program says so itself.
             None if kind == "shell" => tool.clone(),
-            None => match on_path(tool) {
+            None => match on_path(tool, self.path()) {
                 Some(program) => self.text(&program),
                 None => {
                     let message = format!(
@@ -195,17 +198,35 @@ impl Workplace<'_, '_> {
             }
         }
         if kind == "shell" && !environment.iter().any(|(name, _)| name == "PATH") {
-            let path = std::env::var("PATH").unwrap_or_default();
+            let path = self.path().unwrap_or_default();
+            let path = path.to_string_lossy();
             environment.push(("PATH".to_owned(), format!(".:{path}")));
         }
         Ok(Program {
             program,
             arguments: command.arguments,
-            environment,
-            alone: false,
+            environment: self.with_own(environment),
+            alone: !self.environment.is_empty(),
             folder: work.to_owned(),
             kept: KEPT,
         })
+    }
+
+    /// Where the job looks for programs.
+    fn path(&self) -> Option<OsString> {
+        match self.environment.is_empty() {
+            true => std::env::var_os("PATH"),
+            false => self.environment.get("PATH").map(OsString::from),
+        }
+    }
+
+    /// The variables of the job, and over them those of the action.
+    fn with_own(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
+        let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
+        let of_job = self.environment.iter().filter(|(name, _)| !is_own(name));
+        let mut all: Vec<_> = of_job.map(|(name, value)| (name.clone(), value.clone())).collect();
+        all.extend(own);
+        all
     }
 
     fn prepare_element(&self) -> Result<(), Refusal> {
@@ -588,12 +609,11 @@ fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
     Ok(path)
 }
 
-fn on_path(tool: &str) -> Option<PathBuf> {
+fn on_path(tool: &str, path: Option<OsString>) -> Option<PathBuf> {
     if tool.contains('/') {
         return Some(PathBuf::from(tool)).filter(|path| path.exists());
     }
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(tool)).find(|path| {
+    std::env::split_paths(&path?).map(|folder| folder.join(tool)).find(|path| {
         fs::metadata(path)
             .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
     })

@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Error, Shared, Submit, bundle, coordinator, object, view};
+use super::{Error, Needs, Shared, Submit, bundle, coordinator, object, view};
 use crate::host::private;
 use crate::machine::Command;
 use crate::machine::coordinator::bundle::Event as BundleEvent;
@@ -41,10 +41,14 @@ struct About {
 }
 
 impl Shared {
-    pub(super) fn ask_submit(self: &Arc<Self>, new: Submit) -> Result<String, Error> {
+    pub(super) fn ask_submit(
+        self: &Arc<Self>,
+        new: Submit,
+        needs: &Needs,
+    ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.properties);
         let path = path_of(&new.properties, "oozie.wf.application.path");
-        let done = self.submit(new);
+        let done = self.submit(new, needs);
         self.audit(about, "start", &path, done)
     }
 
@@ -55,7 +59,7 @@ impl Shared {
         };
         let told: Vec<_> = all.iter().map(about).collect();
         let mut told = told.into_iter();
-        match self.submit_all(all) {
+        match self.submit_all(all, &self.surroundings.needs) {
             Ok(ids) => ids
                 .into_iter()
                 .zip(told)
@@ -99,20 +103,22 @@ impl Shared {
     pub(super) fn ask_submit_coordinator(
         self: &Arc<Self>,
         new: coordinator::SubmitCoordinator,
+        needs: &Needs,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.definition.properties);
         let path = path_of(&new.definition.properties, "oozie.coord.application.path");
-        let done = self.submit_coordinator(new);
+        let done = self.submit_coordinator(new, needs);
         self.audit(about, "start", &path, done)
     }
 
     pub(super) fn ask_submit_bundle(
         self: &Arc<Self>,
         new: bundle::SubmitBundle,
+        needs: &Needs,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.bundle.properties);
         let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
-        let done = self.submit_bundle(new);
+        let done = self.submit_bundle(new, needs);
         self.audit(about, "start", &path, done)
     }
 

@@ -12,9 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::coordinator::{self, Moment};
 use super::keep::{decode, encode, prefix, spaces};
-use super::{Error, Shared};
+use super::{Error, Needs, Shared};
 use crate::coordinator::{Bundle as Definition, Definition as Coordinator};
-use crate::host::files::FileUri;
 use crate::machine::coordinator::bundle::{Effect, Event, Job, apply};
 use crate::machine::coordinator::{Event as Passed, Status};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
@@ -55,6 +54,34 @@ pub struct Record {
     /// How many moments of it are kept.
     pub moments: u64,
     procedure: ProcedureId,
+    /// Where it is kept what its jobs run with; empty where an older version submitted it.
+    pub(super) needs: String,
+}
+
+/// A bundle as an older version kept it.
+#[derive(Deserialize)]
+struct RecordBefore {
+    id: String,
+    name: String,
+    user: String,
+    created: i64,
+    job: Job,
+    coordinators: Vec<Option<String>>,
+    moments: u64,
+    procedure: ProcedureId,
+}
+
+impl Record {
+    fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
+        if let Ok(record) = decode(what, bytes) {
+            return Ok(record);
+        }
+        let before: RecordBefore = decode(what, bytes)?;
+        let RecordBefore { id, name, user, created, job, coordinators, moments, procedure } =
+            before;
+        let needs = String::new();
+        Ok(Record { id, name, user, created, job, coordinators, moments, procedure, needs })
+    }
 }
 
 /// What is submitted.
@@ -82,7 +109,7 @@ enum Message {
 /// A bundle, if there is one of this id.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     match reader.get(RECORD, id.as_bytes())? {
-        Some(bytes) => Ok(Some(decode(&format!("the bundle {id}"), &bytes)?)),
+        Some(bytes) => Ok(Some(Record::read(&format!("the bundle {id}"), &bytes)?)),
         None => Ok(None),
     }
 }
@@ -90,7 +117,7 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
 /// Every bundle, in the order of ids.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
-    rows.iter().map(|row| Ok(decode("a bundle", &row.value)?)).collect()
+    rows.iter().map(|row| Ok(Record::read("a bundle", &row.value)?)).collect()
 }
 
 /// What is kept of its definition, and of those of its coordinators.
@@ -230,7 +257,8 @@ impl Procedure for Bundle {
                         if record.coordinators.len() <= at {
                             record.coordinators.resize(at + 1, None);
                         }
-                        let new = coordinator::begin(context, &shared, of, &id, at);
+                        let needs = record.needs.clone();
+                        let new = coordinator::begin(context, &shared, of, &id, at, needs);
                         record.coordinators[at] = Some(new);
                         events.push_front(Event::Accepted(at, true));
                         continue;
@@ -307,7 +335,12 @@ impl Procedure for Bundle {
 }
 
 impl Shared {
-    pub(super) fn submit_bundle(self: &Arc<Self>, new: SubmitBundle) -> Result<String, Error> {
+    pub(super) fn submit_bundle(
+        self: &Arc<Self>,
+        new: SubmitBundle,
+        needs: &Needs,
+    ) -> Result<String, Error> {
+        let mut needs = self.keep_needs(needs, &new.mounts)?;
         let id = self.free_id(new.id, 'B')?;
         let now = Instant(self.host.wall_ms().div_euclid(1000));
         let first = Event::Submitted { start: false, absent: Vec::new() };
@@ -318,9 +351,6 @@ impl Shared {
             let code = refusal.code.unwrap_or("an error without a code");
             Error::State(format!("the bundle is refused: {code}"))
         })?;
-        for (uri, folder) in &new.mounts {
-            self.files.mount(FileUri::parse(uri), folder.clone());
-        }
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let created = self.host.wall_ms();
         let saved = Saved { id: id.clone(), first: Some(first) };
@@ -328,7 +358,7 @@ impl Shared {
         self.executor().submit_with(
             New::of(KIND, body).owner(id.as_str()).unattended(),
             |procedure, rows| {
-                self.put_surroundings(rows, &new.mounts);
+                self.put_surroundings(rows, &mut needs);
                 let user = new.bundle.properties.get("user.name").cloned();
                 let record = Record {
                     id: id.clone(),
@@ -339,6 +369,7 @@ impl Shared {
                     coordinators: Vec::new(),
                     moments: 0,
                     procedure,
+                    needs: needs.key,
                 };
                 let definitions = (&new.bundle, &new.coordinators);
                 rows.put(DEFINITION, id.as_bytes(), encode(&definitions));

@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::job::{self, Job};
 use super::keep::{JobRecord, Keep, encode, expectations, spaces};
+use super::needs::{self, Equipped};
 use super::world::TYPES;
-use super::{Shared, view};
+use super::{Needs, Shared, view};
 use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
@@ -122,8 +123,9 @@ struct SavedBefore {
 /// What a call begins with that is kept as above; an older one begins with the length of a job's id.
 const MARK: u8 = 0;
 
-/// A job and one of its rows, as they are in the store.
+/// A job and one of its rows, as they are in the store, and what it runs with.
 struct Looked {
+    equipped: Arc<Equipped>,
     record: JobRecord,
     run: Run,
     plan: Arc<Plan>,
@@ -189,6 +191,11 @@ impl Call {
         Step::Done
     }
 
+    fn equipped(&self) -> Result<Arc<Equipped>, Failure> {
+        let equipped = self.shared.equipped_of(&self.saved.what.job);
+        equipped.map_err(|error| Failure::new("call", "store", error.to_string()))
+    }
+
     fn look(&self) -> Result<Looked, Failure> {
         let broken = |error: super::Error| Failure::new("call", "store", error.to_string());
         let what = &self.saved.what;
@@ -199,7 +206,8 @@ impl Call {
         let rows = row.map(|row| (what.node, row)).into_iter().collect();
         let run = Run::new(record.job.clone(), Arc::new(properties), rows);
         let plan = self.shared.plan(&record.plan).map_err(broken)?;
-        Ok(Looked { record, run, plan })
+        let equipped = needs::of_record(&self.shared, &record).map_err(broken)?;
+        Ok(Looked { equipped, record, run, plan })
     }
 
     /// The folder in which this attempt works.
@@ -246,8 +254,8 @@ impl Call {
             "email" => {
                 let outcome = crate::actions::email::send(&crate::actions::email::Request {
                     element,
-                    files: &self.shared.files,
-                    server: &self.shared.surroundings.server,
+                    files: &looked.equipped.files,
+                    server: &looked.equipped.needs.server,
                     maildir: &self.shared.folder.join("..").join("mail"),
                     unique: &format!("{}@{}.{}", looked.run.job.id, node, row.starts),
                     now_ms: self.shared.host.wall_ms(),
@@ -271,9 +279,10 @@ impl Call {
                 let evaluate = |text: &str| called.evaluate(&looked, &all, text);
                 let workplace = Workplace {
                     evaluate: &evaluate,
-                    files: &shared.files,
-                    tools: &shared.surroundings.tools,
-                    schemes: &shared.surroundings.schemes,
+                    files: &looked.equipped.files,
+                    tools: &looked.equipped.needs.tools,
+                    schemes: &looked.equipped.needs.schemes,
+                    environment: &looked.equipped.needs.environment,
                     element,
                     run: &looked.run,
                     node: &looked.plan.node(node).name,
@@ -316,7 +325,7 @@ impl Call {
         };
         let phase = crate::el::Phase::Workflow;
         let template = crate::el::Template::compile(text, phase, looked.plan.dialect);
-        let world = self.shared.world();
+        let world = self.shared.world(&looked.equipped);
         let node = Some(self.saved.what.node);
         let scope = machine::JobScope { plan: &looked.plan, run, node, world: &world, phase };
         let text = template.text(&scope).map(|text| text.into_owned());
@@ -326,8 +335,8 @@ impl Call {
     fn files(&self, looked: &Looked, element: roxmltree::Node<'_, '_>, recovery: bool) -> Answer {
         let name_node = child_text(element, "name-node");
         let operations = Operations {
-            files: &self.shared.files,
-            schemes: &self.shared.surroundings.schemes,
+            files: &looked.equipped.files,
+            schemes: &looked.equipped.needs.schemes,
             name_node: name_node.as_deref(),
             recovery,
         };
@@ -336,7 +345,9 @@ impl Call {
         }
         let all = OnceCell::new();
         let evaluate = |text: &str| self.evaluate(looked, &all, text);
-        if let Err(refusal) = settings_of_fs(&self.shared.files, &looked.run, element, &evaluate) {
+        if let Err(refusal) =
+            settings_of_fs(&looked.equipped.files, &looked.run, element, &evaluate)
+        {
             return Answer::Error(refusal.class, refusal.code, refusal.message);
         }
         match operations.run(element) {
@@ -416,7 +427,7 @@ impl Call {
                 return Ok(self.stopping(context));
             }
         };
-        let may_again = self.shared.surroundings.starts_again;
+        let may_again = self.equipped()?.needs.starts_again;
         let is_patient = self.saved.again < MOST_AGAIN;
         let again = match &state {
             State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
@@ -447,7 +458,10 @@ impl Call {
         let now = context.host().elapsed_ms();
         let is_first = self.asked.is_none();
         let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
-        let left = self.shared.surroundings.grace_ms.saturating_sub(now - since);
+        // Without its job nothing is known of what it needs, and it is stopped as usual.
+        let grace_ms =
+            self.equipped().map_or(Needs::default().grace_ms, |equipped| equipped.needs.grace_ms);
+        let left = grace_ms.saturating_sub(now.saturating_sub(since));
         let urgency = match &then {
             Then::Nothing if is_first => Urgency::Ask,
             Then::Nothing if left > 0 => Urgency::Look,
@@ -525,7 +539,8 @@ impl Call {
     ) -> Result<Option<(External, ProcedureId)>, (String, String)> {
         let shared = &self.shared;
         let own = |code: &str, message: String| exception(code, message);
-        let most = shared.surroundings.server.get("oozie.action.subworkflow.max.depth");
+        let equipped = &looked.equipped;
+        let most = equipped.server("oozie.action.subworkflow.max.depth");
         let most = most.and_then(|most| most.parse().ok()).unwrap_or(machine::DEEPEST);
         let node = &looked.plan.node(self.saved.what.node).name;
         let child = machine::child(&looked.run, node, element, most)?;
@@ -533,8 +548,7 @@ impl Call {
 
         let inherited = looked.plan.global.as_ref().filter(|_| propagates);
         let uri = FileUri::parse(&path);
-        let plan =
-            shared.surroundings.compiler.compile(&uri, &shared.files, &properties, inherited);
+        let plan = equipped.compiler.compile(&uri, &equipped.files, &properties, inherited);
         let plan = plan.map_err(|(code, message)| exception(&code, message))?;
         let root = looked.record.root.clone();
         let known = looked.run.rows.get(&self.saved.what.node);
@@ -560,18 +574,19 @@ impl Call {
         }
         let bytes = plan.to_bytes();
         let id = shared.next_id();
-        let defaults = crate::host::defaults::default_files(&properties, &shared.files)
+        let defaults = crate::host::defaults::default_files(&properties, &equipped.files)
             .map_err(|why| own("OozieClientException", format!("E0803: {why}")))?;
         let submission = Submission { id: id.clone(), properties, defaults };
         let refused = |refused: crate::machine::Refused| {
             own("OozieClientException", format!("E0803: {refused}"))
         };
-        let run = submit(&plan, submission, &shared.world()).map_err(refused)?;
+        let run = submit(&plan, submission, &shared.world(equipped)).map_err(refused)?;
         let unreadable = |error: crate::store::Error| own("IOException", error.to_string());
         let (key, bytes) = Keep::plan_key(shared.reader(), &bytes).map_err(unreadable)?;
         let body = Job::new(shared.clone(), &id, &root);
         let procedure = context.spawn(New::of(job::KIND, body).unattended());
-        let record = JobRecord::new(&run, procedure, key.clone(), root);
+        let record =
+            JobRecord::new(&run, procedure, key.clone(), root, looked.record.needs.clone());
         if let Some(bytes) = bytes {
             context.put(spaces::PLAN, key.as_bytes(), bytes);
         }

@@ -15,8 +15,9 @@ use std::sync::atomic::Ordering;
 use serde::{Deserialize, Serialize};
 
 use super::keep::{self, JobRecord, Keep, decode, encode, prefix, spaces};
+use super::needs::{self, Equipped};
 use super::watch::Watched;
-use super::{Error, Shared, bundle, job, notice};
+use super::{Error, Needs, Shared, bundle, job, notice};
 use crate::coordinator::{
     Definition, Existing, Failure as Fault, Progress, SlaEvent, partition_places,
 };
@@ -75,6 +76,33 @@ pub struct Record {
     pub(super) procedure: ProcedureId,
     /// How many moments of it are kept.
     pub moments: u64,
+    /// Where it is kept what its workflows run with; empty where an older version submitted it.
+    pub(super) needs: String,
+}
+
+/// A coordinator as an older version kept it.
+#[derive(Deserialize)]
+struct RecordBefore {
+    id: String,
+    name: String,
+    user: String,
+    created: i64,
+    job: Job,
+    bundle: Option<(String, usize)>,
+    procedure: ProcedureId,
+    moments: u64,
+}
+
+impl Record {
+    fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
+        if let Ok(record) = decode(what, bytes) {
+            return Ok(record);
+        }
+        let before: RecordBefore = decode(what, bytes)?;
+        let RecordBefore { id, name, user, created, job, bundle, procedure, moments } = before;
+        let needs = String::new();
+        Ok(Record { id, name, user, created, job, bundle, procedure, moments, needs })
+    }
 }
 
 /// An action as it is kept.
@@ -158,7 +186,7 @@ pub struct SubmitCoordinator {
 /// A coordinator, if there is one of this id.
 pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     match reader.get(RECORD, id.as_bytes())? {
-        Some(bytes) => Ok(Some(decode(&format!("the coordinator {id}"), &bytes)?)),
+        Some(bytes) => Ok(Some(Record::read(&format!("the coordinator {id}"), &bytes)?)),
         None => Ok(None),
     }
 }
@@ -190,7 +218,7 @@ pub(super) fn has_ended(reader: &dyn Reader, id: &str, number: &str) -> Result<b
 /// Every coordinator, in the order of ids.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
     let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
-    rows.iter().map(|row| Ok(decode("a coordinator", &row.value)?)).collect()
+    rows.iter().map(|row| Ok(Record::read("a coordinator", &row.value)?)).collect()
 }
 
 /// What is kept of the definition of a coordinator.
@@ -219,7 +247,7 @@ fn key(id: &str, number: i64) -> Vec<u8> {
 }
 
 /// Data in the file systems of the driver.
-struct OnFiles<'s>(&'s Shared);
+struct OnFiles<'s>(&'s Equipped);
 
 impl Existing for OnFiles<'_> {
     fn exists(&self, uri: &str) -> Result<bool, Fault> {
@@ -360,7 +388,8 @@ impl Procedure for Coordinator {
         let Some(loaded) = self.loaded.as_mut() else { return Ok(Step::Done) };
         let now_ms = shared.host.wall_ms();
         let clock_ms = shared.host.elapsed_ms();
-        let existing = OnFiles(&shared);
+        let equipped = shared.equipped(&loaded.record.needs).map_err(broken)?;
+        let existing = OnFiles(&equipped);
         let world = World { now: Instant(now_ms.div_euclid(1000)), existing: &existing };
 
         let mut events: VecDeque<Event> = VecDeque::new();
@@ -490,7 +519,7 @@ impl Procedure for Coordinator {
                     Effect::CleanUp(_, uris) => {
                         for uri in uris {
                             // What cannot be deleted is there for the workflow to complain of.
-                            let _ = shared.files.delete(&FileUri::parse(&uri));
+                            let _ = equipped.files.delete(&FileUri::parse(&uri));
                         }
                     }
                 }
@@ -532,7 +561,7 @@ impl Procedure for Coordinator {
             let waits = loaded.waits_for(&plan, &world);
             if has_news || waits != self.waits {
                 let places: Vec<Option<PathBuf>> =
-                    waits.0.iter().flat_map(|uri| places(&shared, uri)).collect();
+                    waits.0.iter().flat_map(|uri| places(&equipped, uri)).collect();
                 let is_here = places.iter().all(Option::is_some);
                 let paths: Vec<PathBuf> = places.into_iter().flatten().collect();
                 let watched = shared.watch.wait_for(own, &paths);
@@ -619,8 +648,8 @@ impl Existing for Asked<'_> {
 }
 
 /// Where on this machine something will be when it comes; nowhere if it is of a cluster.
-fn places(shared: &Shared, uri: &str) -> Vec<Option<PathBuf>> {
-    let place = |uri: &str| shared.files.place(&FileUri::parse(uri));
+fn places(equipped: &Equipped, uri: &str) -> Vec<Option<PathBuf>> {
+    let place = |uri: &str| equipped.files.place(&FileUri::parse(uri));
     match uri.trim_start().starts_with("hcat:") {
         true => partition_places(uri).iter().map(|uri| place(uri)).collect(),
         false => vec![place(uri)],
@@ -651,7 +680,10 @@ impl Loaded {
         }
         let started = match child.filter(|_| run.reruns) {
             Some(child) => rerun(context, shared, &child, number, root),
-            None => start(context, shared, &self.definition, run, number, id, root),
+            None => {
+                let of = Of { definition: &self.definition, needs: &self.record.needs, id, root };
+                start(context, shared, &of, run, number)
+            }
         };
         Some(match started {
             Ok((workflow, procedure)) => {
@@ -889,16 +921,25 @@ fn command(context: &mut Context<'_>, beside: Option<&Beside>, command: Command)
 
 type Child = (String, ProcedureId);
 
+/// The coordinator of a workflow that starts.
+struct Of<'a> {
+    definition: &'a Definition,
+    needs: &'a str,
+    id: &'a str,
+    root: &'a str,
+}
+
 /// Makes the workflow of an action a job of its own.
 fn start(
     context: &mut Context<'_>,
     shared: &Arc<Shared>,
-    definition: &Definition,
+    of: &Of<'_>,
     run: &Run,
     number: i64,
-    id: &str,
-    root: &str,
 ) -> Result<Child, (String, String)> {
+    let Of { definition, needs, id, root } = *of;
+    let equipped = shared.equipped(needs);
+    let equipped = equipped.map_err(|error| ("E1005".to_owned(), error.to_string()))?;
     let mut properties = definition.properties.clone();
     properties.extend(run.configuration.iter().cloned());
     let path = "oozie.wf.application.path".to_owned();
@@ -909,20 +950,20 @@ fn start(
 
     let uri = FileUri::parse(&definition.app_path);
     let own = |message: String| ("E1005".to_owned(), message);
-    let plan = shared.surroundings.compiler.compile(&uri, &shared.files, &properties, None);
+    let plan = equipped.compiler.compile(&uri, &equipped.files, &properties, None);
     let plan = plan.map_err(|(_, message)| own(message))?;
     let workflow = shared.next_id();
-    let defaults = crate::host::defaults::default_files(&properties, &shared.files)
+    let defaults = crate::host::defaults::default_files(&properties, &equipped.files)
         .map_err(|message| ("E0803".to_owned(), message))?;
     let submission = Submission { id: workflow.clone(), properties, defaults };
-    let made = submit(&plan, submission, &shared.world());
+    let made = submit(&plan, submission, &shared.world(&equipped));
     let mut made = made.map_err(|refused| (refused.code.to_owned(), refused.message))?;
     made.job.parent_id = Some(format!("{id}@{number}"));
     let (key, bytes) = Keep::plan_key(shared.reader(), &plan.to_bytes())
         .map_err(|error| own(error.to_string()))?;
     let body = job::Job::new(shared.clone(), &workflow, root);
     let procedure = context.spawn(New::of(job::KIND, body).unattended().tag(number as u64));
-    let record = JobRecord::new(&made, procedure, key.clone(), root.to_owned());
+    let record = JobRecord::new(&made, procedure, key.clone(), root.to_owned(), needs.to_owned());
     if let Some(bytes) = bytes {
         context.put(spaces::PLAN, key.as_bytes(), bytes);
     }
@@ -979,26 +1020,22 @@ impl Shared {
     }
 
     /// What the store has to know before a job begins.
-    pub(super) fn put_surroundings(&self, rows: &mut Rows, mounts: &[(String, PathBuf)]) {
+    pub(super) fn put_surroundings(&self, rows: &mut Rows, needs: &mut needs::Kept) {
         let counter = self.counter.load(Ordering::Relaxed);
         rows.put(spaces::META, b"counter", counter.to_le_bytes());
         rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
-        let root = self.files.root().to_string_lossy().into_owned();
-        rows.put(spaces::META, b"root", root.into_bytes());
-        for (uri, folder) in mounts {
-            let folder = folder.to_string_lossy().into_owned();
-            rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
+        if let Some((key, bytes)) = needs.row() {
+            rows.put(spaces::NEEDS, key.as_bytes(), bytes);
         }
     }
 
     pub(super) fn submit_coordinator(
         self: &Arc<Self>,
         new: SubmitCoordinator,
+        needs: &Needs,
     ) -> Result<String, Error> {
+        let mut needs = self.keep_needs(needs, &new.mounts)?;
         let id = self.free_id(new.id, 'C')?;
-        for (uri, folder) in &new.mounts {
-            self.files.mount(FileUri::parse(uri), folder.clone());
-        }
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let body = Coordinator::new(self.clone(), &id, &id, None);
         let created = self.host.wall_ms();
@@ -1006,8 +1043,8 @@ impl Shared {
         self.executor().submit_with(
             New::of(KIND, body).owner(id.as_str()).unattended(),
             |procedure, rows| {
-                self.put_surroundings(rows, &new.mounts);
-                let record = fresh(&id, &definition, created, None, procedure);
+                self.put_surroundings(rows, &mut needs);
+                let record = fresh(&id, &definition, created, None, procedure, needs.key);
                 rows.put(DEFINITION, id.as_bytes(), encode(&definition));
                 rows.put(RECORD, id.as_bytes(), encode(&record));
             },
@@ -1043,7 +1080,8 @@ impl Shared {
                     record.job.restore(number, kept.run);
                 }
                 let plan = Plan::new(&definition, id, Rules::default());
-                let existing = OnFiles(self);
+                let equipped = self.equipped(&record.needs)?;
+                let existing = OnFiles(&equipped);
                 let now = Instant(self.host.wall_ms().div_euclid(1000));
                 let world = World { now, existing: &existing };
                 if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {
@@ -1088,6 +1126,7 @@ fn fresh(
     created: i64,
     bundle: Option<(String, usize)>,
     procedure: ProcedureId,
+    needs: String,
 ) -> Record {
     Record {
         id: id.to_owned(),
@@ -1098,6 +1137,7 @@ fn fresh(
         bundle,
         procedure,
         moments: 0,
+        needs,
     }
 }
 
@@ -1108,12 +1148,13 @@ pub(super) fn begin(
     definition: &Definition,
     bundle: &str,
     at: usize,
+    needs: String,
 ) -> String {
     let id = shared.id_of('C');
     let body = Coordinator::new(shared.clone(), &id, bundle, None);
     let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
     let of = Some((bundle.to_owned(), at));
-    let record = fresh(&id, definition, shared.host.wall_ms(), of, procedure);
+    let record = fresh(&id, definition, shared.host.wall_ms(), of, procedure, needs);
     let counter = shared.counter.load(Ordering::Relaxed);
     context.put(spaces::META, b"counter", counter.to_le_bytes());
     context.put(DEFINITION, id.as_bytes(), encode(definition));

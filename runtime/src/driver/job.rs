@@ -9,6 +9,7 @@ use super::call::{self, Call, Timer, Wish};
 use super::keep::{
     Calls, JobRecord, Keep, Moment, Open, encode, expectations, moment_key, row_key, spaces,
 };
+use super::needs::{self, Equipped};
 use super::notify::{self, Notification};
 use super::{Shared, coordinator, notice, view};
 use crate::coordinator::SlaEvent;
@@ -230,7 +231,9 @@ impl Procedure for Job {
         }
         let own = context.id();
         let loaded = self.load()?;
-        let world = shared.world();
+        let equipped = needs::of_record(&shared, &loaded.record)
+            .map_err(|error| Failure::new("job", "store", error.to_string()))?;
+        let world = shared.world(&equipped);
         let before = loaded.run.job.status;
         let mut calling = Calling {
             loaded,
@@ -385,7 +388,7 @@ pub const ONLY: &str = "ankus.run.only";
 /// The plan of the definition that lies at the application path now; none where nothing lies there that could be read, and the job
 /// goes on with the plan it has.
 pub(super) fn reread(
-    shared: &Shared,
+    equipped: &Equipped,
     run: &Run,
     old: &Plan,
     properties: &BTreeMap<String, String>,
@@ -398,12 +401,12 @@ pub(super) fn reread(
     let Some(path) = conf.get("oozie.wf.application.path") else { return Ok(None) };
     let uri = FileUri::parse(path);
     let is_same = run.property("oozie.wf.application.path") == Some(path);
-    if is_same && !matches!(shared.files.status(&uri), Ok(Some(_))) {
+    if is_same && !matches!(equipped.files.status(&uri), Ok(Some(_))) {
         return Ok(None);
     }
     let inherited = old.global.as_ref().filter(|_| run.job.parent_id.is_some());
-    let compiler = &shared.surroundings.compiler;
-    let plan = compiler.compile(&uri, &shared.files, &conf, inherited);
+    let compiler = &equipped.compiler;
+    let plan = compiler.compile(&uri, &equipped.files, &conf, inherited);
     let plan = plan.map_err(|(_, message)| super::Error::State(message))?;
     let part = match (conf.get(FROM), conf.get(ONLY)) {
         (_, Some(only)) => plan.only(only),
@@ -425,15 +428,16 @@ pub(super) fn rerun(
     prepared: impl FnOnce(New) -> New,
 ) -> Result<ProcedureId, super::Error> {
     let mut record = shared.record(id)?;
+    let equipped = needs::of_record(shared, &record)?;
     let old = shared.plan(&record.plan)?;
     let mut run = view::run(shared.reader(), &record)?;
     let read = match plan {
         Some(_) => None,
-        None => reread(shared, &run, &old, properties)?,
+        None => reread(&equipped, &run, &old, properties)?,
     };
     let plan = plan.or(read.as_ref());
     let new = plan.unwrap_or(&old);
-    machine::rerun(&old, new, &mut run, properties, RerunBy::Parent, &shared.world())
+    machine::rerun(&old, new, &mut run, properties, RerunBy::Parent, &shared.world(&equipped))
         .map_err(super::Error::Refused)?;
     if let Some(plan) = plan {
         let (key, bytes) = Keep::plan_key(shared.reader(), &plan.to_bytes())?;

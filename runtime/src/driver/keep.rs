@@ -21,7 +21,9 @@ pub(crate) mod spaces {
     pub(crate) const EVENT: &str = "event";
     /// A notification by the job's id and a number: [`super::super::Notified`].
     pub(crate) const NOTIFICATION: &str = "notification";
-    /// A folder of this machine by the URI at which it stands.
+    /// What jobs run with by its sum and length: [`super::super::Needs`].
+    pub(crate) const NEEDS: &str = "needs";
+    /// A folder of this machine by the URI at which it stands, of jobs that older versions submitted.
     pub(crate) const MOUNT: &str = "mount";
     /// What an SLA block expects of a node, by the job's id and the node's index: [`crate::coordinator::Sla`].
     pub(crate) const EXPECTATION: &str = "expectation";
@@ -44,6 +46,8 @@ pub struct JobRecord {
     pub moments: u64,
     /// What it has called for that is not known to have ended. A job may have ended before.
     pub open: Vec<Open>,
+    /// Where it is kept what it runs with; empty where an older version submitted it.
+    pub(crate) needs: String,
 }
 
 /// A call of a job that is not known to have ended.
@@ -85,8 +89,15 @@ struct JobRecordBefore {
 }
 
 impl JobRecord {
-    pub(crate) fn new(run: &Run, procedure: ProcedureId, plan: String, root: String) -> JobRecord {
-        JobRecord { job: run.job.clone(), procedure, plan, root, moments: 0, open: Vec::new() }
+    pub(crate) fn new(
+        run: &Run,
+        procedure: ProcedureId,
+        plan: String,
+        root: String,
+        needs: String,
+    ) -> JobRecord {
+        let (job, open) = (run.job.clone(), Vec::new());
+        JobRecord { job, procedure, plan, root, moments: 0, open, needs }
     }
 
     /// A job as it is kept, by whatever version.
@@ -96,7 +107,8 @@ impl JobRecord {
         }
         let before: JobRecordBefore = decode(what, bytes)?;
         let JobRecordBefore { job, procedure, plan, root, moments } = before;
-        Ok(JobRecord { job, procedure, plan, root, moments, open: Vec::new() })
+        let (open, needs) = (Vec::new(), String::new());
+        Ok(JobRecord { job, procedure, plan, root, moments, open, needs })
     }
 }
 

@@ -11,6 +11,7 @@ mod call;
 pub mod coordinator;
 mod job;
 mod keep;
+pub mod needs;
 mod notice;
 mod notify;
 pub mod object;
@@ -25,8 +26,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use crate::host::applications::Applications;
-use crate::host::files::{FileSystems, FileUri, Files, Hosts};
+use crate::host::files::{FileUri, Files};
 use crate::host::private;
 use crate::host::process::Launchers;
 use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
@@ -39,6 +39,7 @@ use crate::store::{self, Memory, Reader, Sqlite, Store};
 pub use job::{FROM, ONLY};
 pub use keep::{Calls, JobRecord, Moment, Open};
 use keep::{Keep, spaces};
+pub use needs::{Frontends, Needs};
 pub use notify::Notified;
 pub(crate) use world::FilesOf;
 
@@ -63,26 +64,12 @@ pub trait Compiler: Send + Sync {
 
 /// What a driver works with beside its store.
 pub struct Surroundings {
-    /// The file root; if none, the one the store was used with before, else `root` in its folder.
-    pub root: Option<PathBuf>,
-    /// Folders and clusters of authorities.
-    pub hosts: Hosts,
-    /// Programs by the names of tools; others are looked for on PATH.
-    pub tools: BTreeMap<String, String>,
-    /// Properties of the server that are not as shipped.
-    pub server: BTreeMap<String, String>,
-    /// Schemes of file systems that actions may use.
-    pub schemes: Vec<String>,
-    /// Types of actions that the site adds.
-    pub site_types: BTreeSet<String>,
+    /// What jobs run with that are submitted here.
+    pub needs: Needs,
     /// Who starts programs.
     pub launchers: Box<dyn Launchers>,
-    /// Whether a program that a shutdown ended is started again; else its action ends with an error.
-    pub starts_again: bool,
-    /// The frontend.
-    pub compiler: Box<dyn Compiler>,
-    /// How long a program may take to end when it is asked to, in milliseconds.
-    pub grace_ms: u64,
+    /// The frontends.
+    pub frontends: Box<dyn Frontends>,
 }
 
 /// Why a driver did not do what it was asked.
@@ -149,8 +136,9 @@ impl From<control::ControlError> for Error {
 
 /// What all procedures of a driver share.
 pub(crate) struct Shared {
-    files: Applications,
     surroundings: Surroundings,
+    /// What jobs run with, by where that is kept.
+    equipped: Mutex<HashMap<String, Arc<needs::Equipped>>>,
     /// Where jobs have their folders.
     folder: PathBuf,
     host: Arc<dyn Host>,
@@ -279,8 +267,8 @@ impl Shared {
         Ok(plans.entry(key.to_owned()).or_insert(plan).clone())
     }
 
-    fn world(&self) -> world::Surrounded<'_> {
-        world::Surrounded::new(self)
+    fn world<'a>(&self, equipped: &'a needs::Equipped) -> world::Surrounded<'a> {
+        world::Surrounded::new(self, equipped)
     }
 }
 
@@ -307,7 +295,7 @@ struct Submitted {
     new_plan: Option<Vec<u8>>,
     /// Whether its id was chosen by whoever submits it.
     given: bool,
-    mounts: Vec<(String, PathBuf)>,
+    needs: needs::Kept,
     conf: Arc<BTreeMap<String, String>>,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
@@ -428,15 +416,9 @@ impl Driver {
             Some(stamp) => String::from_utf8_lossy(&stamp).into_owned(),
             None => keep::stamp(host.wall_ms()),
         };
-        let known = reader.get(spaces::META, b"root")?;
-        let known = known.map(|path| PathBuf::from(String::from_utf8_lossy(&path).into_owned()));
-        let root = surroundings.root.clone().or(known).unwrap_or_else(|| folder.join("root"));
-        let root = std::path::absolute(&root).unwrap_or(root);
-        std::fs::create_dir_all(&root).map_err(|error| Error::Folder(root.clone(), error))?;
-        let root = FileSystems::new(root, surroundings.hosts.clone());
         let shared = Arc::new(Shared {
-            files: Applications::new(root),
             surroundings,
+            equipped: Mutex::default(),
             // Programs start in folders of their own, and find theirs from there.
             folder: std::path::absolute(folder.join("jobs"))
                 .unwrap_or_else(|_| folder.join("jobs")),
@@ -454,12 +436,6 @@ impl Driver {
             counter: AtomicU64::new(number.unwrap_or(0)),
             stamp,
         });
-        // Where one is damaged the application is looked for in the file systems.
-        for row in reader.scan_sound(spaces::MOUNT, b"")?.0 {
-            let uri = String::from_utf8_lossy(&row.key.key).into_owned();
-            let folder = PathBuf::from(String::from_utf8_lossy(&row.value).into_owned());
-            shared.files.mount(FileUri::parse(&uri), folder);
-        }
         let _ = shared.reader.set(reader);
         let mut registry = Registry::new();
         let of = shared.clone();
@@ -506,7 +482,7 @@ impl Driver {
 
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
-        self.shared.ask_submit(new)
+        self.shared.ask_submit(new, &self.shared.surroundings.needs)
     }
 
     /// Submits many jobs, all of them or none, and lets them run. They are durable when this returns, together, which takes
@@ -535,12 +511,12 @@ impl Driver {
 
     /// Submits a coordinator and lets it run. It is durable when this returns.
     pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
-        self.shared.ask_submit_coordinator(new)
+        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs)
     }
 
     /// Submits a bundle and lets it run. It is durable when this returns.
     pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
-        self.shared.ask_submit_bundle(new)
+        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs)
     }
 
     /// Has a coordinator take what a client wants, or says why it would not.
@@ -620,11 +596,6 @@ impl Driver {
     pub fn executor(&self) -> &Executor {
         &self.executor
     }
-
-    /// The file root.
-    pub fn root(&self) -> &Path {
-        self.shared.files.root()
-    }
 }
 
 impl Drop for Driver {
@@ -644,16 +615,16 @@ fn workers() -> usize {
 }
 
 impl Shared {
-    fn submit(self: &Arc<Self>, new: Submit) -> Result<String, Error> {
-        let ids = self.submit_all(vec![new])?;
+    fn submit(self: &Arc<Self>, new: Submit, needs: &Needs) -> Result<String, Error> {
+        let ids = self.submit_all(vec![new], needs)?;
         Ok(ids.into_iter().next().unwrap_or_default())
     }
 
     /// Submits jobs, all of them or none, in one transaction.
-    fn submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+    fn submit_all(self: &Arc<Self>, all: Vec<Submit>, needs: &Needs) -> Result<Vec<String>, Error> {
         let mut jobs: Vec<Submitted> = Vec::with_capacity(all.len());
         for new in all {
-            let job = self.prepare(new, jobs.last())?;
+            let job = self.prepare(new, needs, jobs.last())?;
             if job.given && jobs.iter().any(|other| other.record.job.id == job.record.job.id) {
                 let id = &job.record.job.id;
                 return Err(Error::State(format!("the job `{id}` is submitted twice")));
@@ -678,17 +649,14 @@ impl Shared {
         self.executor().submit_all_with(bodies, |procedures, rows| {
             rows.put(spaces::META, b"counter", counter.to_le_bytes());
             rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
-            let root = self.files.root().to_string_lossy().into_owned();
-            rows.put(spaces::META, b"root", root.into_bytes());
             for (job, procedure) in jobs.iter_mut().zip(procedures) {
                 let id = job.record.job.id.clone();
                 job.record.procedure = *procedure;
                 if let Some(bytes) = job.new_plan.take() {
                     rows.put(spaces::PLAN, job.record.plan.as_bytes(), bytes);
                 }
-                for (uri, folder) in &job.mounts {
-                    let folder = folder.to_string_lossy().into_owned();
-                    rows.put(spaces::MOUNT, uri.as_bytes(), folder.into_bytes());
+                if let Some((key, bytes)) = job.needs.row() {
+                    rows.put(spaces::NEEDS, key.as_bytes(), bytes);
                 }
                 rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*job.conf));
                 for (key, sla) in job.rows.drain(..) {
@@ -701,7 +669,12 @@ impl Shared {
     }
 
     /// A job as it will be, or why it will not. The one before it has perhaps the same plan.
-    fn prepare(&self, new: Submit, before: Option<&Submitted>) -> Result<Submitted, Error> {
+    fn prepare(
+        &self,
+        new: Submit,
+        needs: &Needs,
+        before: Option<&Submitted>,
+    ) -> Result<Submitted, Error> {
         let same = before.filter(|before| before.bytes == new.plan);
         let (key, new_plan, plan) = match same {
             Some(same) => (same.record.plan.clone(), None, same.plan.clone()),
@@ -721,15 +694,14 @@ impl Shared {
         if view::record(self.reader(), &id)?.is_some() {
             return Err(Error::State(format!("there is a job `{id}` already")));
         }
-        for (uri, folder) in &new.mounts {
-            self.files.mount(FileUri::parse(uri), folder.clone());
-        }
-        let defaults = crate::host::defaults::default_files(&new.properties, &self.files)
+        let needs = self.keep_needs(needs, &new.mounts)?;
+        let equipped = needs.equipped.clone();
+        let defaults = crate::host::defaults::default_files(&new.properties, &equipped.files)
             .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
         let submission = Submission { id: id.clone(), properties: new.properties, defaults };
-        let run = submit(&plan, submission, &self.world()).map_err(Error::Refused)?;
+        let run = submit(&plan, submission, &self.world(&equipped)).map_err(Error::Refused)?;
         // The procedure gets its id last.
-        let record = JobRecord::new(&run, ProcedureId(0), key, id);
+        let record = JobRecord::new(&run, ProcedureId(0), key, id, needs.key.clone());
         Ok(Submitted {
             record,
             run,
@@ -737,7 +709,7 @@ impl Shared {
             bytes: new.plan,
             new_plan,
             given,
-            mounts: new.mounts,
+            needs,
             conf: Arc::default(),
             rows: Vec::new(),
         })
@@ -786,7 +758,8 @@ impl Shared {
         if !record.job.status.is_end() || !self.lives(record.procedure) {
             return Ok(());
         }
-        let at_most = Duration::from_millis(self.surroundings.grace_ms) + STOPPING;
+        let grace_ms = needs::of_record(self, &record)?.needs.grace_ms;
+        let at_most = Duration::from_millis(grace_ms) + STOPPING;
         self.executor().wait(record.procedure, Some(at_most));
         if !self.lives(record.procedure) {
             return Ok(());
@@ -830,11 +803,12 @@ impl Shared {
         let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         self.wait_for_stop(id)?;
         let mut record = self.record(id)?;
+        let equipped = needs::of_record(self, &record)?;
         let old = self.plan(&record.plan)?;
         let mut run = view::run(self.reader(), &record)?;
         let (key, bytes) = match plan {
             Some(bytes) => Keep::plan_key(self.reader(), &bytes)?,
-            None => match job::reread(self, &run, &old, properties)? {
+            None => match job::reread(&equipped, &run, &old, properties)? {
                 Some(plan) => Keep::plan_key(self.reader(), &plan.to_bytes())?,
                 None => (record.plan.clone(), None),
             },
@@ -853,7 +827,7 @@ impl Shared {
                 .insert(key.clone(), new.clone());
         }
         let by = RerunBy::Client;
-        crate::machine::rerun(&old, &new, &mut run, properties, by, &self.world())
+        crate::machine::rerun(&old, &new, &mut run, properties, by, &self.world(&equipped))
             .map_err(Error::Refused)?;
         let (changed, removed) = run.take_changes();
         let number = record.moments;
@@ -895,8 +869,8 @@ impl Shared {
         let strange = || "the question is of another version".to_owned();
         match name {
             "submit" => {
-                let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_submit(new).map(String::into_bytes).map_err(shown)
+                let (needs, new) = read_submission(data)?;
+                self.ask_submit(new, &needs).map(String::into_bytes).map_err(shown)
             }
             "command" => {
                 let (id, command): (String, Command) =
@@ -909,12 +883,12 @@ impl Shared {
                 self.ask_rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
             }
             "submit-coordinator" => {
-                let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_submit_coordinator(new).map(String::into_bytes).map_err(shown)
+                let (needs, new) = read_submission(data)?;
+                self.ask_submit_coordinator(new, &needs).map(String::into_bytes).map_err(shown)
             }
             "submit-bundle" => {
-                let new = postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_submit_bundle(new).map(String::into_bytes).map_err(shown)
+                let (needs, new) = read_submission(data)?;
+                self.ask_submit_bundle(new, &needs).map(String::into_bytes).map_err(shown)
             }
             "coordinator" => {
                 let (id, message): (String, coordinator::Message) =
@@ -939,9 +913,25 @@ impl Shared {
     }
 }
 
+/// What is submitted, with what it runs with, as one process tells another.
+fn submission(needs: &Needs, new: &impl serde::Serialize) -> Vec<u8> {
+    let needs = serde_json::to_string(needs).expect("it has a serialized form");
+    keep::encode(&(needs, new))
+}
+
+fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, T), String> {
+    let strange = || "the question is of another version".to_owned();
+    let (needs, new): (String, T) = postcard::from_bytes(data).map_err(|_| strange())?;
+    Ok((serde_json::from_str(&needs).map_err(|_| strange())?, new))
+}
+
 /// Asks the process that runs the store to submit a job; the answer is its id.
-pub fn submit_there(client: &mut control::Client, new: &Submit) -> Result<String, Error> {
-    let id = client.call("submit", &keep::encode(new))?;
+pub fn submit_there(
+    client: &mut control::Client,
+    new: &Submit,
+    needs: &Needs,
+) -> Result<String, Error> {
+    let id = client.call("submit", &submission(needs, new))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
@@ -982,8 +972,9 @@ pub fn rerun_there(
 pub fn submit_coordinator_there(
     client: &mut control::Client,
     new: &coordinator::SubmitCoordinator,
+    needs: &Needs,
 ) -> Result<String, Error> {
-    let id = client.call("submit-coordinator", &keep::encode(new))?;
+    let id = client.call("submit-coordinator", &submission(needs, new))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
@@ -991,8 +982,9 @@ pub fn submit_coordinator_there(
 pub fn submit_bundle_there(
     client: &mut control::Client,
     new: &bundle::SubmitBundle,
+    needs: &Needs,
 ) -> Result<String, Error> {
-    let id = client.call("submit-bundle", &keep::encode(new))?;
+    let id = client.call("submit-bundle", &submission(needs, new))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 

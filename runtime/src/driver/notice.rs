@@ -224,10 +224,11 @@ impl Notice {
             escaped(text)
         );
         let Ok(document) = roxmltree::Document::parse(&text) else { return true };
+        let Ok(equipped) = self.shared.equipped_of(&self.saved.root) else { return false };
         let request = email::Request {
             element: document.root_element(),
-            files: &self.shared.files,
-            server: &self.shared.surroundings.server,
+            files: &equipped.files,
+            server: &equipped.needs.server,
             maildir: &self.shared.folder.with_file_name("mail"),
             unique: &self.saved.unique,
             now_ms: self.saved.at_ms,

@@ -16,6 +16,7 @@ use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 use super::Shared;
 use super::keep::{encode, prefix, spaces};
+use super::needs::Equipped;
 use crate::procedure::{Context, Executor, Failure, Procedure, ProcedureId, Step, Wait};
 
 /// The kind of this procedure.
@@ -79,8 +80,8 @@ impl Notification {
     }
 
     /// Where its listener is reached: the server's property counts where the job has none.
-    fn proxy(&self) -> Option<String> {
-        let server = || self.shared.surroundings.server.get("oozie.notification.proxy").cloned();
+    fn proxy(&self, equipped: &Equipped) -> Option<String> {
+        let server = || equipped.server("oozie.notification.proxy").map(str::to_owned);
         self.saved.proxy.clone().or_else(server).as_deref().and_then(proxy_url)
     }
 }
@@ -91,7 +92,10 @@ impl Procedure for Notification {
         if !shared.is_active(&self.saved.root, &self.saved.job, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
-        let timeout = shared.surroundings.server.get(TIMEOUT_PROPERTY);
+        let equipped = shared.equipped_of(&self.saved.job);
+        let equipped =
+            equipped.map_err(|error| Failure::new("notification", "store", error.to_string()))?;
+        let timeout = equipped.server(TIMEOUT_PROPERTY);
         let timeout = timeout.and_then(|set| set.parse().ok()).unwrap_or(TIMEOUT_MS);
         let Some(outcome) = shared.notifier.outcome(context.id()) else {
             if !self.asked {
@@ -99,7 +103,7 @@ impl Procedure for Notification {
                 let ask = Ask {
                     procedure: context.id(),
                     url: self.saved.url.clone(),
-                    proxy: self.proxy(),
+                    proxy: self.proxy(&equipped),
                     timeout: Duration::from_millis(timeout),
                     executor: shared.executor().clone(),
                 };

@@ -1,6 +1,7 @@
 //! The world that jobs of a driver see.
 
 use super::Shared;
+use super::needs::Equipped;
 use crate::actions::fs::{GLOB_LIMIT, is_known};
 use crate::el::{self, Failure, FileScope};
 use crate::host::files::{FileUri, Files};
@@ -26,14 +27,14 @@ pub(crate) const TYPES: [&str; 14] = [
 
 /// Clock, files and settings of a driver.
 pub(crate) struct Surrounded<'a> {
-    shared: &'a Shared,
+    equipped: &'a Equipped,
     now: i64,
     files: FilesOf<'a>,
 }
 
 impl<'a> Surrounded<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Surrounded<'a> {
-        Surrounded { shared, now: shared.host.wall_ms(), files: FilesOf(&shared.files) }
+    pub(super) fn new(shared: &Shared, equipped: &'a Equipped) -> Surrounded<'a> {
+        Surrounded { equipped, now: shared.host.wall_ms(), files: FilesOf(&equipped.files) }
     }
 }
 
@@ -47,11 +48,11 @@ impl World for Surrounded<'_> {
     }
 
     fn server(&self, name: &str) -> Option<&str> {
-        self.shared.surroundings.server.get(name).map(String::as_str)
+        self.equipped.server(name)
     }
 
     fn knows(&self, kind: &str) -> bool {
-        TYPES.contains(&kind) || self.shared.surroundings.site_types.contains(kind)
+        TYPES.contains(&kind) || self.equipped.needs.site_types.contains(kind)
     }
 }
 

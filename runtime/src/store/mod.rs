@@ -20,7 +20,7 @@ use std::sync::Arc;
 use crate::procedure::ProcedureId;
 
 /// The format of the store that this version writes. A store with a larger number is refused.
-pub const FORMAT: i64 = 1;
+pub const FORMAT: i64 = 2;
 
 /// One change. Writing the same twice leaves the same behind, so a batch whose fate is unknown can be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]

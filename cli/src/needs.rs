@@ -1,0 +1,179 @@
+//! What a job runs with, as it is where it is submitted, and what the settings among it mean where it runs.
+
+use super::Failure;
+use ankus::settings::{AfterReboot, Settings};
+use ankus_project::application::Frontend;
+use ankus_runtime::driver::{Compiler, Frontends, Needs};
+use ankus_runtime::host::files::{Hosts, Place};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Variables that say something of a process or its terminal and nothing of a job.
+const PASSING: &[&str] = &[
+    "_",
+    "SHLVL",
+    "PWD",
+    "OLDPWD",
+    "COLUMNS",
+    "LINES",
+    "INVOCATION_ID",
+    "JOURNAL_STREAM",
+    "MAINPID",
+    "MANAGERPID",
+    "NOTIFY_SOCKET",
+    "LISTEN_FDS",
+    "LISTEN_PID",
+    "WATCHDOG_PID",
+    "WATCHDOG_USEC",
+    "ANKUS_STORE",
+    "ANKUS_ATTEMPT",
+    "ANKUS_JOB_ID",
+    "ANKUS_NODE",
+    "ANKUS_FILE_ROOT",
+    "OOZIE_ACTION_CONF_XML",
+];
+
+/// What jobs run with that are submitted here, under these settings.
+pub(crate) fn needs(
+    root: Option<&Path>,
+    settings: &Settings,
+    file: Option<&Path>,
+) -> Result<Needs, Failure> {
+    let base = file.and_then(Path::parent).unwrap_or(Path::new(""));
+    let (mut places, mut machine) = (BTreeMap::new(), Vec::new());
+    for (authority, place) in hosts(settings, base)? {
+        match place {
+            Place::Folder(folder) => {
+                places.insert(authority, folder.to_string_lossy().into_owned());
+            }
+            Place::Machine(folders) => machine = folders,
+            #[cfg(feature = "hdfs")]
+            Place::Cluster(url) => {
+                places.insert(authority, url.to_string());
+            }
+        }
+    }
+    let mut server = BTreeMap::new();
+    let mail = &settings.mail;
+    let mut set = |name: &str, value: Option<String>| {
+        server.extend(value.map(|value| (name.to_owned(), value)));
+    };
+    set("oozie.email.smtp.host", mail.host.clone());
+    set("oozie.email.smtp.port", mail.port.map(|port| port.to_string()));
+    set("oozie.email.from.address", mail.from.clone());
+    set("oozie.email.tls", mail.tls.clone());
+    set("oozie.email.smtp.username", mail.user.clone());
+    set("oozie.email.plain-password", mail.plain_password.then(|| "true".to_owned()));
+    // The files lie beside the settings; what is in them is read when a mail goes out, and kept nowhere.
+    let beside = |file: &String| {
+        std::path::absolute(base.join(file))
+            .map_or(file.clone(), |path| path.to_string_lossy().into_owned())
+    };
+    set("oozie.email.certificates", mail.certificates.as_ref().map(beside));
+    set("oozie.email.password-file", mail.password_file.as_ref().map(beside));
+    set(
+        "oozie.service.LiteWorkflowStoreService.user.retry.max",
+        settings.server.retry_max.map(|most| most.to_string()),
+    );
+    let usual = Needs::default();
+    let schemes = match settings.server.filesystems.as_slice() {
+        [] => usual.schemes,
+        given => given.to_vec(),
+    };
+    let launchers = &settings.launchers;
+    let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    Ok(Needs {
+        root: root.map(absolute).unwrap_or_default(),
+        hosts: places,
+        machine,
+        mounts: Vec::new(),
+        tools: settings.tools.clone(),
+        server,
+        schemes,
+        site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
+        environment: environment(settings),
+        grace_ms: launchers.grace.map_or(usual.grace_ms, |seconds| seconds.saturating_mul(1_000)),
+        starts_again: launchers.after_reboot == AfterReboot::Again,
+        settings: written(settings),
+        settings_file: file.map(absolute),
+        user: ankus_project::user().to_owned(),
+    })
+}
+
+/// What stands for which authority; folders are those below the folder of the settings.
+pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<Hosts, Failure> {
+    let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
+    let place = |(authority, text): (&String, &String)| {
+        let place = Place::read(text, &base);
+        let place =
+            place.map_err(|why| Failure::new(format!("`[hosts]` of `{authority}`: {why}")))?;
+        Ok((authority.clone(), place))
+    };
+    let mut hosts: Hosts = settings.hosts.iter().map(place).collect::<Result<_, _>>()?;
+    if !settings.machine.is_empty() {
+        hosts.insert("file:".to_owned(), Place::machine(&settings.machine, &base));
+    }
+    Ok(hosts)
+}
+
+/// The variables that jobs take with them.
+fn environment(settings: &Settings) -> BTreeMap<String, String> {
+    let takes = &settings.launchers.local;
+    let all = std::env::vars_os().filter_map(|(name, value)| {
+        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
+        let is_meant = takes.takes(&name) && !PASSING.contains(&name.as_str());
+        is_meant.then_some((name, value))
+    });
+    all.collect()
+}
+
+/// Settings as they are kept with a job.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    /// As a settings file has them.
+    toml: String,
+    /// The schemas of action types by their names, each with what it includes.
+    schemas: BTreeMap<String, (String, Vec<(String, String)>)>,
+}
+
+fn written(settings: &Settings) -> String {
+    let schemas = settings.actions.iter().filter_map(|action| {
+        let text = action.xsd_text.clone()?;
+        Some((action.name.clone(), (text, action.xsd_included.clone())))
+    });
+    let toml = super::config::written(settings);
+    let written = Written { toml, schemas: schemas.collect() };
+    serde_json::to_string(&written).expect("texts have a serialized form")
+}
+
+/// The settings that are kept with a job.
+pub(crate) fn settings_of(needs: &Needs) -> Result<Settings, String> {
+    if needs.settings.is_empty() {
+        return Ok(Settings::default());
+    }
+    let broken = |why: String| format!("the settings that are kept with the job: {why}");
+    let written: Written =
+        serde_json::from_str(&needs.settings).map_err(|error| broken(error.to_string()))?;
+    let rules: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
+    let mut settings = Settings::parse(&written.toml, &rules).map_err(|problems| {
+        broken(problems.into_iter().next().map_or(String::new(), |problem| problem.message))
+    })?;
+    for action in &mut settings.actions {
+        if let Some((text, included)) = written.schemas.get(&action.name) {
+            action.xsd_text = Some(text.clone());
+            action.xsd_included.clone_from(included);
+        }
+    }
+    Ok(settings)
+}
+
+/// Frontends for the settings that jobs have.
+pub(crate) struct Kept;
+
+impl Frontends for Kept {
+    fn compiler(&self, needs: &Needs) -> Result<Box<dyn Compiler>, String> {
+        Ok(Box::new(Frontend { settings: Arc::new(settings_of(needs)?) }))
+    }
+}
