@@ -1,14 +1,15 @@
 //! `ankus run COORDINATOR|BUNDLE`: coordinators run here, durably, and their workflows with them.
 
 use super::run::Arguments;
-use super::store::{self, RunFormat, Runner, StoreArguments};
+use super::runner::Runner;
+use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, needs, operate, timeline};
 use ankus::check::FileKind;
 use ankus_project::{Found, Loaded, Looks, Project, application_around};
 use ankus_runtime::coordinator::Definition;
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
-use ankus_runtime::driver::{self, Needs, object, view};
+use ankus_runtime::driver::{self, object, view};
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::machine::coordinator::{
     ActionStatus, Event, Status, bundle::Event as BundleEvent,
@@ -17,7 +18,6 @@ use ankus_runtime::store::Reader;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// How often it is looked at while it runs.
@@ -58,7 +58,7 @@ pub(super) fn run(
     let root = arguments.root.as_deref();
     let base = loaded.settings.file.as_deref();
     let needs = needs::needs(root, &settings, base)?;
-    let mut runner: Runner = store::open(&arguments.store, &needs)?.into();
+    let mut runner = Runner::open(&arguments.store, needs)?;
     let definitions: Vec<Definition> =
         tracks.tracks.into_iter().map(|track| track.definition).collect();
     let mounts = mounts(&loaded, &definitions);
@@ -66,23 +66,17 @@ pub(super) fn run(
     let submitted = match tracks.bundle {
         Some(bundle) => {
             let new = SubmitBundle { bundle, coordinators: definitions, id, mounts };
-            match &mut runner {
-                Runner::Mine(driver) => driver.submit_bundle(new),
-                Runner::Theirs(client) => driver::submit_bundle_there(client, &new, &needs),
-            }
+            runner.submit_bundle(new)
         }
         None => {
             let definition = definitions.into_iter().next();
             let Some(definition) = definition else { return Ok(Exit::Fault) };
             let new = SubmitCoordinator { definition, id, mounts };
-            match &mut runner {
-                Runner::Mine(driver) => driver.submit_coordinator(new),
-                Runner::Theirs(client) => driver::submit_coordinator_there(client, &new, &needs),
-            }
+            runner.submit_coordinator(new)
         }
     };
     let id = submitted.map_err(store::failure)?;
-    let following = Following { store: &arguments.store, needs: &needs, format: arguments.format };
+    let following = Following { store: &arguments.store, format: arguments.format };
     follow(runner, &id, Seen::default(), &following, shell)
 }
 
@@ -105,7 +99,7 @@ pub(super) fn take_up(
     let definition = Path::new("coordinator.xml");
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(root, &settings, file.as_deref())?;
-    let mut runner: Runner = store::open(store, &needs)?.into();
+    let mut runner = Runner::open(store, needs)?;
     let is_suspended = matches!(
         job.status(),
         Status::Suspended | Status::SuspendedWithError | Status::PrepSuspended
@@ -120,7 +114,7 @@ pub(super) fn take_up(
         let before = job.status();
         store::until(store::PATIENCE, || Ok(Job::read(&*reader, id)?.status() != before))?;
     }
-    let following = Following { store, needs: &needs, format };
+    let following = Following { store, format };
     follow(runner, id, seen, &following, shell)
 }
 
@@ -239,7 +233,6 @@ impl Seen {
 /// What following needs to know.
 pub(super) struct Following<'a> {
     pub(super) store: &'a StoreArguments,
-    pub(super) needs: &'a Needs,
     pub(super) format: RunFormat,
 }
 
@@ -259,10 +252,10 @@ pub(super) fn follow(
     runner.activate(id).map_err(store::failure)?;
     let mut asked = Instant::now();
     loop {
-        let over = match &runner {
-            Runner::Mine(driver) if is_bundle => driver.wait_for_bundle(id, LOOK),
-            Runner::Mine(driver) => driver.wait_for_coordinator(id, LOOK),
-            Runner::Theirs(_) => {
+        let over = match runner.driver() {
+            Some(driver) if is_bundle => driver.wait_for_bundle(id, LOOK),
+            Some(driver) => driver.wait_for_coordinator(id, LOOK),
+            None => {
                 std::thread::sleep(LOOK);
                 let job = Job::read(&*reader, id)?;
                 Ok(job.status().is_end() && !job.is_pending())
@@ -289,22 +282,18 @@ pub(super) fn follow(
                 std::thread::sleep(10 * LOOK);
             }
         }
-        if signals.load(Ordering::SeqCst) > 0 {
+        if signals.typed() > 0 || signals.is_ending() {
             shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
             return Ok(Exit::Unfinished);
         }
-        if asked.elapsed() > ASK
-            && let Runner::Theirs(client) = &mut runner
-        {
+        if asked.elapsed() > ASK {
             asked = Instant::now();
-            if client.metrics().is_err() {
-                // Whoever ran the store has gone: it is ours now, or another's.
-                runner = store::open(following.store, following.needs)?.into();
+            if runner.is_handed_over().map_err(store::failure)? {
                 runner.activate(id).map_err(store::failure)?;
             }
         }
     }
-    if let Runner::Mine(driver) = &runner {
+    if let Some(driver) = runner.driver() {
         driver.settle(store::SETTLE);
     }
     operate::conclude(&*reader, id, following.format, shell)

@@ -3,11 +3,12 @@
 use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
-use super::store::{self, Following, Masked, RunFormat, Runner, StoreArguments};
-use super::{Exit, Failure, Shell, graph, log, needs};
+use super::runner::Runner;
+use super::store::{self, Following, Masked, RunFormat, StoreArguments};
+use super::{Exit, Failure, Shell, graph, log, needs, up};
 use ankus::settings::Settings;
 use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{self, JobRecord, Needs, purge, view};
+use ankus_runtime::driver::{self, JobRecord, purge, view};
 use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
 use ankus_runtime::plan::NOWHERE;
 use serde_json::json;
@@ -94,7 +95,11 @@ enum JobCommand {
     /// Go on with a suspended or interrupted job; it runs here when nobody else runs it.
     Resume {
         /// The job.
-        id: String,
+        #[arg(required_unless_present = "all")]
+        id: Option<String>,
+        /// Go on with every job, coordinator and bundle, until each has ended or is suspended again.
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
     },
     /// End a job and every program it runs.
     Kill {
@@ -193,10 +198,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             only_of_coordinators(&id, scope.is_given())?;
             steer(store, &id, Command::Kill, force, shell)
         }
-        JobCommand::Resume { id } if coordinator::is_one(&id, store)? => {
+        JobCommand::Resume { id: None, .. } => up::resume_all(store, shell),
+        JobCommand::Resume { id: Some(id), .. } if coordinator::is_one(&id, store)? => {
             coordinator::take_up(&id, store, None, RunFormat::Human, shell)
         }
-        JobCommand::Resume { id } => resume(store, &id, shell),
+        JobCommand::Resume { id: Some(id), .. } => resume(store, &id, shell),
         JobCommand::Change { id, value } => {
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
             operate::steer(store, &id, Wish::Change(value), shell)
@@ -290,6 +296,8 @@ fn list(
     lines.extend(records.into_iter().map(|record| Line::Workflow(Box::new(record))));
     lines.retain(|line| fits(line, &filters));
     lines.sort_by(|a, b| (b.created(), b.id()).cmp(&(a.created(), a.id())));
+    let active = up::active(store);
+    let is_abandoned = |line: &Line| line.is_open() && !active.contains(line.root());
     let total = lines.len();
     let page: Vec<Line> = lines.into_iter().skip(offset.max(1) - 1).take(len).collect();
     match format {
@@ -297,11 +305,19 @@ fn list(
             let (mut workflows, mut coordinators, mut bundles) = (vec![], vec![], vec![]);
             for line in page {
                 match line {
-                    Line::Workflow(record) => workflows.push(object::job(&Run::new(
-                        record.job,
-                        Default::default(),
-                        Rows::default(),
-                    ))),
+                    Line::Workflow(record) => {
+                        let is_abandoned = is_abandoned(&Line::Workflow(record.clone()));
+                        let stopping = view::stopping(&*reader, &record).map_err(store::failure)?;
+                        let run = Run::new(record.job, Default::default(), Rows::default());
+                        let mut object = object::job(&run);
+                        if is_abandoned {
+                            object["abandoned"] = true.into();
+                        }
+                        if stopping > 0 {
+                            object["stopping"] = stopping.into();
+                        }
+                        workflows.push(object);
+                    }
                     Line::Timed(line) => match &line.job {
                         Job::Coordinator(_) => {
                             coordinators.push(operate::listed(&*reader, &line.job)?);
@@ -321,15 +337,34 @@ fn list(
             shell.out(format!("{object:#}\n"))?;
         }
         Format::Human => {
+            let mut abandoned = 0;
             for line in &page {
                 let at = object::instant(line.created());
+                let mut more = String::new();
+                if let Line::Workflow(record) = line {
+                    match view::stopping(&*reader, record).map_err(store::failure)? {
+                        0 => {}
+                        programs => more = format!("  ({})", store::still_stopping(programs)),
+                    }
+                }
+                if is_abandoned(line) {
+                    abandoned += 1;
+                    "  (nobody runs it)".clone_into(&mut more);
+                }
                 shell.out(format!(
-                    "{:<10} {}  {}  {}\n",
+                    "{:<10} {}  {}  {}{more}\n",
                     line.status(),
                     &at[..19],
                     line.id(),
                     line.name()
                 ))?;
+            }
+            if abandoned > 0 {
+                let verb = if abandoned == 1 { "goes" } else { "go" };
+                shell.say(format!(
+                    "{} {verb} on with `ankus job resume ID`, `ankus job resume --all` or `ankus up`",
+                    counted(abandoned)
+                ));
             }
             if page.is_empty() {
                 shell.say("no jobs");
@@ -371,6 +406,34 @@ impl Line {
         match self {
             Line::Workflow(record) => record.job.status.name(),
             Line::Timed(line) => line.status,
+        }
+    }
+
+    /// The job on top of it.
+    fn root(&self) -> &str {
+        match self {
+            Line::Workflow(record) => &record.root,
+            Line::Timed(line) => match &line.job {
+                Job::Coordinator(record) => record.root(),
+                Job::Bundle(record) => &record.id,
+            },
+        }
+    }
+
+    /// Whether something would go on by itself.
+    fn is_open(&self) -> bool {
+        match self {
+            Line::Workflow(record) => match record.job.status {
+                JobStatus::Prep | JobStatus::Running => true,
+                JobStatus::Suspended => false,
+                _ => !record.open.is_empty(),
+            },
+            Line::Timed(line) => {
+                let status = line.job.status();
+                use ankus_runtime::machine::coordinator::Status as S;
+                !status.is_end()
+                    && !matches!(status, S::Suspended | S::SuspendedWithError | S::PrepSuspended)
+            }
         }
     }
 
@@ -466,8 +529,8 @@ fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<Opene
     let definition = Path::new(&shown.plan.path);
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
-    let runner = store::open(store, &needs)?.into();
-    Ok(Opened { runner, shown, settings, needs })
+    let runner = Runner::open(store, needs)?;
+    Ok(Opened { runner, shown, settings })
 }
 
 /// Shows what a job runs with, whoever runs it.
@@ -528,7 +591,6 @@ struct Opened {
     runner: Runner,
     shown: store::Shown,
     settings: Arc<Settings>,
-    needs: Needs,
 }
 
 /// Takes ended jobs out of the store: workflows that nothing started, coordinators and bundles, each with all below it.
@@ -566,9 +628,8 @@ fn purge(
         return Ok(Exit::Success);
     }
     let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
-    let needs = needs::needs(None, &settings, file.as_deref())?;
-    let runner: Runner = store::open(store, &needs)?.into();
-    let Runner::Mine(driver) = runner else {
+    let runner = Runner::open(store, needs::needs(None, &settings, file.as_deref())?)?;
+    let Some(driver) = runner.driver() else {
         let failure = Failure::new("another process runs the jobs of this store");
         return Err(failure.help("purge when it has ended").into());
     };
@@ -596,8 +657,18 @@ fn steer(
     // One that has ended may have programs to stop: whoever runs the store is at it, and now somebody does.
     let is_stopping = shown.run.job.status.is_end() && !shown.record.open.is_empty();
     if !(command == Command::Kill && is_stopping) {
-        match runner.command(id, command) {
+        let taken = runner.command(id, command);
+        let is_done = || -> miette::Result<bool> {
+            let status = store::job_record(&*store::reader(store)?, id)?.job.status;
+            Ok(match command {
+                Command::Suspend => status == JobStatus::Suspended,
+                _ => status == JobStatus::Killed,
+            })
+        };
+        match taken {
             Ok(()) => {}
+            // It was done, and only the answer was lost.
+            Err(_) if runner.has_asked_again && is_done()? => {}
             Err(driver::Error::State(why)) => {
                 shell.say(why);
                 return Ok(Exit::Fault);
@@ -645,7 +716,7 @@ fn steer(
         }
     }
     shell.flush()?;
-    if let Runner::Mine(driver) = &runner {
+    if let Some(driver) = runner.driver() {
         while !driver.wait(id, Duration::from_millis(100)).map_err(store::failure)? {}
     }
     Ok(exit)
@@ -668,14 +739,19 @@ fn rerun(
     force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let Opened { mut runner, shown, settings, needs } = open(store, id, shell)?;
+    let Opened { mut runner, shown, settings } = open(store, id, shell)?;
     if force && shown.run.job.status.is_end() {
         runner.abandon(id).map_err(store::failure)?;
     }
-    let done = match &mut runner {
-        Runner::Mine(driver) => driver.rerun(id, None, properties),
-        Runner::Theirs(client) => driver::rerun_there(client, id, None, properties),
-    };
+    let mut done = runner.rerun(id, properties);
+    let reader = store::reader(store)?;
+    if done.is_err()
+        && runner.has_asked_again
+        && store::job_record(&*reader, id)?.job.run > shown.run.job.run
+    {
+        // It was done, and only the answer was lost.
+        done = Ok(());
+    }
     match done {
         Ok(()) => {}
         Err(driver::Error::Refused(refused)) => {
@@ -691,7 +767,6 @@ fn rerun(
     let following = Following {
         store,
         settings: &settings,
-        needs: &needs,
         format: RunFormat::Human,
         detach: false,
         from: shown.record.moments,

@@ -29,6 +29,7 @@ mod progress;
 mod properties;
 mod rules;
 mod run;
+mod runner;
 mod schema;
 mod shell;
 mod shellcheck;
@@ -37,6 +38,7 @@ mod store;
 mod stores;
 mod test;
 mod timeline;
+mod up;
 mod upgrade;
 
 use ankus_runtime::host::process;
@@ -143,6 +145,8 @@ commands! {
     Run(run),
     /// Run scenarios in simulated time.
     Test(test),
+    /// Run every job of a store, until told to stop.
+    Up(up),
 }
 
 /// What tests of the runtime need of the command line.

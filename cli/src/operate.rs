@@ -1,7 +1,8 @@
 //! `ankus job …` for coordinators and bundles: shown, steered, changed and run again, whoever runs them.
 
 use super::coordinator::{self, Following, Job, Seen};
-use super::store::{self, RunFormat, Runner, StoreArguments};
+use super::runner::Runner;
+use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, log, needs};
 use ankus::settings::secrets::Masker;
 use ankus_runtime::coordinator::Sla;
@@ -159,20 +160,12 @@ pub(super) fn steer(
     let definition = Path::new("coordinator.xml");
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
-    let mut runner: Runner = store::open(store, &needs)?.into();
+    let mut runner = Runner::open(store, needs)?;
     let before = stamp(&job);
     let mut taken = send(&mut runner, id, &sent);
-    if let Err(driver::Error::Control(error)) = &taken
-        && !matches!(error, ControlError::Refused(_))
-    {
-        // Whoever ran the store has gone, perhaps because this ended its job.
-        std::thread::sleep(Duration::from_millis(200));
-        if stamp(&Job::read(&*reader, id)?) != before {
-            taken = Ok(());
-        } else {
-            runner = store::open(store, &needs)?.into();
-            taken = send(&mut runner, id, &sent);
-        }
+    if taken.is_err() && runner.has_asked_again && stamp(&Job::read(&*reader, id)?) != before {
+        // Whoever ran the store has gone, perhaps because this ended its job, and it is refused the second time.
+        taken = Ok(());
     }
     match taken {
         Ok(()) => {}
@@ -186,9 +179,9 @@ pub(super) fn steer(
         }
         Err(error) => return Err(store::failure(error)),
     }
-    let is_mine = matches!(runner, Runner::Mine(_));
+    let is_mine = runner.driver().is_some();
     if runs_on && is_mine {
-        let following = Following { store, needs: &needs, format: RunFormat::Human };
+        let following = Following { store, format: RunFormat::Human };
         return coordinator::follow(runner, id, seen, &following, shell);
     }
     // It is durable that it was said; what comes of it takes a moment.

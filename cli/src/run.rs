@@ -1,6 +1,7 @@
 //! `ankus run`: a workflow runs here, durably.
 
-use super::store::{self, Following, RunFormat, Runner, StoreArguments};
+use super::runner::Runner;
+use super::store::{self, Following, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, coordinator, needs, plan, simulate, timeline};
 use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
@@ -137,12 +138,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     submit.id = arguments.id.clone();
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
-    let mut runner: Runner = store::open(&arguments.store, &needs)?.into();
-    let submitted = match &mut runner {
-        Runner::Mine(driver) => driver.submit(submit),
-        Runner::Theirs(client) => driver::submit_there(client, &submit, &needs),
-    };
-    let id = match submitted {
+    let mut runner = Runner::open(&arguments.store, needs)?;
+    let id = match runner.submit(submit) {
         Ok(id) => id,
         Err(driver::Error::Refused(refused)) => {
             shell.say(format!("the submission is refused: {refused}"));
@@ -153,7 +150,6 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let following = Following {
         store: &arguments.store,
         settings: &settings,
-        needs: &needs,
         format: arguments.format,
         detach: arguments.detach_on_signal,
         from: 0,
@@ -333,15 +329,9 @@ pub(super) fn take_up(
         let root = kept.root.display();
         shell.say(format!("--root changes nothing: the job goes on with the root it has, {root}"));
     }
-    let mut runner: Runner = store::open(store, &needs)?.into();
-    let following = Following {
-        store,
-        settings: &settings,
-        needs: &needs,
-        format,
-        detach,
-        from: shown.record.moments,
-    };
+    let mut runner = Runner::open(store, needs)?;
+    let following =
+        Following { store, settings: &settings, format, detach, from: shown.record.moments };
     if !shown.run.job.status.is_end() {
         runner.activate(id).map_err(store::failure)?;
         if shown.run.job.status == JobStatus::Suspended {

@@ -2,16 +2,14 @@
 
 use super::needs;
 use super::progress::Progress;
+use super::runner::Runner;
 use super::{Exit, Failure, Shell};
 use ankus::settings::Settings;
 use ankus::settings::secrets::Masker;
 use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{
-    self, Driver, JobRecord, Moment, Needs, Opened, Place, Surroundings, view,
-};
+use ankus_runtime::driver::{self, JobRecord, Moment, view};
 use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
-use ankus_runtime::procedure::control::Client;
 use ankus_runtime::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -29,9 +27,6 @@ pub(super) const SETTLE: Duration = Duration::from_secs(20);
 
 /// What takes no longer is not worth a word.
 pub(crate) const SHORT: Duration = Duration::from_millis(300);
-
-/// Signals that ask us to stop.
-const STOPPING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
 
 /// Where jobs are kept.
 #[derive(Clone, Debug, clap::Args)]
@@ -84,18 +79,6 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
             Err(Failure::new(message).help(help).into())
         }
     }
-}
-
-/// Opens a store to run its jobs, or reaches whoever does. Jobs that are submitted here run with these needs.
-pub(crate) fn open(store: &StoreArguments, needs: &Needs) -> miette::Result<Opened> {
-    let launcher = std::env::current_exe()
-        .map_err(|error| Failure::new("cannot find the program that is running").because(error))?;
-    let surroundings = Surroundings {
-        needs: needs.clone(),
-        launchers: Box::new(ankus_runtime::host::process::Local::new(launcher)),
-        frontends: Box::new(needs::Kept),
-    };
-    driver::open(Place::Folder(store.store.clone()), surroundings).map_err(failure)
 }
 
 /// The settings that a job was submitted with; of one that an older version submitted, those of its definition.
@@ -180,97 +163,45 @@ pub(crate) fn masker(settings: &Settings, properties: &BTreeMap<String, String>)
     settings.secrets.masker(values)
 }
 
+/// Signals that came: those that a person types, and those of whoever ends processes.
+pub(crate) struct Signals {
+    typed: Arc<AtomicUsize>,
+    ending: Arc<AtomicUsize>,
+}
+
+impl Signals {
+    /// How often somebody typed Ctrl-C.
+    pub(crate) fn typed(&self) -> usize {
+        self.typed.load(Ordering::SeqCst)
+    }
+
+    /// Whether this process is to end; what it runs is taken up by whoever comes next.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst) > 0
+    }
+}
+
 /// Counts the signals that ask us to stop.
-pub(crate) fn signals() -> Arc<AtomicUsize> {
-    let count = Arc::new(AtomicUsize::new(0));
-    let counted = count.clone();
+pub(crate) fn signals() -> Signals {
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    let (typed, ending) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = (typed.clone(), ending.clone());
     // Without it a signal simply ends us, which loses nothing.
-    if let Ok(mut signals) = signal_hook::iterator::Signals::new(STOPPING) {
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
         std::thread::spawn(move || {
-            for _ in signals.forever() {
-                counted.fetch_add(1, Ordering::SeqCst);
+            for signal in signals.forever() {
+                let of = if signal == SIGINT { &counted.0 } else { &counted.1 };
+                of.fetch_add(1, Ordering::SeqCst);
             }
         });
     }
-    count
-}
-
-/// Whoever runs the job that is followed.
-pub(crate) enum Runner {
-    /// We do.
-    Mine(Box<Driver>),
-    /// Another process does.
-    Theirs(Box<Client>),
-}
-
-impl Runner {
-    /// Has a job take a command.
-    pub(crate) fn command(
-        &mut self,
-        id: &str,
-        command: ankus_runtime::machine::Command,
-    ) -> Result<(), driver::Error> {
-        match self {
-            Runner::Mine(driver) => driver.command(id, command),
-            Runner::Theirs(client) => driver::command_there(client, id, command),
-        }
-    }
-
-    /// Has a coordinator take what a client wants.
-    pub(crate) fn coordinator(
-        &mut self,
-        id: &str,
-        message: &driver::coordinator::Message,
-    ) -> Result<(), driver::Error> {
-        match self {
-            Runner::Mine(driver) => driver.coordinator_message(id, message),
-            Runner::Theirs(client) => driver::coordinator_there(client, id, message),
-        }
-    }
-
-    /// Has a bundle take what a client commands.
-    pub(crate) fn bundle(
-        &mut self,
-        id: &str,
-        event: &ankus_runtime::machine::coordinator::bundle::Event,
-    ) -> Result<(), driver::Error> {
-        match self {
-            Runner::Mine(driver) => driver.bundle_event(id, event),
-            Runner::Theirs(client) => driver::bundle_there(client, id, event),
-        }
-    }
-
-    /// Waits no more for programs of an ended job.
-    pub(crate) fn abandon(&mut self, id: &str) -> Result<(), driver::Error> {
-        match self {
-            Runner::Mine(driver) => driver.abandon(id),
-            Runner::Theirs(client) => driver::abandon_there(client, id),
-        }
-    }
-
-    /// Lets a job do what it has to do.
-    pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
-        match self {
-            Runner::Mine(driver) => driver.activate(id),
-            Runner::Theirs(client) => driver::activate_there(client, id),
-        }
-    }
-}
-
-impl From<Opened> for Runner {
-    fn from(opened: Opened) -> Runner {
-        match opened {
-            Opened::Mine(driver) => Runner::Mine(driver),
-            Opened::Theirs(client) => Runner::Theirs(Box::new(client)),
-        }
-    }
+    Signals { typed, ending }
 }
 
 /// What following a job needs to know.
 pub(crate) struct Following<'a> {
     pub(crate) store: &'a StoreArguments,
     pub(crate) settings: &'a Arc<Settings>,
-    pub(crate) needs: &'a Needs,
     pub(crate) format: RunFormat,
     /// At the first signal, leave and let what runs go on.
     pub(crate) detach: bool,
@@ -295,9 +226,9 @@ pub(crate) fn follow(
     let mut asked = 0;
     let (mut since_end, mut is_told) = (Instant::now(), false);
     loop {
-        let over = match &mut runner {
-            Runner::Mine(driver) => driver.wait(id, LOOK).map_err(failure)?,
-            Runner::Theirs(_) => {
+        let over = match runner.driver() {
+            Some(driver) => driver.wait(id, LOOK).map_err(failure)?,
+            None => {
                 std::thread::sleep(LOOK);
                 false
             }
@@ -312,7 +243,7 @@ pub(crate) fn follow(
         }
         let record = job_record(&*reader, id)?;
         let status = record.job.status;
-        let is_stopped = over || (matches!(runner, Runner::Theirs(_)) && record.open.is_empty());
+        let is_stopped = over || (runner.driver().is_none() && record.open.is_empty());
         let ended = status.is_end() && is_stopped;
         if status.is_end() && !is_stopped && since_end.elapsed() > SHORT && !is_told {
             is_told = true;
@@ -334,10 +265,10 @@ pub(crate) fn follow(
                 break;
             }
         }
-        let count = signals.load(Ordering::SeqCst);
-        if count > asked {
+        let count = signals.typed();
+        if count > asked || signals.is_ending() {
             asked = count;
-            if following.detach || count > 1 {
+            if following.detach || count > 1 || signals.is_ending() {
                 shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
                 return Ok(Exit::Unfinished);
             }
@@ -345,17 +276,17 @@ pub(crate) fn follow(
             // One that has just ended needs no stopping.
             let _ = runner.command(id, ankus_runtime::machine::Command::Suspend);
         }
-        if let Runner::Theirs(client) = &mut runner
-            && client.metrics().is_err()
-        {
-            // Whoever ran the store has gone: it is ours now, or another's.
-            runner = open(following.store, following.needs)?.into();
-            runner.activate(id).map_err(failure)?;
+        if runner.is_handed_over().map_err(failure)? && !status.is_end() {
+            match runner.activate(id) {
+                // It may have ended, or be purged, meanwhile.
+                Ok(()) | Err(driver::Error::State(_) | driver::Error::Unknown(_)) => {}
+                Err(error) => return Err(failure(error)),
+            }
         }
     }
     let took = began.elapsed();
     drop(progress);
-    if let Runner::Mine(driver) = &runner {
+    if let Some(driver) = runner.driver() {
         let record = job_record(&*reader, id)?;
         wait_for_coordinator(&*reader, &record)?;
         driver.settle(SETTLE);

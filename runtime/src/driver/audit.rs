@@ -45,10 +45,11 @@ impl Shared {
         self: &Arc<Self>,
         new: Submit,
         needs: &Needs,
+        asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.properties);
         let path = path_of(&new.properties, "oozie.wf.application.path");
-        let done = self.submit(new, needs);
+        let done = self.submit(new, needs, asked);
         self.audit(about, "start", &path, done)
     }
 
@@ -59,7 +60,7 @@ impl Shared {
         };
         let told: Vec<_> = all.iter().map(about).collect();
         let mut told = told.into_iter();
-        match self.submit_all(all, &self.surroundings.needs) {
+        match self.submit_all(all, &self.surroundings.needs, None) {
             Ok(ids) => ids
                 .into_iter()
                 .zip(told)
@@ -104,10 +105,11 @@ impl Shared {
         self: &Arc<Self>,
         new: coordinator::SubmitCoordinator,
         needs: &Needs,
+        asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.definition.properties);
         let path = path_of(&new.definition.properties, "oozie.coord.application.path");
-        let done = self.submit_coordinator(new, needs);
+        let done = self.submit_coordinator(new, needs, asked);
         self.audit(about, "start", &path, done)
     }
 
@@ -115,10 +117,11 @@ impl Shared {
         self: &Arc<Self>,
         new: bundle::SubmitBundle,
         needs: &Needs,
+        asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.bundle.properties);
         let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
-        let done = self.submit_bundle(new, needs);
+        let done = self.submit_bundle(new, needs, asked);
         self.audit(about, "start", &path, done)
     }
 

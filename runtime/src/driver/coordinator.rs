@@ -1033,7 +1033,11 @@ impl Shared {
         self: &Arc<Self>,
         new: SubmitCoordinator,
         needs: &Needs,
+        asked: Option<u64>,
     ) -> Result<String, Error> {
+        if let Some(id) = self.answered(asked)? {
+            return Ok(id);
+        }
         let mut needs = self.keep_needs(needs, &new.mounts)?;
         let id = self.free_id(new.id, 'C')?;
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
@@ -1044,6 +1048,7 @@ impl Shared {
             New::of(KIND, body).owner(id.as_str()).unattended(),
             |procedure, rows| {
                 self.put_surroundings(rows, &mut needs);
+                super::answer(rows, asked, &id);
                 let record = fresh(&id, &definition, created, None, procedure, needs.key);
                 rows.put(DEFINITION, id.as_bytes(), encode(&definition));
                 rows.put(RECORD, id.as_bytes(), encode(&record));
@@ -1115,7 +1120,7 @@ impl Shared {
 
 impl Record {
     /// The job on top of it: its bundle, or itself.
-    pub(super) fn root(&self) -> &str {
+    pub fn root(&self) -> &str {
         self.bundle.as_ref().map_or(&self.id, |(bundle, _)| bundle)
     }
 }

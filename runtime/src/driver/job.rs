@@ -16,8 +16,8 @@ use crate::coordinator::SlaEvent;
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::WorkflowStatus;
 use crate::machine::{
-    self, Answer, Change, Class, Command, Effect, Event, JobStatus, Phase, RerunBy, Run, World,
-    apply,
+    self, Answer, Change, Class, Command, Effect, Event, External, JobStatus, Phase, RerunBy, Run,
+    World, apply,
 };
 use crate::plan::{NOWHERE, NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
@@ -198,14 +198,25 @@ impl Calling<'_> {
         any
     }
 
-    /// What a job has called for ends with it.
-    fn stop_all(&mut self) {
-        let starts = |open: &&mut Open| open.stop.is_none() && open.phase == Phase::Start;
+    /// Whether a call to begin an action has not been answered.
+    fn is_beginning(&self, node: NodeIndex, serial: u32) -> bool {
+        let row = self.loaded.run.rows.get(&node);
+        row.is_some_and(|row| row.calling == Some(Phase::Start) && row.serial == serial)
+    }
+
+    /// Stops everything of these kinds that was begun.
+    fn stop_all(&mut self, kinds: &[Calls]) {
+        let starts = |open: &&mut Open| {
+            open.stop.is_none() && open.phase == Phase::Start && kinds.contains(&open.what)
+        };
         for open in self.loaded.record.open.iter_mut().filter(starts) {
             open.stop = Some(0);
             self.stopped.push(open.procedure);
         }
-        for fresh in &mut self.fresh {
+        let plan = &self.loaded.plan;
+        for fresh in
+            self.fresh.iter_mut().filter(|it| kinds.contains(&calls(plan, it.node, it.phase)))
+        {
             fresh.stop.get_or_insert(0);
         }
     }
@@ -216,6 +227,25 @@ impl Calling<'_> {
         let at = open.iter().position(|open| open.procedure == procedure)?;
         Some(open.remove(at))
     }
+}
+
+/// What a call of a node begins.
+fn calls(plan: &Plan, node: NodeIndex, phase: Phase) -> Calls {
+    match &plan.node(node).work {
+        Work::Action(action) if phase == Phase::Start => match action.kind.as_str() {
+            "fs" | "email" => Calls::Us,
+            "sub-workflow" => Calls::Child,
+            _ => Calls::Program,
+        },
+        _ => Calls::Us,
+    }
+}
+
+/// An action begins that is killed at once.
+fn begun(job: &str, node: NodeIndex, serial: u32) -> Event {
+    let external = External { id: job.into(), tracker: "local".into(), ..External::none() };
+    let answer = Answer::Started(external);
+    Event::Answered { node, serial, phase: Phase::Start, answer }
 }
 
 fn stopped(node: NodeIndex, serial: u32) -> Event {
@@ -251,17 +281,25 @@ impl Procedure for Job {
             let event = event(message.note, message.tag, &calling.loaded.run);
             let closed = message.from.filter(|_| is_answer).and_then(|from| calling.closed(from));
             is_any_closed |= closed.is_some();
+            let is_mute = event.is_none();
             if let Some(event) = event {
                 calling.take(event);
             }
-            // Whatever a call says last, what it was to stop has stopped.
-            if let Some(Open { node, stop: Some(by), .. }) = closed {
-                calling.take(stopped(node, by));
+            let Some(Open { node, serial, stop: Some(by), .. }) = closed else { continue };
+            // One that was stopped before it had begun says nothing, and a kill may wait for it to begin.
+            if is_mute && calling.is_beginning(node, serial) {
+                calling.take(begun(&id, node, serial));
             }
+            // Whatever a call says last, what it was to stop has stopped.
+            calling.take(stopped(node, by));
+        }
+        // A kill waits for what begins. What begins elsewhere need not wait for its turn only to be killed.
+        if calling.loaded.run.job.deferred.contains(&Command::Kill) {
+            calling.stop_all(&[Calls::Program, Calls::Child]);
         }
         let has_ended = calling.loaded.run.job.status.is_end();
         if has_ended {
-            calling.stop_all();
+            calling.stop_all(&[Calls::Us, Calls::Program, Calls::Child]);
         }
         let Calling { loaded, effects, fresh, stopped, .. } = calling;
 
@@ -293,15 +331,7 @@ impl Procedure for Job {
             }
             let new = New::of(call::KIND, body).unattended().tag(at(node, serial));
             let procedure = context.spawn(new);
-            let what = match &loaded.plan.node(node).work {
-                _ if phase != Phase::Start => Calls::Us,
-                Work::Action(action) => match action.kind.as_str() {
-                    "fs" | "email" => Calls::Us,
-                    "sub-workflow" => Calls::Child,
-                    _ => Calls::Program,
-                },
-                _ => Calls::Us,
-            };
+            let what = calls(&loaded.plan, node, phase);
             loaded.record.open.push(Open { node, serial, phase, what, procedure, stop });
         }
         for node in removed {

@@ -27,6 +27,8 @@ pub(crate) mod spaces {
     pub(crate) const MOUNT: &str = "mount";
     /// What an SLA block expects of a node, by the job's id and the node's index: [`crate::coordinator::Sla`].
     pub(crate) const EXPECTATION: &str = "expectation";
+    /// The id of what was submitted, by the number that names the request.
+    pub(crate) const ASKED: &str = "asked";
     /// Numbers of the store itself.
     pub(crate) const META: &str = "meta";
 }

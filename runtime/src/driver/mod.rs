@@ -482,7 +482,30 @@ impl Driver {
 
     /// Submits a job and lets it run. It is durable when this returns.
     pub fn submit(&self, new: Submit) -> Result<String, Error> {
-        self.shared.ask_submit(new, &self.shared.surroundings.needs)
+        self.shared.ask_submit(new, &self.shared.surroundings.needs, None)
+    }
+
+    /// The same for a request that is made again where nobody answered it; it is done once.
+    pub fn submit_as(&self, new: Submit, request: u64) -> Result<String, Error> {
+        self.shared.ask_submit(new, &self.shared.surroundings.needs, Some(request))
+    }
+
+    /// See [`Driver::submit_coordinator`] and [`Driver::submit_as`].
+    pub fn submit_coordinator_as(
+        &self,
+        new: coordinator::SubmitCoordinator,
+        request: u64,
+    ) -> Result<String, Error> {
+        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs, Some(request))
+    }
+
+    /// See [`Driver::submit_bundle`] and [`Driver::submit_as`].
+    pub fn submit_bundle_as(
+        &self,
+        new: bundle::SubmitBundle,
+        request: u64,
+    ) -> Result<String, Error> {
+        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, Some(request))
     }
 
     /// Submits many jobs, all of them or none, and lets them run. They are durable when this returns, together, which takes
@@ -511,12 +534,12 @@ impl Driver {
 
     /// Submits a coordinator and lets it run. It is durable when this returns.
     pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
-        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs)
+        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs, None)
     }
 
     /// Submits a bundle and lets it run. It is durable when this returns.
     pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
-        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs)
+        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, None)
     }
 
     /// Has a coordinator take what a client wants, or says why it would not.
@@ -555,6 +578,17 @@ impl Driver {
             return Err(error.into());
         }
         Ok(finished || self.executor.state(procedure).is_none())
+    }
+
+    /// Lets every job do what it has to do, and resumes what is suspended, if that is wished. The answer is how many jobs,
+    /// coordinators and bundles there are that have not ended.
+    pub fn activate_all(&self, resumes: bool) -> Result<usize, Error> {
+        self.shared.activate_all(resumes)
+    }
+
+    /// The jobs on top that may do something here.
+    pub fn active(&self) -> BTreeSet<String> {
+        self.shared.active.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Lets a job, and all below it, do what it has to do.
@@ -615,13 +649,26 @@ fn workers() -> usize {
 }
 
 impl Shared {
-    fn submit(self: &Arc<Self>, new: Submit, needs: &Needs) -> Result<String, Error> {
-        let ids = self.submit_all(vec![new], needs)?;
+    fn submit(
+        self: &Arc<Self>,
+        new: Submit,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        let ids = self.submit_all(vec![new], needs, asked)?;
         Ok(ids.into_iter().next().unwrap_or_default())
     }
 
     /// Submits jobs, all of them or none, in one transaction.
-    fn submit_all(self: &Arc<Self>, all: Vec<Submit>, needs: &Needs) -> Result<Vec<String>, Error> {
+    fn submit_all(
+        self: &Arc<Self>,
+        all: Vec<Submit>,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<Vec<String>, Error> {
+        if let Some(id) = self.answered(asked)? {
+            return Ok(vec![id]);
+        }
         let mut jobs: Vec<Submitted> = Vec::with_capacity(all.len());
         for new in all {
             let job = self.prepare(new, needs, jobs.last())?;
@@ -651,6 +698,7 @@ impl Shared {
             rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
             for (job, procedure) in jobs.iter_mut().zip(procedures) {
                 let id = job.record.job.id.clone();
+                answer(rows, asked, &id);
                 job.record.procedure = *procedure;
                 if let Some(bytes) = job.new_plan.take() {
                     rows.put(spaces::PLAN, job.record.plan.as_bytes(), bytes);
@@ -666,6 +714,13 @@ impl Shared {
             }
         })?;
         Ok(jobs.into_iter().map(|job| job.record.job.id).collect())
+    }
+
+    /// What was answered to a submission that was made before, by a client who did not hear the answer.
+    fn answered(&self, asked: Option<u64>) -> Result<Option<String>, Error> {
+        let Some(asked) = asked else { return Ok(None) };
+        let id = self.reader().get(spaces::ASKED, &asked.to_be_bytes())?;
+        Ok(id.map(|id| String::from_utf8_lossy(&id).into_owned()))
     }
 
     /// A job as it will be, or why it will not. The one before it has perhaps the same plan.
@@ -729,6 +784,50 @@ impl Shared {
         let record = self.record(id)?;
         self.wake_all(&record.root);
         Ok(())
+    }
+
+    /// See [`Driver::activate_all`].
+    fn activate_all(self: &Arc<Self>, resumes: bool) -> Result<usize, Error> {
+        use crate::machine::coordinator::{
+            Event as OfCoordinator, Status, bundle::Event as OfBundle,
+        };
+        let is_suspended = |status| {
+            use Status::{PrepSuspended, Suspended, SuspendedWithError};
+            resumes && matches!(status, Suspended | SuspendedWithError | PrepSuspended)
+        };
+        let mut open = 0;
+        for record in bundle::records(self.reader())? {
+            if !record.job.status.is_end() || self.lives(record.procedure()) {
+                open += 1;
+                self.activate_bundle(&record.id)?;
+                if is_suspended(record.job.status) {
+                    let _ = self.ask_bundle(&record.id, &OfBundle::Resume);
+                }
+            }
+        }
+        for record in coordinator::records(self.reader())? {
+            if !record.job.status.is_end() || self.lives(record.procedure) {
+                open += 1;
+                self.activate_coordinator(&record.id)?;
+                if record.bundle.is_none() && is_suspended(record.job.status) {
+                    let resume = coordinator::Message::Event(OfCoordinator::Resume);
+                    let _ = self.ask_coordinator(&record.id, &resume);
+                }
+            }
+        }
+        // Who was started last is below who was started before; what is suspended is resumed from below.
+        for record in view::records(self.reader())?.into_iter().rev() {
+            if record.job.status.is_end() && !self.lives(record.procedure) {
+                continue;
+            }
+            open += 1;
+            self.wake_all(&record.root);
+            if resumes && record.job.status == JobStatus::Suspended {
+                // One that has ended meanwhile needs none.
+                let _ = self.ask_command(&record.job.id, Command::Resume);
+            }
+        }
+        Ok(open)
     }
 
     /// Wakes everything that sleeps because the job on top of it was not active.
@@ -869,8 +968,8 @@ impl Shared {
         let strange = || "the question is of another version".to_owned();
         match name {
             "submit" => {
-                let (needs, new) = read_submission(data)?;
-                self.ask_submit(new, &needs).map(String::into_bytes).map_err(shown)
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit(new, &needs, Some(asked)).map(String::into_bytes).map_err(shown)
             }
             "command" => {
                 let (id, command): (String, Command) =
@@ -883,12 +982,16 @@ impl Shared {
                 self.ask_rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
             }
             "submit-coordinator" => {
-                let (needs, new) = read_submission(data)?;
-                self.ask_submit_coordinator(new, &needs).map(String::into_bytes).map_err(shown)
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_coordinator(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
             }
             "submit-bundle" => {
-                let (needs, new) = read_submission(data)?;
-                self.ask_submit_bundle(new, &needs).map(String::into_bytes).map_err(shown)
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_bundle(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
             }
             "coordinator" => {
                 let (id, message): (String, coordinator::Message) =
@@ -904,6 +1007,14 @@ impl Shared {
                 let id = String::from_utf8_lossy(data);
                 self.abandon(&id).map(|()| Vec::new()).map_err(shown)
             }
+            "activate-all" => {
+                let open = self.activate_all(data == b"resume").map_err(shown)?;
+                Ok(open.to_string().into_bytes())
+            }
+            "active" => {
+                let active = self.active.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(keep::encode(&active))
+            }
             "activate" => {
                 let id = String::from_utf8_lossy(data);
                 self.activate(&id).map(|()| Vec::new()).map_err(shown)
@@ -913,16 +1024,25 @@ impl Shared {
     }
 }
 
-/// What is submitted, with what it runs with, as one process tells another.
-fn submission(needs: &Needs, new: &impl serde::Serialize) -> Vec<u8> {
-    let needs = serde_json::to_string(needs).expect("it has a serialized form");
-    keep::encode(&(needs, new))
+/// Keeps the answer to a submission, in case it is made again.
+fn answer(rows: &mut procedure::Rows, asked: Option<u64>, id: &str) {
+    if let Some(asked) = asked {
+        rows.put(spaces::ASKED, asked.to_be_bytes(), id.as_bytes());
+    }
 }
 
-fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, T), String> {
+/// What is submitted, with what it runs with, as one process tells another. A number names the request: the same one is
+/// answered once, by whomever.
+fn submission(needs: &Needs, new: &impl serde::Serialize, asked: u64) -> Vec<u8> {
+    let needs = serde_json::to_string(needs).expect("it has a serialized form");
+    keep::encode(&(needs, asked, new))
+}
+
+fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, u64, T), String> {
     let strange = || "the question is of another version".to_owned();
-    let (needs, new): (String, T) = postcard::from_bytes(data).map_err(|_| strange())?;
-    Ok((serde_json::from_str(&needs).map_err(|_| strange())?, new))
+    let (needs, asked, new): (String, u64, T) =
+        postcard::from_bytes(data).map_err(|_| strange())?;
+    Ok((serde_json::from_str(&needs).map_err(|_| strange())?, asked, new))
 }
 
 /// Asks the process that runs the store to submit a job; the answer is its id.
@@ -930,8 +1050,9 @@ pub fn submit_there(
     client: &mut control::Client,
     new: &Submit,
     needs: &Needs,
+    asked: u64,
 ) -> Result<String, Error> {
-    let id = client.call("submit", &submission(needs, new))?;
+    let id = client.call("submit", &submission(needs, new, asked))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
@@ -943,6 +1064,19 @@ pub fn command_there(
 ) -> Result<(), Error> {
     client.call("command", &keep::encode(&(id, command)))?;
     Ok(())
+}
+
+/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`].
+pub fn activate_all_there(client: &mut control::Client, resumes: bool) -> Result<(), Error> {
+    let what: &[u8] = if resumes { b"resume" } else { b"" };
+    client.call_within("activate-all", what, STOPPING)?;
+    Ok(())
+}
+
+/// Asks the process that runs the store which jobs on top may do something there.
+pub fn active_there(client: &mut control::Client) -> Result<BTreeSet<String>, Error> {
+    let bytes = client.call("active", b"")?;
+    Ok(keep::decode("the list of active jobs", &bytes)?)
 }
 
 /// Asks the process that runs the store to let a job go on.
@@ -964,7 +1098,9 @@ pub fn rerun_there(
     plan: Option<Vec<u8>>,
     properties: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
-    client.call("rerun", &keep::encode(&(id, plan, properties)))?;
+    let data = keep::encode(&(id, plan, properties));
+    // Programs of the last run may have to stop first.
+    client.call_within("rerun", &data, Duration::from_secs(60) + STOPPING)?;
     Ok(())
 }
 
@@ -973,8 +1109,9 @@ pub fn submit_coordinator_there(
     client: &mut control::Client,
     new: &coordinator::SubmitCoordinator,
     needs: &Needs,
+    asked: u64,
 ) -> Result<String, Error> {
-    let id = client.call("submit-coordinator", &submission(needs, new))?;
+    let id = client.call("submit-coordinator", &submission(needs, new, asked))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 
@@ -983,8 +1120,9 @@ pub fn submit_bundle_there(
     client: &mut control::Client,
     new: &bundle::SubmitBundle,
     needs: &Needs,
+    asked: u64,
 ) -> Result<String, Error> {
-    let id = client.call("submit-bundle", &submission(needs, new))?;
+    let id = client.call("submit-bundle", &submission(needs, new, asked))?;
     Ok(String::from_utf8_lossy(&id).into_owned())
 }
 

@@ -36,7 +36,7 @@ pub fn stopping_of_coordinator(reader: &dyn Reader, id: &str) -> Result<usize, E
     let Some(of) = coordinator::record(reader, id)? else { return Ok(0) };
     let mut programs = 0;
     for kept in coordinator::actions(reader, id)?.into_values() {
-        if !(of.job.status.is_end() || !kept.run.status.is_active()) {
+        if !of.job.status.is_end() && kept.run.status.is_active() {
             continue;
         }
         let workflow = kept.beside.workflow.as_deref();

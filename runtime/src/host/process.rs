@@ -181,7 +181,7 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
     let text = serde_json::to_vec_pretty(program).map_err(io::Error::other)?;
     // How it ends can be written down even when the disk is full by then.
     for name in ["started", "child", "exit", "stop"] {
-        write_synced(&folder.join(name).with_extension(NEW), &[b' '; RESERVED])?;
+        reserve(&folder.join(name).with_extension(NEW))?;
     }
     write_whole(&folder.join("launch.json"), &text)?;
     // The lock goes to the launcher as its standard input: from here on it lives as long as the launcher does.
@@ -309,6 +309,23 @@ fn write_exit(folder: &Path, exit: &Exit) -> io::Result<()> {
 const NEW: &str = "new";
 /// So much room is taken in advance for what has to be written when a program ends.
 const RESERVED: usize = 512;
+
+/// Takes room for a small file in advance.
+fn reserve(path: &Path) -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::fs::{FallocateFlags, fallocate};
+        let mut file = File::create(path)?;
+        file.write_all(&[b' '; RESERVED])?;
+        match fallocate(&file, FallocateFlags::empty(), 0, RESERVED as u64) {
+            Ok(()) => return Ok(()),
+            // Not every file system can; writing through does the same.
+            Err(error) if error == rustix::io::Errno::OPNOTSUPP => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    write_synced(path, &[b' '; RESERVED])
+}
 
 /// Writes a file whole or not at all, durably, and where its room was reserved without needing more; what is left of that
 /// is blanks.

@@ -23,6 +23,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,72 @@ use super::{Executor, Finished, Listing, Metrics, New, Nonce, ProcedureId, State
 const LONGEST: usize = 64 << 20;
 
 /// So long a process that has just begun to run a store may take to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// So long an answer may take, beyond what the question itself allows.
+const ANSWER: Duration = Duration::from_secs(20);
+
+/// Who runs a store.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Its process.
+    pub pid: u32,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// What it was called with.
+    pub command: String,
+}
+
+impl Holder {
+    fn own() -> Holder {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let since_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(0));
+        let words: Vec<String> =
+            std::env::args_os().take(6).map(|word| word.to_string_lossy().into_owned()).collect();
+        Holder { pid: std::process::id(), since_ms, command: words.join(" ") }
+    }
+
+    /// Who runs the store in this file, as far as that process has said; nobody where nobody does.
+    pub fn of(store: &Path) -> Result<Option<Holder>, ControlError> {
+        let path = beside(store, ".lock");
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ControlError::at(&path, &error)),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockShared) {
+            Ok(()) => Ok(None),
+            Err(error) if error == rustix::io::Errno::WOULDBLOCK => {
+                let text = fs::read(&path).unwrap_or_default();
+                Ok(Some(serde_json::from_slice(text.trim_ascii()).unwrap_or_default()))
+            }
+            Err(error) => Err(ControlError::at(&path, &error.into())),
+        }
+    }
+
+    /// Whether somebody has stopped the process without ending it, where the system can tell.
+    fn is_paused(&self) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
+        matches!(state, Some("T" | "t"))
+    }
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.pid == 0 {
+            return f.write_str("another process");
+        }
+        write!(f, "process {}", self.pid)?;
+        if !self.command.is_empty() {
+            write!(f, " (`{}`)", self.command)?;
+        }
+        if let Ok(since) = jiff::Timestamp::from_millisecond(self.since_ms) {
+            write!(f, ", which has run the store since {},", since.strftime("%Y-%m-%dT%H:%M:%SZ"))?;
+        }
+        Ok(())
+    }
+}
 
 /// What `hold` found.
 #[derive(Debug)]
@@ -61,11 +127,26 @@ pub fn hold(store: &Path) -> Result<Hold, ControlError> {
         }
         match Client::reach(store) {
             Ok(client) => return Ok(Hold::Theirs(client)),
+            Err(error @ ControlError::Silent(_)) => return Err(error),
             // Whoever holds the lock is about to open the socket, or about to end.
             Err(_) if began.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
-            Err(error) => return Err(error),
+            Err(_) => return Err(silent(store)),
         }
     }
+}
+
+/// Why nobody answers for a store.
+fn silent(store: &Path) -> ControlError {
+    let holder = match Holder::of(store) {
+        Ok(Some(holder)) => holder,
+        Ok(None) => return ControlError::Gone("it has ended".to_owned()),
+        Err(error) => return error,
+    };
+    let why = match holder.is_paused() {
+        true => format!("it is stopped; `kill -CONT {}` lets it go on", holder.pid),
+        false => "it may be busy, or hang".to_owned(),
+    };
+    ControlError::Silent(format!("{holder} does not answer: {why}"))
 }
 
 impl Guard {
@@ -74,7 +155,13 @@ impl Guard {
         let path = beside(store, ".lock");
         let file = lock_file(&path).map_err(|error| ControlError::at(&path, &error))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Guard { store: store.to_owned(), _lock: file })),
+            Ok(()) => {
+                // Who it is; without it the lock holds all the same.
+                let holder = serde_json::to_vec(&Holder::own()).unwrap_or_default();
+                let mut written = &file;
+                let _ = file.set_len(0).and_then(|()| written.write_all(&holder));
+                Ok(Some(Guard { store: store.to_owned(), _lock: file }))
+            }
             Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
             Err(error) => Err(ControlError::at(&path, &error.into())),
         }
@@ -93,6 +180,8 @@ impl Guard {
             .map_err(|error| ControlError::at(&path, &error))?;
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
             .map_err(|error| ControlError::at(&path, &error))?;
+        listener.set_nonblocking(true).map_err(|error| ControlError::at(&path, &error))?;
+        let (bell, ear) = UnixStream::pair().map_err(|error| ControlError::at(&path, &error))?;
         let serving = Arc::new(Serving {
             executor,
             call: Box::new(call),
@@ -100,8 +189,10 @@ impl Guard {
             streams: Mutex::new(HashMap::new()),
         });
         let accepting = serving.clone();
-        let thread = thread::spawn(move || accepting.accept(&listener));
-        Ok(Server { serving, path, thread: Some(thread), _guard: self })
+        let thread = thread::Builder::new()
+            .spawn(move || accepting.accept(&listener, &ear))
+            .map_err(|error| ControlError::at(&path, &error))?;
+        Ok(Server { serving, path, bell, thread: Some(thread), _guard: self })
     }
 }
 
@@ -109,6 +200,8 @@ impl Guard {
 pub struct Server {
     serving: Arc<Serving>,
     path: PathBuf,
+    /// Tells whoever accepts guests that there are to be no more.
+    bell: UnixStream,
     thread: Option<thread::JoinHandle<()>>,
     _guard: Guard,
 }
@@ -122,8 +215,8 @@ impl fmt::Debug for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.serving.stop.store(true, Ordering::Release);
-        // One last guest, so that `accept` looks up.
-        let _ = with_short(&self.path, UnixStream::connect);
+        // It hears this whatever has become of the socket's name.
+        let _ = self.bell.shutdown(Shutdown::Both);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -144,23 +237,40 @@ struct Serving {
 }
 
 impl Serving {
-    fn accept(self: Arc<Self>, listener: &UnixListener) {
-        for (number, stream) in (0_u64..).zip(listener.incoming()) {
+    fn accept(self: Arc<Self>, listener: &UnixListener, ear: &UnixStream) {
+        for number in 0_u64.. {
+            let mut both = [PollFd::new(listener, PollFlags::IN), PollFd::new(ear, PollFlags::IN)];
+            let polled = poll(&mut both, None);
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            let Ok(stream) = stream else { continue };
+            let stream = polled.map_err(io::Error::from).and_then(|_| listener.accept());
+            let stream = stream.and_then(|(stream, _)| {
+                stream.set_nonblocking(false)?;
+                Ok((stream.try_clone()?, stream))
+            });
+            let Ok((other, stream)) = stream else {
+                // For want of files or of anything else that comes back.
+                thread::sleep(Duration::from_millis(10));
+                continue;
+            };
             // The socket is ours alone, and so is the folder of a store; a store of a test may lie anywhere.
             if !is_ours(&stream) {
                 continue;
             }
-            let Ok(other) = stream.try_clone() else { continue };
             self.streams.lock().unwrap_or_else(PoisonError::into_inner).insert(number, other);
             let serving = self.clone();
-            thread::spawn(move || {
+            let talking = thread::Builder::new().spawn(move || {
                 let _ = serving.converse(stream);
                 serving.streams.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
             });
+            if talking.is_err() {
+                // The guest hears that nobody talks to him, and comes again.
+                let mut streams = self.streams.lock().unwrap_or_else(PoisonError::into_inner);
+                if let Some(stream) = streams.remove(&number) {
+                    let _ = stream.shutdown(Shutdown::Both);
+                }
+            }
         }
     }
 
@@ -278,6 +388,7 @@ enum Reply {
 #[derive(Debug)]
 pub struct Client {
     stream: UnixStream,
+    store: PathBuf,
 }
 
 impl Client {
@@ -290,7 +401,7 @@ impl Client {
             let why = "another user answers on this socket; remove it, or run as that user";
             return Err(ControlError::Refused(format!("{}: {why}", path.display())));
         }
-        let mut client = Client { stream };
+        let mut client = Client { stream, store: store.to_owned() };
         match client.ask(&Request::Ping)? {
             Reply::Done => Ok(client),
             other => Err(strange(&other)),
@@ -299,7 +410,18 @@ impl Client {
 
     /// Asks whatever the process that runs the store was given to answer.
     pub fn call(&mut self, name: &str, data: &[u8]) -> Result<Vec<u8>, ControlError> {
-        match self.ask(&Request::Call { name: name.to_owned(), data: data.to_vec() })? {
+        self.call_within(name, data, Duration::ZERO)
+    }
+
+    /// The same for what may take so long.
+    pub fn call_within(
+        &mut self,
+        name: &str,
+        data: &[u8],
+        longer: Duration,
+    ) -> Result<Vec<u8>, ControlError> {
+        let request = Request::Call { name: name.to_owned(), data: data.to_vec() };
+        match self.ask_within(&request, longer)? {
             Reply::Data(data) => Ok(data),
             other => Err(strange(&other)),
         }
@@ -369,7 +491,7 @@ impl Client {
         at_most: Duration,
     ) -> Result<Option<Finished>, ControlError> {
         let at_most_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
-        match self.ask(&Request::Wait { id, at_most_ms })? {
+        match self.ask_within(&Request::Wait { id, at_most_ms }, at_most)? {
             Reply::Finished(finished) => Ok(finished),
             other => Err(strange(&other)),
         }
@@ -399,8 +521,22 @@ impl Client {
     }
 
     fn ask(&mut self, request: &Request) -> Result<Reply, ControlError> {
-        send(&mut self.stream, request).map_err(|error| ControlError::gone(&error))?;
-        let reply = receive(&mut self.stream).map_err(|error| ControlError::gone(&error))?;
+        self.ask_within(request, Duration::ZERO)
+    }
+
+    /// Asks what may take so long to be done.
+    fn ask_within(&mut self, request: &Request, longer: Duration) -> Result<Reply, ControlError> {
+        let at_most = Some(ANSWER.saturating_add(longer));
+        let failed = |error: io::Error, store: &Path| match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => silent(store),
+            _ => ControlError::gone(&error),
+        };
+        self.stream
+            .set_read_timeout(at_most)
+            .and_then(|()| self.stream.set_write_timeout(at_most))
+            .map_err(|error| ControlError::gone(&error))?;
+        send(&mut self.stream, request).map_err(|error| failed(error, &self.store))?;
+        let reply = receive(&mut self.stream).map_err(|error| failed(error, &self.store))?;
         let Some(reply) = reply else {
             return Err(ControlError::Gone("it closed the connection".to_owned()));
         };
@@ -423,6 +559,8 @@ pub enum ControlError {
     Gone(String),
     /// It answered that it will not.
     Refused(String),
+    /// The process that runs the store does not answer.
+    Silent(String),
 }
 
 impl ControlError {
@@ -440,7 +578,7 @@ impl fmt::Display for ControlError {
         match self {
             ControlError::Files(why) => f.write_str(why),
             ControlError::Gone(why) => write!(f, "the process that ran the store has gone: {why}"),
-            ControlError::Refused(why) => f.write_str(why),
+            ControlError::Refused(why) | ControlError::Silent(why) => f.write_str(why),
         }
     }
 }

@@ -1,0 +1,220 @@
+//! Whoever runs the jobs of a store: this process, or another that is reached over its socket.
+//!
+//! A process that runs a store may end at any time. Whatever was asked of it and not answered is asked again, of whoever comes
+//! next, and that may be us. A request names itself, so that it is done once.
+
+use super::needs;
+use super::store::{self, StoreArguments};
+use ankus_runtime::driver::bundle::SubmitBundle;
+use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_runtime::driver::{self, Driver, Needs, Opened, Place, Submit, Surroundings};
+use ankus_runtime::host::process::Local;
+use ankus_runtime::machine::Command;
+use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_runtime::procedure::control::{Client, ControlError};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{Duration, Instant};
+
+/// So long it is tried to find somebody who answers, while those who run the store come and go.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Whoever runs the jobs of a store.
+pub(crate) struct Runner {
+    link: Link,
+    store: StoreArguments,
+    needs: Needs,
+    /// Whether a request had to be made again, because nobody answered it.
+    pub(crate) has_asked_again: bool,
+}
+
+/// How it is reached.
+pub(crate) enum Link {
+    /// It is us.
+    Mine(Box<Driver>),
+    /// It is another process.
+    Theirs(Box<Client>),
+}
+
+fn link(store: &StoreArguments, needs: &Needs) -> Result<Link, driver::Error> {
+    let launcher = std::env::current_exe()
+        .map_err(|error| driver::Error::Folder("the program that is running".into(), error))?;
+    let surroundings = Surroundings {
+        needs: needs.clone(),
+        launchers: Box::new(Local::new(launcher)),
+        frontends: Box::new(needs::Kept),
+    };
+    Ok(match driver::open(Place::Folder(store.store.clone()), surroundings)? {
+        Opened::Mine(driver) => Link::Mine(driver),
+        Opened::Theirs(client) => Link::Theirs(Box::new(client)),
+    })
+}
+
+impl Runner {
+    /// Opens a store to run its jobs, or reaches whoever does. Jobs that are submitted here run with these needs.
+    pub(crate) fn open(store: &StoreArguments, needs: Needs) -> miette::Result<Runner> {
+        let began = Instant::now();
+        let link = loop {
+            match link(store, &needs) {
+                // It ended while we came to it.
+                Err(driver::Error::Control(ControlError::Gone(_)))
+                    if began.elapsed() < PATIENCE => {}
+                other => break other.map_err(store::failure)?,
+            }
+        };
+        Ok(Runner { link, store: store.clone(), needs, has_asked_again: false })
+    }
+
+    /// The driver, if it is ours.
+    pub(crate) fn driver(&self) -> Option<&Driver> {
+        match &self.link {
+            Link::Mine(driver) => Some(driver),
+            Link::Theirs(_) => None,
+        }
+    }
+
+    /// Asks whoever runs the store, and asks again while those who do come and go.
+    fn ask<T>(
+        &mut self,
+        mut ask: impl FnMut(&mut Link) -> Result<T, driver::Error>,
+    ) -> Result<T, driver::Error> {
+        let began = Instant::now();
+        loop {
+            let answer = ask(&mut self.link);
+            match answer {
+                Err(driver::Error::Control(ControlError::Gone(_)))
+                    if began.elapsed() < PATIENCE =>
+                {
+                    self.has_asked_again = true;
+                    self.link = self.next()?;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Whoever runs the store now.
+    fn next(&self) -> Result<Link, driver::Error> {
+        let began = Instant::now();
+        loop {
+            match link(&self.store, &self.needs) {
+                Err(driver::Error::Control(ControlError::Gone(_)))
+                    if began.elapsed() < PATIENCE => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Looks whether another process still runs the store, and comes to whoever does now if not. Says whether it has changed
+    /// hands.
+    pub(crate) fn is_handed_over(&mut self) -> Result<bool, driver::Error> {
+        let is_there = match &mut self.link {
+            Link::Mine(_) => true,
+            Link::Theirs(client) => client.metrics().is_ok(),
+        };
+        if !is_there {
+            self.link = self.next()?;
+        }
+        Ok(!is_there)
+    }
+
+    /// Submits a job.
+    pub(crate) fn submit(&mut self, new: Submit) -> Result<String, driver::Error> {
+        let (needs, number) = (self.needs.clone(), number());
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.submit_as(new.clone(), number),
+            Link::Theirs(client) => driver::submit_there(client, &new, &needs, number),
+        })
+    }
+
+    /// Submits a coordinator.
+    pub(crate) fn submit_coordinator(
+        &mut self,
+        new: SubmitCoordinator,
+    ) -> Result<String, driver::Error> {
+        let (needs, number) = (self.needs.clone(), number());
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.submit_coordinator_as(new.clone(), number),
+            Link::Theirs(client) => driver::submit_coordinator_there(client, &new, &needs, number),
+        })
+    }
+
+    /// Submits a bundle.
+    pub(crate) fn submit_bundle(&mut self, new: SubmitBundle) -> Result<String, driver::Error> {
+        let (needs, number) = (self.needs.clone(), number());
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.submit_bundle_as(new.clone(), number),
+            Link::Theirs(client) => driver::submit_bundle_there(client, &new, &needs, number),
+        })
+    }
+
+    /// Has a job take a command.
+    pub(crate) fn command(&mut self, id: &str, command: Command) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.command(id, command),
+            Link::Theirs(client) => driver::command_there(client, id, command),
+        })
+    }
+
+    /// Runs an ended job again.
+    pub(crate) fn rerun(
+        &mut self,
+        id: &str,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.rerun(id, None, properties),
+            Link::Theirs(client) => driver::rerun_there(client, id, None, properties),
+        })
+    }
+
+    /// Has a coordinator take what a client wants.
+    pub(crate) fn coordinator(
+        &mut self,
+        id: &str,
+        message: &kept::Message,
+    ) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.coordinator_message(id, message),
+            Link::Theirs(client) => driver::coordinator_there(client, id, message),
+        })
+    }
+
+    /// Has a bundle take what a client commands.
+    pub(crate) fn bundle(&mut self, id: &str, event: &BundleEvent) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.bundle_event(id, event),
+            Link::Theirs(client) => driver::bundle_there(client, id, event),
+        })
+    }
+
+    /// Waits no more for programs of an ended job.
+    pub(crate) fn abandon(&mut self, id: &str) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.abandon(id),
+            Link::Theirs(client) => driver::abandon_there(client, id),
+        })
+    }
+
+    /// Lets a job do what it has to do.
+    pub(crate) fn activate(&mut self, id: &str) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.activate(id),
+            Link::Theirs(client) => driver::activate_there(client, id),
+        })
+    }
+
+    /// Lets every job do what it has to do, and resumes what is suspended, if that is wished.
+    pub(crate) fn activate_all(&mut self, resumes: bool) -> Result<(), driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => driver.activate_all(resumes).map(|_| ()),
+            Link::Theirs(client) => driver::activate_all_there(client, resumes),
+        })
+    }
+}
+
+/// Names a request.
+fn number() -> u64 {
+    // The standard library seeds it from the system's randomness.
+    RandomState::new().hash_one((std::process::id(), Instant::now()))
+}

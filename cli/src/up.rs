@@ -1,0 +1,248 @@
+//! `ankus up`: runs every job of a store until it is told to stop, and `ankus job resume --all`.
+
+use super::coordinator::Job;
+use super::needs;
+use super::operate;
+use super::runner::Runner;
+use super::store::{self, StoreArguments};
+use super::{Exit, Failure, Shell};
+use ankus_runtime::driver::{self, Calls, JobRecord, coordinator as kept, view};
+use ankus_runtime::machine::coordinator::Status as Timed;
+use ankus_runtime::machine::{JobStatus, Status};
+use ankus_runtime::procedure::control::{Client, Holder};
+use ankus_runtime::store::Reader;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How often it is looked what has happened.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Run every job of a store: take up what was interrupted, follow coordinators and bundles, and do what others submit and
+/// command.
+///
+/// It stays in the foreground until SIGTERM or Ctrl-C ends it. Programs that run then go on, and whoever runs the store next
+/// finds them.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus up --store /var/lib/ankus   run the jobs of a store, as a service does
+  ankus up --until-idle             take up what there is, and end when nothing is left to do")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// End when every job has ended or is suspended.
+    #[arg(long)]
+    until_idle: bool,
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    serve(&arguments.store, false, arguments.until_idle, shell)
+}
+
+/// Goes on with every job until each has ended or is suspended again.
+pub(super) fn resume_all(store: &StoreArguments, shell: &mut Shell) -> miette::Result<Exit> {
+    // Without a store there is nothing to go on with.
+    store::reader(store)?;
+    serve(store, true, true, shell)
+}
+
+fn serve(
+    store: &StoreArguments,
+    resumes: bool,
+    until_idle: bool,
+    shell: &mut Shell,
+) -> miette::Result<Exit> {
+    let signals = store::signals();
+    let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
+    let mut runner = Runner::open(store, needs::needs(None, &settings, file.as_deref())?)?;
+    let reader = store::reader(store)?;
+    let mut seen = statuses(&*reader)?;
+    let open: BTreeSet<String> =
+        seen.iter().filter(|(_, (_, is_over))| !is_over).map(|(id, _)| id.clone()).collect();
+    runner.activate_all(resumes).map_err(store::failure)?;
+    let place = store.store.display();
+    match runner.driver() {
+        Some(_) => {
+            shell.say(format!("running the jobs of `{place}` (process {})", std::process::id()))
+        }
+        None => {
+            let path = store.store.join(driver::STORE);
+            let holder = Holder::of(&path).map_err(|error| Failure::new(error.to_string()))?;
+            let holder = holder.unwrap_or_default();
+            shell.say(format!("{holder} runs the jobs of `{place}`; this takes over when it ends"));
+        }
+    }
+    let mut looked = Instant::now();
+    loop {
+        std::thread::sleep(LOOK);
+        if signals.typed() > 0 || signals.is_ending() {
+            shell.say("what runs goes on; `ankus up` takes it up");
+            return Ok(if until_idle { Exit::Unfinished } else { Exit::Success });
+        }
+        if runner.is_handed_over().map_err(store::failure)? {
+            runner.activate_all(false).map_err(store::failure)?;
+            if runner.driver().is_some() {
+                shell
+                    .say(format!("running the jobs of `{place}` (process {})", std::process::id()));
+            }
+        }
+        if let Some(error) = runner.driver().and_then(|driver| driver.executor().stopped_by()) {
+            return Err(store::failure(error.into()));
+        }
+        // Stores with many jobs are looked through less often.
+        if looked.elapsed() < LOOK * (1 + seen.len() as u32 / 1_000) {
+            continue;
+        }
+        let now = statuses(&*reader)?;
+        for (id, (status, _)) in &now {
+            if seen.get(id).is_none_or(|(before, _)| before != status) {
+                shell.say(format!("{status:<9} {id}"));
+            }
+        }
+        seen = now;
+        if until_idle && is_idle(&*reader)? {
+            break;
+        }
+        looked = Instant::now();
+    }
+    if let Some(driver) = runner.driver() {
+        driver.settle(store::SETTLE);
+    }
+    let ended = |wanted: &str| {
+        open.iter().filter(|id| seen.get(*id).is_some_and(|(status, _)| *status == wanted)).count()
+    };
+    let is_over = |id: &&String| seen.get(*id).is_none_or(|(_, is_over)| *is_over);
+    let unfinished = open.iter().filter(|id| !is_over(id)).count();
+    Ok(match (unfinished, ended("KILLED") + ended("FAILED") + ended("DONEWITHERROR")) {
+        (0, 0) => Exit::Success,
+        (0, _) if resumes => Exit::Fault,
+        (0, _) => Exit::Success,
+        _ => Exit::Unfinished,
+    })
+}
+
+/// The statuses of jobs on top, and whether they have ended.
+fn statuses(reader: &dyn Reader) -> miette::Result<BTreeMap<String, (&'static str, bool)>> {
+    let mut statuses = BTreeMap::new();
+    for record in view::records(reader).map_err(store::failure)? {
+        if record.root == record.job.id {
+            let status = record.job.status;
+            statuses.insert(record.job.id, (status.name(), status.is_end()));
+        }
+    }
+    for line in operate::lines(reader)? {
+        statuses.insert(line.id, (line.status, line.job.status().is_end()));
+    }
+    Ok(statuses)
+}
+
+/// Whether nothing would happen any more without a command.
+fn is_idle(reader: &dyn Reader) -> miette::Result<bool> {
+    let records: BTreeMap<String, JobRecord> = view::records(reader)
+        .map_err(store::failure)?
+        .into_iter()
+        .map(|record| (record.job.id.clone(), record))
+        .collect();
+    // Jobs that have ended and stopped all they began need no look.
+    for record in records.values() {
+        let is_through = record.job.status.is_end() && record.open.is_empty();
+        if !is_through && !rests(reader, &records, record, 0)? {
+            return Ok(false);
+        }
+    }
+    for line in operate::lines(reader)? {
+        let is_suspended = |status| {
+            matches!(status, Timed::Suspended | Timed::SuspendedWithError | Timed::PrepSuspended)
+        };
+        let rests = match &line.job {
+            Job::Coordinator(record) => {
+                let status = record.job.status;
+                let waits_for_workflows = || -> miette::Result<bool> {
+                    if !record.job.is_done {
+                        return Ok(false);
+                    }
+                    // What is to start, or waits for data or a time, starts by itself.
+                    let actions = kept::actions(reader, &record.id).map_err(store::failure)?;
+                    Ok(actions.values().filter(|kept| kept.run.status.is_active()).all(|kept| {
+                        let workflow = kept.beside.workflow.as_ref();
+                        workflow.is_some_and(|id| {
+                            records.get(id).is_some_and(|record| !record.job.status.is_end())
+                        })
+                    }))
+                };
+                (status.is_end() && !record.job.pending)
+                    || is_suspended(status)
+                    || (!status.is_end() && has_active(reader, record)? && waits_for_workflows()?)
+            }
+            Job::Bundle(record) => {
+                let status = record.job.status;
+                let is_pending = line.job.is_pending();
+                (status.is_end() && !is_pending) || is_suspended(status) || has_members(record)
+            }
+        };
+        if !rests {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn has_active(reader: &dyn Reader, record: &kept::Record) -> miette::Result<bool> {
+    let actions = kept::actions(reader, &record.id).map_err(store::failure)?;
+    Ok(actions.values().any(|kept| kept.run.status.is_active()))
+}
+
+/// Whether a bundle only waits for its coordinators, which are looked at themselves.
+fn has_members(record: &driver::bundle::Record) -> bool {
+    record.job.status != Timed::Prep
+        && !record.job.status.is_end()
+        && record.coordinators.iter().any(Option::is_some)
+        && record.coordinators.iter().all(Option::is_some)
+}
+
+/// Whether a job goes on only when somebody commands it.
+fn rests(
+    reader: &dyn Reader,
+    records: &BTreeMap<String, JobRecord>,
+    record: &JobRecord,
+    depth: usize,
+) -> miette::Result<bool> {
+    let status = record.job.status;
+    if status == JobStatus::Prep || (status.is_end() && !record.open.is_empty()) || depth > 1_000 {
+        return Ok(false);
+    }
+    if status.is_end() {
+        return Ok(true);
+    }
+    let run = view::run(reader, record).map_err(store::failure)?;
+    let has_timer = run.rows.values().any(|row| {
+        let waits = matches!(row.status, Status::UserRetry | Status::StartRetry | Status::EndRetry);
+        row.pending && waits && status == JobStatus::Running
+    });
+    if has_timer {
+        return Ok(false);
+    }
+    let mut any_child = false;
+    for open in &record.open {
+        if open.what != Calls::Child {
+            return Ok(false);
+        }
+        let child = run.rows.get(&open.node).and_then(|row| row.external.id());
+        let Some(child) = child.and_then(|child| records.get(child)) else { return Ok(false) };
+        // The end of a child wakes its parent.
+        if child.job.status.is_end() || !rests(reader, records, child, depth + 1)? {
+            return Ok(false);
+        }
+        any_child = true;
+    }
+    Ok(status == JobStatus::Suspended || any_child)
+}
+
+/// The jobs on top that whoever runs the store lets do something; none where nobody runs it.
+pub(super) fn active(store: &StoreArguments) -> BTreeSet<String> {
+    let path = store.store.join(driver::STORE);
+    // Who does not answer may run them or not; a list is no place to wait for it.
+    let Ok(Some(_)) = Holder::of(&path) else { return BTreeSet::new() };
+    let answer = Client::reach(&path).map_err(driver::Error::from);
+    answer.and_then(|mut client| driver::active_there(&mut client)).unwrap_or_default()
+}
