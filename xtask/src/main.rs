@@ -5,7 +5,7 @@
 //! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
 //! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
-//! none begins twice. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
+//! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
 //! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
 //! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
@@ -27,6 +27,8 @@ mod mutate;
 mod peers;
 mod runs;
 mod scale;
+#[path = "../../tests/it/storms.rs"]
+mod storms;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -57,11 +59,18 @@ fn main() -> ExitCode {
         Some("kill-runs") => {
             let program = std::env::current_exe().expect("this program has a file");
             let program = program.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
-            told(runs::kill(
-                &program,
-                option("--times").unwrap_or(100),
-                option("--seed").unwrap_or(1),
-            ))
+            let seed = option("--seed").unwrap_or(1);
+            if let Some(count) = option("--storms") {
+                let at_once = option("--at-once").unwrap_or(8) as usize;
+                let patience = std::time::Duration::from_secs(30);
+                let began = std::time::Instant::now();
+                return told(storms::rage(&program, count, seed, at_once, patience).map(
+                    |report| {
+                        eprintln!("{count} storms in {:?}: {report:?}", began.elapsed());
+                    },
+                ));
+            }
+            told(runs::kill(&program, option("--times").unwrap_or(100), seed))
         }
         Some("mutate") => mutate::run(number(2).unwrap_or(10_000), number(3).unwrap_or(1)),
         Some("killed") => {
@@ -112,7 +121,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo xtask gen [--check] | floors | bench-peers | simulate [--seeds N] [--first N] \
-                 | kill [--times N] | kill-runs [--times N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | kill [--times N] | kill-runs [--times N | --storms N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)

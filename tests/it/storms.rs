@@ -1,0 +1,549 @@
+//! Operators at work on real programs: commands and kills at random moments, and what programs saw of it.
+//!
+//! In: the `ankus` binary, how many storms, a seed. A storm is a store of its own with one application, and an operator who for some
+//! seconds kills jobs, runs them again, suspends and resumes them, and kills processes: whoever runs the store, a launcher,
+//! everything, politely or not. Then somebody takes up what there is. Out: an error unless
+//!
+//! - no copy of an action ran beside another: every program holds a lock of its action, together with all it starts;
+//! - nothing was alive ten seconds after its job was said to be KILLED;
+//! - no command took longer than it may;
+//! - every job ended.
+//!
+//! It uses nothing but the standard library: the tests and `cargo xtask kill-runs` share it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "an operator talks to processes and looks at files"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// So long after KILLED something may be alive.
+const STOPPED: Duration = Duration::from_secs(10);
+
+/// What storms were made of.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) commands: AtomicU64,
+    pub(crate) kills_of_processes: AtomicU64,
+    pub(crate) kills_checked: AtomicU64,
+    pub(crate) programs: AtomicU64,
+}
+
+/// A program that runs for a while, with a child that ignores being asked to end every now and then.
+const STEP: &str = r#"#!/bin/sh
+exec 9>>"$ANKUS_FILE_ROOT/locks/$1"
+flock -n 9 || echo "overlap $1 $$" >> "$ANKUS_FILE_ROOT/log"
+echo "begin $1 $$" >> "$ANKUS_FILE_ROOT/log"
+case $2 in stubborn) trap '' TERM ;; esac
+sleep "$3"
+sleep "$3"
+echo "end $1 $$" >> "$ANKUS_FILE_ROOT/log"
+test "$2" != fails
+"#;
+
+fn step(name: &str, how: &str, ok: &str) -> String {
+    retried(name, how, ok, "")
+}
+
+fn retried(name: &str, how: &str, ok: &str, attributes: &str) -> String {
+    format!(
+        "<action name='{name}' {attributes}><shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec>\
+         <argument>{name}${{key}}</argument><argument>{how}</argument><argument>${{nap}}</argument>\
+         <file>hdfs://nn/step.sh</file></shell><ok to='{ok}'/><error to='bad'/></action>"
+    )
+}
+
+fn below(name: &str, sub: &str, ok: &str) -> String {
+    format!(
+        "<action name='{name}'><sub-workflow><app-path>hdfs://nn/apps/{sub}</app-path><propagate-configuration/>\
+         </sub-workflow><ok to='{ok}'/><error to='bad'/></action>"
+    )
+}
+
+fn fork(name: &str, to: &[String], join: &str, then: &str) -> String {
+    let paths: String = to.iter().map(|to| format!("<path start='{to}'/>")).collect();
+    format!("<fork name='{name}'>{paths}</fork><join name='{join}' to='{then}'/>")
+}
+
+fn workflow(name: &str, start: &str, nodes: &str) -> String {
+    format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='{name}'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='{start}'/>{nodes}\
+         <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+/// Applications by their names: the first workflow of each is the one that is run.
+fn applications() -> Vec<(&'static str, Vec<(String, String)>)> {
+    let leaf = |name: &str, how: &str| {
+        let nodes = step(&format!("{name}-one"), how, &format!("{name}-two"))
+            + &step(&format!("{name}-two"), "", "end");
+        (name.to_owned(), workflow(name, &format!("{name}-one"), &nodes))
+    };
+    let above = |name: &str, of: &str| {
+        let node = format!("{name}-calls");
+        (name.to_owned(), workflow(name, &node, &below(&node, of, "end")))
+    };
+    let names = |count: usize| (0..count).map(|at| format!("branch{at}")).collect::<Vec<_>>();
+    let eight = names(8);
+    let branches: String = eight.iter().map(|name| step(name, "", "join")).collect();
+    let two = names(2);
+    let breaks = step("branch0", "fails", "join") + &step("branch1", "stubborn", "join");
+    let calls = below("branch0", "left", "join") + &below("branch1", "right", "join");
+    vec![
+        ("chain", vec![leaf("chain", "")]),
+        ("stubborn", vec![leaf("stubborn", "stubborn")]),
+        ("depth1", vec![above("depth1", "leaf"), leaf("leaf", "")]),
+        ("depth2", vec![above("depth2", "middle"), above("middle", "leaf"), leaf("leaf", "")]),
+        (
+            "depth3",
+            vec![
+                above("depth3", "upper"),
+                above("upper", "middle"),
+                above("middle", "leaf"),
+                leaf("leaf", "stubborn"),
+            ],
+        ),
+        (
+            "fork8",
+            vec![(
+                "fork8".to_owned(),
+                workflow("fork8", "split", &(fork("split", &eight, "join", "end") + &branches)),
+            )],
+        ),
+        (
+            "breaks",
+            vec![(
+                "breaks".to_owned(),
+                workflow("breaks", "split", &(fork("split", &two, "join", "end") + &breaks)),
+            )],
+        ),
+        (
+            "calls",
+            vec![
+                (
+                    "calls".to_owned(),
+                    workflow("calls", "split", &(fork("split", &two, "join", "end") + &calls)),
+                ),
+                above("left", "leaf"),
+                leaf("leaf", ""),
+                leaf("right", "stubborn"),
+            ],
+        ),
+        (
+            "retries",
+            vec![(
+                "retries".to_owned(),
+                workflow(
+                    "retries",
+                    "one",
+                    &retried("one", "fails", "end", "retry-max='2' retry-interval='0'"),
+                ),
+            )],
+        ),
+        ("days", vec![above("days", "leaf"), leaf("leaf", "")]),
+    ]
+}
+
+const COORDINATOR: &str = r#"<coordinator-app name="days" frequency="${coord:days(1)}" start="2026-01-01T00:00Z"
+  end="2026-01-03T00:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4"><controls><concurrency>2</concurrency></controls>
+  <action><workflow><app-path>hdfs://nn/apps/days</app-path><configuration><property><name>key</name>
+  <value>${coord:formatTime(coord:nominalTime(), 'dd')}</value></property></configuration></workflow></action>
+</coordinator-app>"#;
+
+/// Numbers that look random and are the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % most
+    }
+}
+
+/// An operator and the store that he works on.
+struct Storm<'a> {
+    program: &'a Path,
+    /// No command may take longer.
+    patience: Duration,
+    folder: PathBuf,
+    store: PathBuf,
+    random: Random,
+    /// Commands that go on while others are given.
+    others: Vec<(Child, String, Instant)>,
+    report: &'a Report,
+    told: Vec<String>,
+}
+
+/// What came of a command.
+struct Outcome {
+    code: Option<i32>,
+    text: String,
+}
+
+impl Storm<'_> {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(arguments).arg("--store").arg(&self.store).current_dir(&self.folder);
+        command.env_remove("ANKUS_STORE").stdin(Stdio::null());
+        self.report.commands.fetch_add(1, Ordering::Relaxed);
+        command
+    }
+
+    /// Gives a command and waits for its end.
+    fn ask(&mut self, arguments: &[&str]) -> Result<Outcome, String> {
+        let name = arguments.join(" ");
+        self.told.push(name.clone());
+        let output = self.folder.join("said");
+        let file = fs::File::create(&output).map_err(|error| error.to_string())?;
+        let also = file.try_clone().map_err(|error| error.to_string())?;
+        let child = self.command(arguments).stdout(file).stderr(also).spawn();
+        let mut child = child.map_err(|error| error.to_string())?;
+        let since = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+                let text = fs::read_to_string(&output).unwrap_or_default();
+                return Ok(Outcome { code: status.code(), text });
+            }
+            if since.elapsed() > self.patience {
+                let _ = child.kill();
+                let _ = child.wait();
+                let text = fs::read_to_string(&output).unwrap_or_default();
+                return Err(format!("`{name}` hangs: {text}"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Gives a command and does not wait.
+    fn begin(&mut self, arguments: &[&str]) -> Result<(), String> {
+        let name = arguments.join(" ");
+        self.told.push(format!("{name} &"));
+        let file =
+            fs::OpenOptions::new().create(true).append(true).open(self.folder.join("others"));
+        let file = file.map_err(|error| error.to_string())?;
+        let also = file.try_clone().map_err(|error| error.to_string())?;
+        let child = self.command(arguments).stdout(file).stderr(also).spawn();
+        self.others.push((child.map_err(|error| error.to_string())?, name, Instant::now()));
+        Ok(())
+    }
+
+    /// Takes note of commands that have ended meanwhile.
+    fn gather(&mut self) {
+        self.others.retain_mut(|(child, ..)| matches!(child.try_wait(), Ok(None)));
+    }
+
+    /// Signals processes by their numbers.
+    fn signal(&self, signal: &str, processes: &[u32]) {
+        if processes.is_empty() {
+            return;
+        }
+        self.report.kills_of_processes.fetch_add(1, Ordering::Relaxed);
+        let mut command = Command::new("kill");
+        command.arg(format!("-{signal}")).args(processes.iter().map(u32::to_string));
+        let _ = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    }
+
+    /// Processes of programs: those that have a folder of this store in their environment.
+    fn programs(&self) -> Vec<u32> {
+        let mark = format!("ANKUS_ATTEMPT={}/", self.store.display()).into_bytes();
+        processes(|environment, _| {
+            environment.split(|byte| *byte == 0).any(|variable| variable.starts_with(&mark))
+        })
+    }
+
+    fn launchers(&self) -> Vec<u32> {
+        let folder = format!("{}/", self.store.display()).into_bytes();
+        processes(|_, arguments| {
+            let mut arguments = arguments.split(|byte| *byte == 0).skip(1);
+            arguments.next() == Some(b"__launch")
+                && arguments.next().is_some_and(|of| of.starts_with(&folder))
+        })
+    }
+
+    fn runners(&self) -> Vec<u32> {
+        self.others.iter().map(|(child, ..)| child.id()).collect()
+    }
+
+    /// Jobs that have not ended, and whether any has been submitted.
+    fn open(&mut self) -> Result<(BTreeSet<String>, bool), String> {
+        let listed = self.ask(&["job", "list"])?;
+        let (mut open, mut any) = (BTreeSet::new(), false);
+        for line in listed.text.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(status), Some(_), Some(id)) = (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let status = status.trim_end_matches(',');
+            if [
+                "PREP",
+                "RUNNING",
+                "SUSPENDED",
+                "RUNNINGWITHERROR",
+                "PREPSUSPENDED",
+                "SUSPENDEDWITHERROR",
+                "PAUSED",
+            ]
+            .contains(&status)
+            {
+                open.insert(id.to_owned());
+            }
+            any |= !id.is_empty() && line.starts_with(|c: char| c.is_ascii_uppercase());
+        }
+        Ok((open, any))
+    }
+
+    /// Nothing of the store is alive any more, soon.
+    fn all_stopped(&mut self, why: &str) -> Result<(), String> {
+        let since = Instant::now();
+        loop {
+            let alive = self.programs();
+            if alive.is_empty() {
+                self.report.kills_checked.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+            if since.elapsed() > STOPPED {
+                return Err(format!("{why}, and {alive:?} are alive ten seconds later"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Does one thing that operators do, or that happens to them.
+    fn act(&mut self, id: &str) -> Result<(), String> {
+        self.gather();
+        match self.random.below(14) {
+            0..=2 => {
+                let killed = self.ask(&["job", "kill", id])?;
+                if killed.text.starts_with("KILLED") && self.random.below(2) == 0 {
+                    // A rerun that was asked for before may be about to begin.
+                    if self.others.iter().all(|(_, name, _)| !name.contains("rerun")) {
+                        self.all_stopped("the job was KILLED")?;
+                    }
+                }
+            }
+            3 | 4 => self.begin(&["job", "rerun", id, "--failed"])?,
+            5 => self.begin(&["job", "rerun", id])?,
+            6 => drop(self.ask(&["job", "suspend", id])?),
+            7 | 8 => self.begin(&["job", "resume", id])?,
+            9 => {
+                self.told.push("kill -9 of whoever runs the store".to_owned());
+                let runners = self.runners();
+                self.signal("KILL", &runners);
+            }
+            10 => {
+                let launchers = self.launchers();
+                if !launchers.is_empty() {
+                    self.told.push("kill -9 of a launcher".to_owned());
+                    let at = self.random.below(launchers.len() as u64) as usize;
+                    self.signal("KILL", &launchers[at..=at]);
+                }
+            }
+            11 | 12 => {
+                let polite = self.random.below(2) == 0;
+                let signal = if polite { "TERM" } else { "KILL" };
+                self.told.push(format!("{signal} to everything"));
+                let mut all = self.runners();
+                all.extend(self.launchers());
+                all.extend(self.programs());
+                self.signal(signal, &all);
+            }
+            _ => {}
+        }
+        std::thread::sleep(Duration::from_millis(self.random.below(400)));
+        Ok(())
+    }
+
+    /// Runs to its end whatever there is.
+    fn settle(&mut self) -> Result<(), String> {
+        let since = Instant::now();
+        while !self.others.is_empty() {
+            self.gather();
+            if let Some((child, name, began)) = self.others.first_mut()
+                && began.elapsed() > self.patience
+                && since.elapsed() > self.patience
+            {
+                let _ = child.kill();
+                let said = fs::read_to_string(self.folder.join("others")).unwrap_or_default();
+                let last: Vec<&str> = said.lines().rev().take(8).collect();
+                return Err(format!("`{name}` hangs: {last:?}"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        for _ in 0..20 {
+            let (open, _) = self.open()?;
+            if open.is_empty() {
+                let stopped = self.ask(&["up", "--until-idle"])?;
+                if stopped.code != Some(0) {
+                    return Err(format!(
+                        "`up --until-idle` ends with {stopped:?}",
+                        stopped = stopped.text
+                    ));
+                }
+                return self.all_stopped("every job has ended");
+            }
+            let resumed = self.ask(&["job", "resume", "--all"])?;
+            if resumed.code == Some(2) {
+                return Err(format!("`resume --all` ends with {}", resumed.text));
+            }
+        }
+        let (open, _) = self.open()?;
+        Err(format!("these jobs come to no end: {open:?}"))
+    }
+
+    fn run(&mut self, name: &str) -> Result<(), String> {
+        let id = "storm";
+        let app =
+            if name == "days" { "coordinator.xml".to_owned() } else { format!("apps/{name}") };
+        let nap = ["nap=0.05", "nap=0.3", "nap=1"][self.random.below(3) as usize];
+        let root = self.store.join("root").display().to_string();
+        let submit: [&str; 11] =
+            ["run", &app, "--id", id, "--no-properties", "--root", &root, "-D", nap, "-D", "key=."];
+        self.begin(&submit)?;
+        std::thread::sleep(Duration::from_millis(self.random.below(700)));
+        for _ in 0..6 + self.random.below(6) {
+            self.act(id)?;
+        }
+        // It may have been killed before anything was submitted.
+        let mut tries = 0;
+        while !self.store.join("store.sqlite").exists() || !self.open()?.1 {
+            self.gather();
+            if self.others.is_empty() {
+                self.begin(&submit)?;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+            tries += 1;
+            if tries > 100 {
+                return Err("nothing is ever submitted".to_owned());
+            }
+        }
+        self.settle()?;
+        let log = fs::read_to_string(self.store.join("root/log")).unwrap_or_default();
+        let begun = log.lines().filter(|line| line.starts_with("begin")).count() as u64;
+        self.report.programs.fetch_add(begun, Ordering::Relaxed);
+        match log.lines().find(|line| line.starts_with("overlap")) {
+            Some(line) => Err(format!("a copy of an action ran beside another: {line}")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Processes of this machine by what their environments and arguments say.
+fn processes(are_meant: impl Fn(&[u8], &[u8]) -> bool) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        let stat = fs::read_to_string(entry.path().join("stat")).unwrap_or_default();
+        let is_dead = stat.rsplit(')').next().is_none_or(|rest| rest.trim_start().starts_with('Z'));
+        let environment = fs::read(entry.path().join("environ")).unwrap_or_default();
+        let arguments = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        if !is_dead && are_meant(&environment, &arguments) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Has so many storms rage, some at a time; no command may take longer than this.
+pub(crate) fn rage(
+    program: &Path,
+    storms: u64,
+    seed: u64,
+    at_once: usize,
+    patience: Duration,
+) -> Result<Report, String> {
+    let report = Report::default();
+    let base = std::env::temp_dir().join(format!("ankus-storms-{}", std::process::id()));
+    let next = AtomicU64::new(0);
+    let faults = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..at_once {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::SeqCst);
+                    if number >= storms {
+                        return;
+                    }
+                    if let Err(why) = storm(program, &base, (number, seed), patience, &report) {
+                        eprintln!("{why}");
+                        faults.lock().expect("nobody panics").push(why);
+                    }
+                }
+            });
+        }
+    });
+    let faults = faults.into_inner().expect("nobody panics");
+    if faults.is_empty() {
+        let _ = fs::remove_dir_all(&base);
+        return Ok(report);
+    }
+    Err(format!("{} of {storms} storms show a fault:\n{}", faults.len(), faults.join("\n")))
+}
+
+fn storm(
+    program: &Path,
+    base: &Path,
+    (number, seed): (u64, u64),
+    patience: Duration,
+    report: &Report,
+) -> Result<(), String> {
+    let applications = applications();
+    let (name, workflows) = &applications[(number % applications.len() as u64) as usize];
+    let folder = base.join(format!("{seed}-{number}"));
+    let _ = fs::remove_dir_all(&folder);
+    let store = folder.join("store");
+    let root = store.join("root");
+    let made = fs::create_dir_all(root.join("locks"))
+        .and_then(|()| fs::write(root.join("step.sh"), STEP))
+        .and_then(|()| fs::write(folder.join("coordinator.xml"), COORDINATOR));
+    made.map_err(|error| error.to_string())?;
+    for (name, text) in workflows {
+        for place in [folder.join("apps").join(name), root.join("apps").join(name)] {
+            fs::create_dir_all(&place)
+                .and_then(|()| fs::write(place.join("workflow.xml"), text))
+                .map_err(|error| error.to_string())?;
+        }
+    }
+    let random = Random((seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (number + 1) << 20) | 1);
+    let mut storm = Storm {
+        program,
+        patience,
+        folder: folder.clone(),
+        store,
+        random,
+        others: Vec::new(),
+        report,
+        told: Vec::new(),
+    };
+    let done = storm.run(name);
+    for (child, ..) in &mut storm.others {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    if done.is_err() {
+        let mut left = storm.launchers();
+        left.extend(storm.programs());
+        storm.signal("KILL", &left);
+    } else {
+        let _ = fs::remove_dir_all(&folder);
+    }
+    done.map_err(|why| {
+        let told = storm.told.join("; ");
+        format!(
+            "storm {number} of seed {seed} ({name}, left in {}): {why}\n  {told}",
+            folder.display()
+        )
+    })
+}
