@@ -83,13 +83,15 @@ impl Applications {
 
     fn in_application(&self, uri: &FileUri) -> io::Result<bool> {
         Ok(match self.mounted(uri) {
-            Some((folder, inner)) => folder.status(&inner)?.is_some(),
+            Some((folder, inner)) => folder.kind(&inner)?.is_some(),
             None => false,
         })
     }
 
     fn protect(&self, uri: &FileUri) -> io::Result<()> {
-        if !self.in_root(uri)? && self.in_application(uri)? {
+        // What is changed is a link itself, wherever it leads.
+        let in_root = self.root.reaches(uri) && self.root.kind(uri)?.is_some();
+        if !in_root && self.in_application(uri)? {
             let why = format!("{uri} belongs to the application, which a run does not change");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
