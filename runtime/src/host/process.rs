@@ -315,7 +315,7 @@ fn reserve(path: &Path) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{FallocateFlags, fallocate};
-        let mut file = File::create(path)?;
+        let mut file = private::create(path)?;
         file.write_all(&[b' '; RESERVED])?;
         match fallocate(&file, FallocateFlags::empty(), 0, RESERVED as u64) {
             Ok(()) => return Ok(()),
