@@ -695,6 +695,7 @@ fn steer(
             break record;
         }
         std::thread::sleep(Duration::from_millis(20));
+        runner.keep_going(id).map_err(store::failure)?;
     };
     let status = record.job.status;
     let exit = Exit::fault_if(status != wanted);

@@ -205,6 +205,7 @@ pub(super) fn steer(
             break status;
         }
         std::thread::sleep(Duration::from_millis(20));
+        runner.keep_going(id).map_err(store::failure)?;
     };
     let stopping = || -> miette::Result<usize> {
         let members = match Job::read(&*reader, id)? {
@@ -230,7 +231,7 @@ pub(super) fn steer(
     }
     shell.flush()?;
     // Whoever runs the store waits until all has ended that a kill ends.
-    while is_kill && is_mine && stopping()? > 0 {
+    while is_kill && runner.driver().is_some() && stopping()? > 0 {
         std::thread::sleep(Duration::from_millis(50));
     }
     let is_wanted = match wanted {

@@ -118,6 +118,18 @@ impl Runner {
         Ok(!is_there)
     }
 
+    /// Sees to it that somebody runs a job: whoever took a command may end before the job has taken it.
+    pub(crate) fn keep_going(&mut self, id: &str) -> Result<(), driver::Error> {
+        if !self.is_handed_over()? {
+            return Ok(());
+        }
+        match self.activate(id) {
+            // It may have ended, or be purged, meanwhile.
+            Err(driver::Error::State(_) | driver::Error::Unknown(_)) => Ok(()),
+            done => done,
+        }
+    }
+
     /// Submits a job.
     pub(crate) fn submit(&mut self, new: Submit) -> Result<String, driver::Error> {
         let (needs, number) = (self.needs.clone(), number());

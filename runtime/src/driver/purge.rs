@@ -32,7 +32,8 @@ pub fn tops(reader: &dyn Reader) -> Result<Vec<Top>, Error> {
     let records = view::records(reader)?;
     let busy: BTreeSet<&str> = records
         .iter()
-        .filter(|record| !record.job.status.is_end())
+        // One that has ended may have programs to stop.
+        .filter(|record| !record.job.status.is_end() || !record.open.is_empty())
         .map(|record| record.root.as_str())
         .collect();
     let mut tops = Vec::new();
