@@ -150,6 +150,9 @@ fn files_are_opened_at_the_door() {
     for (path, place) in files() {
         let is_ours = path.starts_with("cli/src/") && path.ends_with(".rs");
         let is_named = AT_THE_DISK.iter().any(|(named, _)| *named == path);
+        if !is_ours && !is_named {
+            continue;
+        }
         let text = text(&place);
         let touches =
             ["std::fs", "canonicalize(", ".read_dir("].iter().any(|word| text.contains(word));
