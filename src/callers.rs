@@ -360,7 +360,8 @@ impl<'d> Followed<'d> {
                 .take_while(|(one, other)| one == other)
                 .count();
             // The name that all definitions have is the end of every path.
-            if same < 1 + usize::from(is_file && NAMES.contains(&last)) {
+            let enough = 1 + usize::from(is_file && NAMES.contains(&last));
+            if same < enough && (have.is_empty() || same < have.len()) {
                 continue;
             }
             match (same, near).cmp(&(best.0, best.1)) {
@@ -370,7 +371,12 @@ impl<'d> Followed<'d> {
             }
         }
         // A bare name says too little where more than one folder has it.
-        if best.2.len() > 1 { Vec::new() } else { best.2 }
+        match best.2.len() {
+            // Properties most often lie beside what they start, whatever its folder is called there.
+            0 if from.ends_with(".properties") => self.at(own, call.name).into_iter().collect(),
+            0 | 1 => best.2,
+            _ => Vec::new(),
+        }
     }
 
     /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is

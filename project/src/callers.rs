@@ -7,6 +7,7 @@ use super::{Loaded, Looks};
 use ankus::callers::{Gathering, Index};
 use ankus::files::Entry;
 use ankus::source::{self, Source};
+use ankus::syntax::properties::{self, Origin};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -62,6 +63,29 @@ impl Project {
         let own = loaded.found.shown.clone();
         loaded.submission.callers = index.of(&own).to_vec();
         loaded.submission.lost = index.lost(&own).to_vec();
+        // The one file of properties that starts it, through whatever else, is what it is submitted with.
+        let is_file = |path: &&str| path.ends_with(".properties");
+        let mut firsts: Vec<&str> = loaded
+            .submission
+            .callers
+            .iter()
+            .map(|caller| {
+                caller.by.rsplit(", ").next().filter(|by| !by.is_empty()).unwrap_or(&caller.path)
+            })
+            .collect();
+        firsts.sort_unstable();
+        firsts.dedup();
+        let has_file = loaded.submission.files.iter().any(|file| is_file(&file.as_str()));
+        if let ([first], false) = (firsts.as_slice(), has_file)
+            && is_file(first)
+            && let Some(bytes) = looks.side(Path::new(first))
+        {
+            let text = text_of(&bytes);
+            let entries = properties::parse(&text).entries;
+            let first = (*first).to_owned();
+            loaded.submission.merge(&Origin::File(first.clone()), &entries);
+            loaded.files.insert(first.clone(), Entry::Text(Arc::new(Source::new(first, text))));
+        }
         let started = index.started_by(&own);
         let mut starts: Vec<_> =
             started.map(|(path, caller)| (caller.span, path.to_owned())).collect();

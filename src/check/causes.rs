@@ -109,7 +109,11 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
         let at_root = whole && of_root.contains(&finding.span);
         let needs = NEEDS.contains(&finding.kind.name);
         let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
-        !(of_schema(finding) && (hit || at_root) || needs && hit || graph)
+        let asked = finding.notes.first().is_some_and(|note| {
+            is(finding, "action-data-without-capture-output")
+                && damaged.iter().any(|span| inside(*span, note.span))
+        });
+        !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked)
     });
 }
 
@@ -136,15 +140,41 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
     if !bodies.is_empty() {
         found.retain(|finding| {
             let hit = || bodies.iter().any(|body| inside(*body, finding.span));
-            !(NEEDS.contains(&finding.kind.name) && hit())
+            let asked = || {
+                let action = finding.notes.first();
+                action.is_some_and(|note| bodies.iter().any(|body| inside(*body, note.span)))
+            };
+            !(NEEDS.contains(&finding.kind.name) && hit()
+                || is(finding, "action-data-without-capture-output") && asked())
         });
     }
+    // A decision that lacks a way decides nothing yet.
+    let decisions_hit: Vec<Span> = root
+        .elements()
+        .filter(|child| child.name() == "decision")
+        .filter(|child| missed.iter().any(|missed| inside(child.span(), *missed)))
+        .map(|child| child.span())
+        .collect();
+    found.retain(|finding| {
+        !(is(finding, "decision-single-target")
+            && decisions_hit.iter().any(|span| inside(*span, finding.span)))
+    });
+    // What is no XML is no expression either.
+    let broken: Vec<Span> = found
+        .iter()
+        .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && is_on(f))
+        .map(|finding| finding.span)
+        .collect();
+    found.retain(|finding| !(is(finding, "el-syntax-error") && broken.contains(&finding.span)));
     // A node without its name, or under an element nobody knows, is what others lead to in vain.
     let nameless = found.iter().any(|finding| {
         let at_top = || {
             root.elements().any(|child| {
                 child.name_span() == finding.span
-                    || child.attributes().any(|attribute| attribute.name_span() == finding.span)
+                    || child.attributes().any(|attribute| {
+                        attribute.name_span() == finding.span
+                            || attribute.value_span() == finding.span
+                    })
             })
         };
         ["unknown-element", "missing-attribute", "unknown-attribute", "invalid-node-name"]
@@ -158,6 +188,14 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
                 || is(finding, "unreachable-node")
                 || is(finding, "unused-kill"))
         });
+    }
+    // A way that leads where it may not is missing where it should lead.
+    let astray = ["self-transition", "cycle", "fork-path-repeated", "duplicate-node-name"];
+    if found.iter().any(|finding| astray.contains(&finding.kind.name) && is_on(finding)) {
+        found.retain(|finding| !is(finding, "unreachable-node"));
+    }
+    if found.iter().any(|finding| is(finding, "duplicate-node-name") && is_on(finding)) {
+        found.retain(|finding| !is(finding, "unresolved-transition"));
     }
     decisions(root, is_on, found);
 }

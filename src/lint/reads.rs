@@ -76,6 +76,16 @@ pub fn of_element(root: Element<'_, '_>) -> Vec<Read> {
     reads
 }
 
+/// Whether an expression is one name with hyphens in it, which is read as a subtraction and told of as such.
+pub fn is_hyphenated(expression: &str) -> bool {
+    let inner = expression.trim_start_matches("${").trim_end_matches('}');
+    inner.contains('-')
+        && inner.split('-').all(|part| {
+            part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        })
+}
+
 /// All reads in a text.
 pub fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
     scan(&text.text, |start, end| text.source(start..end), out);
@@ -140,6 +150,11 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
                 {
                     let name = text[start..end].to_owned();
                     out.push(Read { name, span: place(start, end), how: How::Dotted, expression });
+                    continue;
+                }
+                // `${env:X}` is a placeholder of another language, and a name begins with no dollar.
+                let is_choice = text[range.clone()].contains('?');
+                if word.starts_with('$') || word.contains(':') && !is_choice {
                     continue;
                 }
                 // `c?x:y` has two names with the colon of the choice between them.

@@ -320,7 +320,7 @@ fn unresolved(
         "" => format!("`{}` names no node", workflow.node(transition.from).name.text),
         text => format!("no node is named `{text}`"),
     };
-    let finding = Diagnostic::new(kind, name.span, message);
+    let finding = Diagnostic::new(kind, name.span, message).about(&*name.text);
     // A node is seldom meant to lead to itself, and where two names are equally near the first in the file is offered.
     let own = &*workflow.node(transition.from).name.text;
     let in_order = workflow.nodes.iter().map(|node| &*node.name.text);

@@ -30,6 +30,7 @@ mod hostile_texts;
 mod hostile_trees;
 mod lint;
 mod mending;
+mod mistakes;
 mod operators;
 mod robust;
 mod run;

@@ -191,6 +191,10 @@ pub(super) fn workflow(
         let variables = all
             .iter()
             .filter(|read| read.how == How::Variable)
+            .filter(|read| {
+                let expression = found.text.get(read.expression.range()).unwrap_or_default();
+                !reads::is_hyphenated(expression)
+            })
             .map(|read| (read.name.as_str(), read.span, "read here"));
         for (name, span, words) in wanted.chain(variables) {
             let has_default = declared.iter().any(|(known, _, default)| known == name && *default);
@@ -209,10 +213,15 @@ pub(super) fn workflow(
                 all.iter().any(|read| read.name == other)
                     || declared.iter().any(|(known, ..)| known == other)
             };
-            let near = nearest(name, passed.iter().chain(given).copied());
+            let defaults = declared.iter().filter(|(_, _, default)| *default);
+            let defaults = defaults.map(|(known, ..)| known.as_str());
+            let near = nearest(name, passed.iter().chain(given).copied().chain(defaults));
             // Read under a wrong name: the workflow is told of that.
             let own = around.files.text(around.path).map_or("", |source| &source.text);
-            let is_ours = |near: &str| !slips::is_slip(name, near, [own, &found.text]);
+            let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
+                true => !slips::is_slip(name, near, [own, &found.text]),
+                false => slips::is_slip(near, name, [own, &found.text]),
+            };
             if near.is_some_and(|near| is_read(near) || !is_ours(near)) {
                 continue;
             }

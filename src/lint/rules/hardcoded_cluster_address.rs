@@ -45,7 +45,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     for element in root.descendants() {
         match element.name() {
-            "job-tracker" | "resource-manager" | "jdbc-url" => note(&element.text().trimmed()),
+            "job-tracker" | "resource-manager" => note(&element.text().trimmed()),
+            "jdbc-url" => {
+                let text = element.text().trimmed();
+                if text.text.starts_with("jdbc:") {
+                    note(&text);
+                }
+            }
             "configuration" => {
                 for property in facts.block(element) {
                     let named = PROPERTIES.contains(&property.name.text.as_ref());

@@ -1,7 +1,9 @@
 //! Parameters that a sub-workflow is not given.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
-use crate::lint::facts::{BUILT_IN, block, child_workflow, sibling};
+use crate::lint::facts::{
+    BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
+};
 use crate::lint::reads::{self, How};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -25,7 +27,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
-        if action.each("propagate-configuration").next().is_some() {
+        let propagates = action.each("propagate-configuration").next().is_some();
+        let all = starts(facts);
+        // What is handed on is known where everybody who starts this workflow is.
+        if propagates && (all.is_empty() || !all.iter().all(|start| start.is_whole)) {
             continue;
         }
         let Some(element) = action.each("app-path").next() else { continue };
@@ -62,7 +67,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let near = nearest(name, given.iter().map(|property| property.name.text.as_ref()));
             // Read under a wrong name: the child is told of that.
             let slip = near.is_some_and(|near| reads.iter().any(|read| read.name == near));
+            let handed = propagates
+                && (has_default_here(facts, name) || all.iter().all(|start| start.gives(name)));
             let known = has_default
+                || handed
                 || slip
                 || BUILT_IN.contains(&name)
                 || given.iter().any(|property| property.name.text == name)
@@ -77,9 +85,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, path.span(), message)
                     .note_in(child.path.clone(), span, words)
-                    .help("pass it in the action's `configuration`, or pass everything on")
-                    .fix(Fix::guess("Pass everything on", at, added)),
+                    .help(match (propagates, near) {
+                        (true, Some(near)) => format!("it is given `{near}`"),
+                        (true, None) => "pass it in the action's `configuration`".to_owned(),
+                        (false, _) => {
+                            "pass it in the action's `configuration`, or pass everything on"
+                                .to_owned()
+                        }
+                    }),
             );
+            if let Some(finding) = out.last_mut().filter(|_| !propagates) {
+                finding.fixes.push(Fix::guess("Pass everything on", at, added));
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
-use crate::lint::reads::How;
+use crate::lint::reads::{self, How};
 use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties;
@@ -41,7 +41,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut missing: HashSet<&str> = HashSet::new();
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
-        if told.contains(name) {
+        if told.contains(name) || reads::is_hyphenated(facts.slice(place.expression)) {
             continue;
         }
         let verdict =
@@ -95,7 +95,16 @@ fn functions(
             continue;
         }
         let defaults = read.iter().copied().filter(|other| has_default(facts, other));
-        let names: Vec<&str> = all.iter().flat_map(Start::names).chain(defaults).collect();
+        let declared: Vec<String> = facts
+            .parameters()
+            .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
+            .unwrap_or_default();
+        let names: Vec<&str> = all
+            .iter()
+            .flat_map(Start::names)
+            .chain(defaults)
+            .chain(declared.iter().map(String::as_str))
+            .collect();
         let near = nearest(name, names.iter().copied());
         // Numbered names and those with one word more are often optional.
         let Some(near) = near.filter(|near| within(near, name, 2).is_some()) else {
@@ -149,9 +158,14 @@ fn judge<'f>(
         return Verdict::Given;
     };
     let of = all.len() - lacking.len();
+    let declared: Vec<String> = facts
+        .parameters()
+        .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
+        .unwrap_or_default();
     let names: Vec<&str> = first
         .names()
         .chain(read.iter().copied().filter(|other| has_default(facts, other)))
+        .chain(declared.iter().map(String::as_str))
         .collect();
     let near = nearest(name, names.iter().copied().take(*patience).filter(|other| *other != name));
     *patience = patience.saturating_sub(names.len());
@@ -173,7 +187,12 @@ fn judge<'f>(
 /// Whether the slip is in the file that starts the definition, and not in the definition.
 fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> bool {
     let text = start.path.and_then(|path| facts.files.text(path)).map_or("", |source| &source.text);
-    !is_slip(ours, theirs, [text, facts.tree.text()])
+    let texts = [text, facts.tree.text()];
+    // What it only hands on has been named elsewhere.
+    match text.contains(&format!(">{theirs}<")) {
+        true => !is_slip(ours, theirs, texts),
+        false => is_slip(theirs, ours, texts),
+    }
 }
 
 /// Properties under a name that nobody reads, next to one that is read and not given.

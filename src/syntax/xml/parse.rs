@@ -525,7 +525,8 @@ impl<'a> Parser<'a> {
         let (name, span) = (self.tree.node(id).inner, self.tree.node(id).span);
         if !self.tree.truncated {
             let message = format!("`{}` is never closed", self.tree.slice(name));
-            self.report(Diagnostic::new(&NOT_WELL_FORMED, name, message));
+            let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message.as_str());
+            self.report(finding.about(message));
         }
 
         let indent = self.indent(span.start as usize);
