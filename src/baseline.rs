@@ -57,7 +57,7 @@ pub fn write(report: &Report) -> String {
         let entry =
             json!({"path": path, "rule": rule, "message": message, "line": line, "count": count});
         text.push_str(if index == 0 { "\n" } else { ",\n" });
-        text.push_str(&entry.to_string());
+        text.push_str(&crate::text::json(&entry.to_string()));
     }
     text.push_str("\n]}\n");
     text

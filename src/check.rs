@@ -19,7 +19,7 @@ use crate::lint::{self, Facts};
 use crate::passes;
 use crate::reference::{self, Answer};
 use crate::schema;
-use crate::settings::{Rating, Settings, Target};
+use crate::settings::{Rating, Ratings, Settings, Target};
 use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{self, Tree};
@@ -262,6 +262,8 @@ pub struct Outcome {
     pub findings: Vec<Finding>,
     /// How many findings a comment silenced.
     pub suppressed: usize,
+    /// How many findings settings of the tree switched off or lowered.
+    pub overridden: usize,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
     pub secrets: Vec<(String, Span)>,
     /// The proof that it may be compiled.
@@ -297,7 +299,7 @@ fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
     let path = input.source.path.clone();
     let finding = Finding { path, level: Level::Error, diagnostic };
     let (file, findings) = (file_report(input), vec![finding]);
-    Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None }
+    Outcome { file, findings, suppressed: 0, overridden: 0, secrets: Vec::new(), checked: None }
 }
 
 /// About as many bytes as the check of a text takes, from what it is made of: elements, attributes, expressions and
@@ -333,10 +335,16 @@ fn judge(input: &Input<'_>) -> Outcome {
         let message = format!("this is no text: {}", not_text.reason);
         let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
             .help("save it as UTF-8, which is what the server reads");
-        let findings = rate(input, vec![found]);
-        return Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None };
+        let (findings, overridden) = rate(input, vec![found]);
+        let secrets = Vec::new();
+        return Outcome { file, findings, suppressed: 0, overridden, secrets, checked: None };
     }
     let ratings = input.settings.ratings(input.settings_path);
+    let without_tree = without_tree(input);
+    let is_off = |kind: &Kind| {
+        let without = without_tree.as_ref().map_or(Rating::Off, |ratings| ratings.rating(kind));
+        ratings.rating(kind) == Rating::Off && without == Rating::Off
+    };
     let mut found = Vec::new();
     let mut checked = None;
     let mut secrets = Vec::new();
@@ -367,7 +375,8 @@ fn judge(input: &Input<'_>) -> Outcome {
         {
             let (path, settings) = (input.source.path.as_str(), input.settings);
             let facts = Facts::new(path, &tree, input.files, input.submission, settings);
-            found.extend(lint::run(&facts, |kind| ratings.rating(kind) != Rating::Off));
+            // What the tree switches off is counted, and so has to be looked for.
+            found.extend(lint::run(&facts, |kind| !is_off(kind)));
             let clear = lint::in_the_clear(&facts).into_iter();
             let named = |file: Option<String>| file.unwrap_or_else(|| path.to_owned());
             secrets.extend(clear.map(|(file, span)| (named(file), span)));
@@ -431,8 +440,8 @@ fn judge(input: &Input<'_>) -> Outcome {
         let text = &input.source.text;
         found.extend(suppressions.iter().flat_map(|each| each.unused(text, judged)));
     }
-    let findings = rate(input, found);
-    Outcome { file, findings, suppressed, secrets, checked }
+    let (findings, overridden) = rate(input, found);
+    Outcome { file, findings, suppressed, overridden, secrets, checked }
 }
 
 /// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.
@@ -481,13 +490,33 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
     let message = format!("this file has {size} bytes; a definition has at most 512 MiB");
     let found = Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message);
     let file = FileReport { properties: Vec::new(), ..file_report(input) };
-    let findings = rate(input, vec![found]);
-    Outcome { file, findings, suppressed: 0, secrets: Vec::new(), checked: None }
+    let (findings, overridden) = rate(input, vec![found]);
+    Outcome { file, findings, suppressed: 0, overridden, secrets: Vec::new(), checked: None }
 }
 
-/// Gives each finding its file and its level, drops what is off, and sorts.
-fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
+/// The ratings without those of the tree, where it has any.
+fn without_tree<'i>(input: &Input<'i>) -> Option<Ratings<'i>> {
+    input.settings.without_tree.as_ref().map(|settings| settings.ratings(input.settings_path))
+}
+
+/// Gives each finding its file and its level, drops what is off, and sorts; with how many of them settings of the tree
+/// switched off or lowered.
+fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> (Vec<Finding>, usize) {
     let ratings = input.settings.ratings(input.settings_path);
+    let mut overridden = 0;
+    if let Some(without) = without_tree(input) {
+        // Two passes may see one fault here as well.
+        let place = |found: &Diagnostic| (found.file.clone(), found.span, found.kind.name);
+        found.sort_by(|a, b| (place(a), &a.message).cmp(&(place(b), &b.message)));
+        found.dedup_by(|a, b| place(a) == place(b) && a.message == b.message);
+        let is_lowered =
+            |found: &&Diagnostic| match (ratings.rating(found.kind), without.rating(found.kind)) {
+                (Rating::At(level), Rating::At(before)) => level < before,
+                (Rating::Off, Rating::At(_)) => true,
+                (_, Rating::Off) => false,
+            };
+        overridden = found.iter().filter(is_lowered).count();
+    }
     let mut findings: Vec<Finding> = found
         .into_iter()
         .filter_map(|diagnostic| {
@@ -504,7 +533,7 @@ fn rate(input: &Input<'_>, found: Vec<Diagnostic>) -> Vec<Finding> {
             && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
             && a.diagnostic.message == b.diagnostic.message
     });
-    fold(findings)
+    (fold(findings), overridden)
 }
 
 /// What makes findings repeats of one another: file, kind, and what they are about.
@@ -596,8 +625,43 @@ pub struct Report {
     pub baselined: usize,
     /// How many files and folders that may hold definitions ignore files leave out.
     pub ignored_files: usize,
+    /// How many files settings of the tree exclude.
+    pub excluded_files: usize,
+    /// How many findings settings of the tree switch off, or lower to a level below their own.
+    pub overridden: usize,
+    /// What could not be read, a sentence each.
+    pub unreadable: Vec<String>,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
     pub secrets: BTreeMap<String, Vec<Span>>,
+}
+
+/// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should
+/// learn from a report what a site's properties hold.
+fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span> {
+    if kind == Some(FileKind::Properties) || path.ends_with(".properties") {
+        let entries = crate::syntax::properties::parse(text).entries;
+        return entries.into_iter().map(|entry| entry.value_span).collect();
+    }
+    if kind.or_else(|| recognize(text)) != Some(FileKind::Configuration) {
+        return Vec::new();
+    }
+    // However broken the rest is.
+    let mut spans = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("<value") {
+        let after = from + at + "<value".len();
+        from = after;
+        let Some(open) = text[after..].find('>') else { break };
+        let name_ends = text[after..].starts_with(|c: char| c == '>' || c.is_whitespace());
+        if !name_ends || text[after..after + open].ends_with('/') {
+            continue;
+        }
+        let start = after + open + 1;
+        let end = text[start..].find("</value").map_or(text.len(), |length| start + length);
+        spans.push(Span::new(start, end));
+        from = end;
+    }
+    spans
 }
 
 /// What a report takes of one file.
@@ -609,6 +673,8 @@ pub struct Part {
     pub findings: Vec<Finding>,
     /// How many findings a comment silenced.
     pub suppressed: usize,
+    /// How many findings settings of the tree switched off or lowered.
+    pub overridden: usize,
     /// Where secrets stand in the clear, by file.
     pub secrets: Vec<(String, Span)>,
     /// The texts that findings and their notes point into, by path.
@@ -635,8 +701,13 @@ impl Part {
                 }
             }
         }
-        let Outcome { file, findings, suppressed, secrets, .. } = outcome;
-        Part { file, findings, suppressed, secrets, sources }
+        let Outcome { file, findings, suppressed, overridden, mut secrets, .. } = outcome;
+        for (path, source, _) in &sources {
+            let kind = (*path == input.source.path).then_some(input.kind);
+            let values = values(path, kind, &source.text).into_iter();
+            secrets.extend(values.map(|span| (path.clone(), span)));
+        }
+        Part { file, findings, suppressed, overridden, secrets, sources }
     }
 }
 
@@ -655,6 +726,7 @@ impl Report {
             self.secrets.entry(path).or_default().push(span);
         }
         self.suppressed += part.suppressed;
+        self.overridden += part.overridden;
         self.files.push(part.file);
         self.findings.extend(part.findings);
     }

@@ -234,6 +234,8 @@ pub struct Move {
     pub to: String,
     /// The execution path of the token: `/b/`.
     pub path: String,
+    /// Where the definition says so.
+    pub span: Span,
 }
 
 /// One finding.

@@ -7,6 +7,8 @@
 //! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values go out.
 //! `ankus-cli` is the outside world. `ARCHITECTURE.md` has the map and the rules of the house.
 
+pub mod text;
+
 pub mod source;
 
 pub mod budget;

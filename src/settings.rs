@@ -13,6 +13,7 @@ use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
 use secrets::Secrets;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
 /// The server whose verdict counts.
@@ -338,6 +339,9 @@ pub struct Settings {
     pub is_isolated: bool,
     /// Whether what only follows from another finding is told as well, as the manual does to show each rule by itself.
     pub with_followers: bool,
+    /// Settings with the ratings that hold without those of the tree, where the tree has any: what it switches off or
+    /// lowers is counted.
+    pub without_tree: Option<Arc<Settings>>,
 }
 
 /// What is wrong with a settings file.

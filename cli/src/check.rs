@@ -12,6 +12,7 @@ use ankus::diag::{Group, Level, Safety, nearest};
 use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
+use ankus::text::Notation;
 use ankus_project::limits::{self, Limits};
 use ankus_project::look::hashed;
 use ankus_project::{Found, Given, Loaded, LoadedSettings, Notes, Project, cache_folder, write};
@@ -131,6 +132,23 @@ enum Format {
     Rdjson,
 }
 
+impl Format {
+    /// How it shows what steers a terminal.
+    fn notation(self) -> Notation {
+        match self {
+            Format::Json | Format::Jsonl | Format::Sarif | Format::Gitlab | Format::Rdjson => {
+                Notation::Json
+            }
+            _ => Notation::Visible,
+        }
+    }
+
+    /// Whether nothing in it says what was silenced; the human one has its summary.
+    fn lacks_counts(self) -> bool {
+        matches!(self, Format::Concise | Format::Gitlab | Format::Checkstyle | Format::Rdjson)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum LevelArgument {
     Info,
@@ -199,7 +217,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
                 return Ok(Exit::fault_if(text != loaded.source.text));
             }
             // The mended text is the result; what is left to say goes beside it.
-            shell.out(&text)?;
+            shell.document(&text)?;
             mend::set_text(&mut loaded, text);
         }
         let mut report = Report::default();
@@ -246,26 +264,46 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let gone = known.map_or(0, |known| known.apply(&mut report));
     report.findings.retain(|finding| finding.level >= arguments.level.level());
 
-    let colors = shell.colors && arguments.output.is_none();
-    let render = |out: &mut dyn Write| rendered(&report, arguments, colors, out);
+    report.unreadable.clone_from(&failures);
+    let is_drawn = arguments.format == Format::Human && !arguments.statistics;
     match &arguments.output {
-        Some(path) => write::file_with(path, render)?,
-        // The standard output holds the mended definition.
-        None if from_stdin && mending => {
-            let mut text = Vec::new();
-            render(&mut text).expect("there is room in memory");
-            shell.say(String::from_utf8_lossy(&text).trim_end());
+        Some(path) if is_drawn => {
+            write::file(path, render::human::render(&report, None).plain().as_bytes())?;
         }
-        None => shell.out_with(render)?,
+        Some(path) => write::file_with(path, |out| rendered(&report, arguments, out))?,
+        // The standard output holds the mended definition.
+        None if from_stdin && mending => match is_drawn {
+            true => {
+                let mut text = render::human::render(&report, shell.talk_width());
+                text.trim_end();
+                shell.tell(text);
+            }
+            false => {
+                let mut text = Vec::new();
+                rendered(&report, arguments, &mut text).expect("there is room in memory");
+                shell.tell(String::from_utf8_lossy(&text).trim_end());
+            }
+        },
+        None if is_drawn => shell.out(render::human::render(&report, shell.width()))?,
+        None => {
+            shell.out_with(arguments.format.notation(), |out| rendered(&report, arguments, out))?
+        }
     }
     shell.flush()?;
     if !arguments.quiet {
         project.left_out().iter().for_each(|sentence| shell.say(sentence));
+        // Formats without a place for it: nothing of the tree is silenced unseen.
+        let silenced = render::silenced(&report);
+        if arguments.format.lacks_counts() && !silenced.is_empty() {
+            shell.say(silenced.join("; "));
+        }
     }
     if !arguments.quiet && arguments.format == Format::Human {
         // On a terminal both streams come out together.
-        let apart = if report.findings.is_empty() { "" } else { "\n" };
-        shell.say(format!("{apart}{}", render::summary(&report)));
+        if !report.findings.is_empty() {
+            shell.tell("");
+        }
+        shell.say(render::summary(&report));
         told_properties(&report, shell);
         if gone > 0 && arguments.select.is_empty() && arguments.ignore.is_empty() {
             let baseline = arguments.baseline.as_deref().unwrap_or(Path::new("")).display();
@@ -284,6 +322,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
 /// What could not be read is a failure of its own, whatever else was found.
 fn ended(failures: &[String], faulty: bool) -> miette::Result<Exit> {
     if !failures.is_empty() {
+        let failures: Vec<_> = failures.iter().map(|why| ankus::text::line(why)).collect();
         return Err(Failure::new(failures.join("\n")).into());
     }
     Ok(Exit::fault_if(faulty))
@@ -299,22 +338,17 @@ fn read_baseline(path: &Path, project: &Project) -> miette::Result<Baseline> {
     Ok(Baseline::read(&text).map_err(failure)?)
 }
 
-fn rendered(
-    report: &Report,
-    arguments: &Arguments,
-    colors: bool,
-    out: &mut dyn Write,
-) -> std::io::Result<()> {
+fn rendered(report: &Report, arguments: &Arguments, out: &mut dyn Write) -> std::io::Result<()> {
     let text = match arguments.format {
         _ if arguments.statistics => statistics(report),
         Format::Json => return render::json::write(report, out),
         Format::Jsonl => return render::jsonl::write(report, out),
         Format::Sarif => return render::sarif::write(report, out),
-        Format::Human => render::human::render(report, colors),
+        Format::Human => render::human::render(report, None).plain().to_owned(),
         Format::Concise => render::concise::render(report),
         Format::Github => render::github::render(report),
         Format::Gitlab => render::gitlab::render(report),
-        Format::Junit => render::junit::render(report),
+        Format::Junit => render::junit::render(report, arguments.deny.level()),
         Format::Checkstyle => render::checkstyle::render(report),
         Format::Rdjson => render::rdjson::render(report),
     };
@@ -367,6 +401,18 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
         return Some(settings);
     }
     let path = loaded.relative(shown);
+    // What the tree switches off is counted among what is asked for.
+    settings.without_tree = settings.without_tree.map(|without| {
+        let rules = rated(&without, path, arguments);
+        Arc::new(Settings { rules, overrides: Vec::new(), ..Settings::clone(&without) })
+    });
+    settings.rules = rated(&settings, path, arguments);
+    settings.overrides.clear();
+    Some(settings)
+}
+
+/// The ratings of all rules in a file, with what `--select` and `--ignore` say over them.
+fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<String, Rating> {
     let named = |names: &[String], kind: &ankus::diag::Kind| {
         names.iter().any(|name| name == kind.name || name == kind.group.name())
     };
@@ -389,9 +435,7 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
             ratings.insert(kind.name.to_owned(), Rating::At(kind.level));
         }
     }
-    settings.rules = ratings;
-    settings.overrides.clear();
-    Some(settings)
+    ratings
 }
 
 /// Settings as the command line changes them, made once for all files that share them.

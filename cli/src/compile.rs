@@ -30,7 +30,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let plan = match application.plan() {
         Ok(plan) => plan,
         Err(why) => {
-            shell.out(render::human::render(&application.errors(), shell.colors))?;
+            shell.out(render::human::render(&application.errors(), shell.width()))?;
             shell.say(why);
             return Ok(Exit::Fault);
         }

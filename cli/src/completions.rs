@@ -17,6 +17,6 @@ pub(crate) struct Arguments {
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut super::command(), "ankus", &mut script);
-    shell.out(String::from_utf8_lossy(&script))?;
+    shell.document(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
 }

@@ -46,7 +46,7 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
     };
     let loaded = project.settings(&file)?;
     let text = match &loaded.file {
-        Some(file) => format!("# {}\n", ankus_project::shown(file)),
+        Some(file) => format!("# {}\n", ankus::text::line(&ankus_project::shown(file))),
         None => "# no ankus.toml from here upward: this is what holds without one\n".to_owned(),
     };
     shell.out(text + &written(&loaded.settings))?;
@@ -162,7 +162,18 @@ fn ratings(title: &str, ratings: &BTreeMap<String, Rating>) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    let mut out = String::new();
+    // What TOML lets through is escaped as TOML has it, too.
+    for letter in toml::Value::String(text.to_owned()).to_string().chars() {
+        match letter {
+            '\n' => out.push('\n'),
+            letter if ankus::text::steers(letter) => {
+                out.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
 }
 
 fn list(texts: &[String]) -> String {

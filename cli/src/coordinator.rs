@@ -50,7 +50,7 @@ pub(super) fn run(
     if arguments.dry_run {
         for track in &tracks.tracks {
             for (name, value) in &track.definition.properties {
-                shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;
+                shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
             }
         }
         return Ok(Exit::Success);
@@ -342,7 +342,7 @@ fn tell(id: &str, moment: &Moment, format: RunFormat, shell: &mut Shell) -> miet
                     json!({"at": at, "job": id, "action": number, "deleted": true})
                 }
             };
-            shell.out(format!("{line}\n"))
+            shell.json_line(&line)
         }
         RunFormat::Human => {
             // What an action goes through on its way is no news.

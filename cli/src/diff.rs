@@ -6,6 +6,7 @@ use ankus::check::FileKind;
 use ankus::emit::compare::{Change, Fate, compare, compare_properties};
 use ankus::settings::secrets::Secrets;
 use ankus::source::{Source, Span};
+use ankus::text::line;
 use ankus_project::{Kind, Project};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -67,7 +68,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         Format::Json => {
             let files: Vec<Value> = pairs.iter().map(Pair::json).collect();
-            shell.out(format!("{}\n", json!({"version": 1, "files": files})))?;
+            shell.json_line(&json!({"version": 1, "files": files}))?;
         }
     }
     shell.flush()?;
@@ -187,9 +188,9 @@ impl Pair {
 
     fn told(&self) -> String {
         let mut text = match (&self.old, &self.new) {
-            (Some(old), None) => return format!("{}: only in the old\n", old.shown),
-            (None, Some(new)) => return format!("{}: only in the new\n", new.shown),
-            (Some(_), Some(new)) => format!("{}\n", new.shown),
+            (Some(old), None) => return format!("{}: only in the old\n", line(&old.shown)),
+            (None, Some(new)) => return format!("{}: only in the new\n", line(&new.shown)),
+            (Some(_), Some(new)) => format!("{}\n", line(&new.shown)),
             (None, None) => return String::new(),
         };
         let mut part = "";
@@ -197,23 +198,27 @@ impl Pair {
             let words = |text: &Option<String>| {
                 text.as_deref().map(|text| one_line(&self.value(change, text)))
             };
+            let mut put = |words: String| {
+                text.push_str(&line(&words));
+                text.push('\n');
+            };
             match change.fate {
-                Fate::Added => text.push_str(&format!("  + {}\n", change.part)),
-                Fate::Removed => text.push_str(&format!("  - {}\n", change.part)),
-                Fate::Renamed => text.push_str(&format!(
-                    "  > {} is now {}\n",
+                Fate::Added => put(format!("  + {}", change.part)),
+                Fate::Removed => put(format!("  - {}", change.part)),
+                Fate::Renamed => put(format!(
+                    "  > {} is now {}",
                     change.old.as_deref().unwrap_or_default(),
                     change.part
                 )),
                 Fate::Changed => {
                     if part != change.part {
-                        text.push_str(&format!("  ~ {}\n", change.part));
+                        put(format!("  ~ {}", change.part));
                     }
                     let what = change.what.as_deref().unwrap_or_default();
-                    text.push_str(&match (words(&change.old), words(&change.new)) {
-                        (Some(old), Some(new)) => format!("      {what}: {old} => {new}\n"),
-                        (Some(old), None) => format!("    - {what}: {old}\n"),
-                        (None, new) => format!("    + {what}: {}\n", new.unwrap_or_default()),
+                    put(match (words(&change.old), words(&change.new)) {
+                        (Some(old), Some(new)) => format!("      {what}: {old} => {new}"),
+                        (Some(old), None) => format!("    - {what}: {old}"),
+                        (None, new) => format!("    + {what}: {}", new.unwrap_or_default()),
                     });
                 }
             }

@@ -2,6 +2,7 @@
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
+use ankus::text::hanging;
 use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,20 +32,19 @@ const TOOLS: &[(&str, &str)] = &[
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let mut well = true;
-    shell.out(format!("ankus     {}\n", env!("CARGO_PKG_VERSION")))?;
+    shell.line(format!("ankus     {}", env!("CARGO_PKG_VERSION")))?;
 
     let settings = shell.working_project().and_then(|project| project.settings(Path::new("x")));
     let (tools, hosts) = match &settings {
         Ok(loaded) => {
             let file = loaded.file.as_ref().map(|file| ankus_project::shown(file));
             let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
-            shell.out(format!("settings  {file}\n"))?;
+            shell.line(format!("settings  {file}"))?;
             (loaded.settings.tools.clone(), loaded.settings.hosts.clone())
         }
         Err(error) => {
             well = false;
-            shell
-                .out(format!("settings  {}\n", error.to_string().replace('\n', "\n          ")))?;
+            shell.out(hanging("settings  ", &error.to_string()) + "\n")?;
             Default::default()
         }
     };
@@ -62,14 +62,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     } else {
         "not there yet; the first run makes it".to_owned()
     };
-    shell.out(format!("store     {}: {state}\n", folder.display()))?;
+    shell.line(format!("store     {}: {state}", folder.display()))?;
 
     for (authority, text) in hosts.iter().filter(|(_, text)| text.contains("://")) {
         let state = asked(authority, text).unwrap_or_else(|why| {
             well = false;
             why
         });
-        shell.out(format!("cluster   {authority}: {state}\n"))?;
+        shell.line(format!("cluster   {authority}: {state}"))?;
     }
 
     shell.out("tools\n")?;
@@ -85,7 +85,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 None => "not on PATH".to_owned(),
             },
         };
-        shell.out(format!("  {tool:<12}  {place}  ({what})\n"))?;
+        shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
     }
     shell.flush()?;
     if settings.is_ok() && tools.is_empty() {

@@ -130,19 +130,18 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                         .collect(),
                 );
             }
-            let text = serde_json::to_string_pretty(&object);
-            shell.out(text.expect("values have text for keys") + "\n")?;
+            shell.json(&object)?;
         }
         Format::Human => {
             for part in &parts {
                 let null = if part.nullable { " or null" } else { "" };
-                shell.out(format!("{}: {}{null}\n", part.text, part.kind.name()))?;
+                shell.line(format!("{}: {}{null}", part.text, part.kind.name()))?;
             }
             match &outcome {
-                Ok(value) => shell.out(format!("{}\n", value.to_text()))?,
+                Ok(value) => shell.line(format!("{}", value.to_text()))?,
                 Err(failure) => {
                     shell.flush()?;
-                    shell.say(pointed(&text, failure));
+                    shell.tell(pointed(&text, failure));
                 }
             }
         }
@@ -253,10 +252,11 @@ fn pointed(text: &str, failure: &el::Failure) -> String {
     let end = (failure.end as usize).clamp(start, text.len());
     let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
     let line_end = text[start..].find('\n').map_or(text.len(), |at| start + at);
-    let line: String =
-        text[line_start..line_end].chars().map(|c| if c == '\t' { ' ' } else { c }).collect();
-    let before = text[line_start..start].chars().count();
-    let width = text[start..end.min(line_end)].chars().count().max(1);
+    // Escaped before anything is counted, for the carets stand below what is shown.
+    let cleaned = |text: &str| ankus::text::line(&text.replace('\t', " ")).into_owned();
+    let line = cleaned(&text[line_start..line_end]);
+    let before = cleaned(&text[line_start..start]).chars().count();
+    let width = cleaned(&text[start..end.min(line_end)]).chars().count().max(1);
     let code = failure.code.map_or(String::new(), |code| format!(" [{code}]"));
     let what = failure.reason.name();
     // A long line is shown around the place.
@@ -269,7 +269,7 @@ fn pointed(text: &str, failure: &el::Failure) -> String {
     let width = width.min(160usize.saturating_sub(offset).max(1));
     format!(
         "error{code}: {} ({what})\n  {shown}\n  {}{}",
-        failure.message,
+        ankus::text::line(&failure.message),
         " ".repeat(offset),
         "^".repeat(width)
     )

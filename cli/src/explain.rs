@@ -47,13 +47,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     object
                 })
                 .collect();
-            let text = serde_json::to_string_pretty(&json!({"version": 1, "rules": pages}));
-            shell.out(text.expect("values have text for keys") + "\n")?;
+            shell.json(&json!({"version": 1, "rules": pages}))?;
         }
         Format::Markdown => {
             for (index, kind) in meant.iter().enumerate() {
                 shell.out(if index > 0 { "\n" } else { "" })?;
-                shell.out(kind.page)?;
+                shell.document(kind.page)?;
             }
         }
         Format::Human => {

@@ -37,7 +37,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return match format(&loaded.source.text, limit) {
             Ok(text) if arguments.check => {
                 if text != loaded.source.text {
-                    shell.out(format!("{}\n", loaded.found.shown))?;
+                    shell.line(loaded.found.shown.to_string())?;
                 }
                 Ok(Exit::fault_if(text != loaded.source.text))
             }
@@ -46,13 +46,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Ok(Exit::fault_if(text != loaded.source.text))
             }
             Ok(text) => {
-                shell.out(text)?;
+                shell.document(&text)?;
                 Ok(Exit::Success)
             }
             Err(refusal) => {
                 // Whoever pipes through us gets back what they gave.
                 if !arguments.check && !arguments.diff {
-                    shell.out(&loaded.source.text)?;
+                    shell.document(&loaded.source.text)?;
                 }
                 shell.say(refused(&loaded.source, &refusal));
                 Ok(Exit::Fault)
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Some(Ok(text)) => {
                     changed += 1;
                     if arguments.check {
-                        shell.out(format!("{shown}\n"))?;
+                        shell.line(shown.to_string())?;
                     } else if arguments.diff {
                         shell.out(edit::unified_diff(shown, &loaded.source.text, &text))?;
                     } else if let Some(bytes) = loaded.encoding.encode(&text) {

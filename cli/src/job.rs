@@ -7,6 +7,7 @@ use super::runner::Runner;
 use super::store::{self, Following, Masked, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, graph, log, needs, up};
 use ankus::settings::Settings;
+use ankus::text::hanging;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, purge, view};
 use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
@@ -334,7 +335,7 @@ fn list(
                 "coordinatorjobs": coordinators,
                 "bundlejobs": bundles,
             });
-            shell.out(format!("{object:#}\n"))?;
+            shell.json(&object)?;
         }
         Format::Human => {
             let mut abandoned = 0;
@@ -351,8 +352,8 @@ fn list(
                     abandoned += 1;
                     "  (nobody runs it)".clone_into(&mut more);
                 }
-                shell.out(format!(
-                    "{:<10} {}  {}  {}{more}\n",
+                shell.line(format!(
+                    "{:<10} {}  {}  {}{more}",
                     line.status(),
                     &at[..19],
                     line.id(),
@@ -475,7 +476,7 @@ fn show(
         if stopping > 0 {
             object["stopping"] = stopping.into();
         }
-        shell.out(format!("{object:#}\n"))?;
+        shell.json(&object)?;
         return Ok(Exit::Success);
     }
     let job = &run.job;
@@ -484,17 +485,17 @@ fn show(
         0 => job.status.name().to_owned(),
         programs => format!("{}, {}", job.status.name(), store::still_stopping(programs)),
     };
-    shell.out(format!("{} {} ({status})\n", job.id, job.name))?;
-    shell.out(format!(
-        "  path     {}\n  user     {}\n  run      {}\n",
-        job.app_path, job.user, job.run
-    ))?;
+    shell.line(format!("{} {} ({status})", job.id, job.name))?;
+    shell.line(format!("  path     {}", job.app_path))?;
+    shell.line(format!("  user     {}", job.user))?;
+    shell.line(format!("  run      {}", job.run))?;
     shell.out(format!("  started  {}\n  ended    {}\n\n", when(job.started), when(job.ended)))?;
     if let Some((code, message)) = &shown.fault {
-        shell.out(format!("  {code}: {}\n\n", mask.text(message)))?;
+        shell.out(hanging(&format!("  {code}: "), &mask.text(message)) + "\n\n")?;
     }
     if let Some(sla) = run.expectations.get(&NOWHERE) {
-        shell.out(format!("  {}\n\n", operate::sla_line(sla)))?;
+        shell.line(format!("  {}", operate::sla_line(sla)))?;
+        shell.out("\n")?;
     }
     let rows = run.in_order();
     let width =
@@ -504,20 +505,20 @@ fn show(
         let pad = width - node.name.chars().count();
         let target = row.transition.as_deref().map_or(String::new(), |to| format!(" -> {to}"));
         let kind = node.work.row_type().trim_matches(':').to_ascii_lowercase();
-        shell.out(format!(
-            "  {}{:pad$}  {kind:<12} {}{target}\n",
+        shell.line(format!(
+            "  {}{:pad$}  {kind:<12} {}{target}",
             node.name,
             "",
             row.status.name()
         ))?;
         if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
-            shell.out(format!("    {code}: {}\n", mask.text(message)))?;
+            shell.out(hanging(&format!("    {code}: "), &mask.text(message)) + "\n")?;
         }
         for line in row.output.data.as_deref().unwrap_or_default().lines() {
-            shell.out(format!("    {}\n", mask.text(line)))?;
+            shell.line(format!("    {}", mask.text(line)))?;
         }
         if let Some(sla) = run.expectations.get(&index) {
-            shell.out(format!("    {}\n", operate::sla_line(sla)))?;
+            shell.line(format!("    {}", operate::sla_line(sla)))?;
         }
     }
     Ok(Exit::Success)
@@ -568,7 +569,7 @@ fn environment(
             "startsAgain": kept.starts_again,
             "environment": variables,
         });
-        shell.out(format!("{object:#}\n"))?;
+        shell.json(&object)?;
         return Ok(Exit::Success);
     }
     let settings_file = kept.settings_file.as_deref().unwrap_or(Path::new("-")).display();
@@ -580,7 +581,7 @@ fn environment(
         }
         shell.out(format!("\n{title}\n"))?;
         for (name, value) in map {
-            shell.out(format!("  {name}={value}\n"))?;
+            shell.line(format!("  {name}={value}"))?;
         }
     }
     Ok(Exit::Success)
@@ -622,7 +623,7 @@ fn purge(
     }
     if dry_run || chosen.is_empty() {
         for id in &chosen {
-            shell.out(format!("{id}\n"))?;
+            shell.line(id.to_string())?;
         }
         shell.say(format!("{} to be purged", counted(chosen.len())));
         return Ok(Exit::Success);
@@ -635,7 +636,7 @@ fn purge(
     };
     let gone = driver.purge(&chosen).map_err(store::failure)?;
     for id in &gone {
-        shell.out(format!("{id}\n"))?;
+        shell.line(id.to_string())?;
     }
     shell.say(format!("{} purged", counted(gone.len())));
     Ok(Exit::Success)
@@ -700,7 +701,7 @@ fn steer(
     let status = record.job.status;
     let exit = Exit::fault_if(status != wanted);
     if command != Command::Kill || !status.is_end() {
-        shell.out(format!("{} {id}\n", status.name()))?;
+        shell.line(format!("{} {id}", status.name()))?;
         return Ok(exit);
     }
     if force {
@@ -710,10 +711,10 @@ fn steer(
     store::until(store::SHORT, || Ok(store::job_record(&*reader, id)?.open.is_empty()))?;
     let record = store::job_record(&*reader, id)?;
     match view::stopping(&*reader, &record).map_err(store::failure)? {
-        0 => shell.out(format!("{} {id}\n", status.name()))?,
+        0 => shell.line(format!("{} {id}", status.name()))?,
         programs => {
             let programs = store::still_stopping(programs);
-            shell.out(format!("{} {id}, {programs}\n", status.name()))?;
+            shell.line(format!("{} {id}, {programs}", status.name()))?;
         }
     }
     shell.flush()?;
@@ -788,7 +789,7 @@ fn retries(
     let attempts = row.attempts.iter().copied().chain(row.started.map(|start| (start, row.ended)));
     for (number, (start, end)) in attempts.enumerate() {
         let end = end.map_or("-".to_owned(), object::instant);
-        shell.out(format!("{}  {}  {end}\n", number + 1, object::instant(start)))?;
+        shell.line(format!("{}  {}  {end}", number + 1, object::instant(start)))?;
     }
     Ok(Exit::Success)
 }

@@ -200,9 +200,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are results; a usage error is talk.
-            let code = if error.use_stderr() { 2 } else { 0 };
+            if error.use_stderr() {
+                shell::print_usage_error(error);
+                return ExitCode::from(2);
+            }
             let _ = error.print();
-            return ExitCode::from(code);
+            return ExitCode::SUCCESS;
         }
     };
     let mut shell = Shell::new(cli.shared);

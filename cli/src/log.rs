@@ -225,7 +225,7 @@ pub(super) fn print(
     if filter.debug {
         let shown = |at: Option<i64>| at.map_or("-".to_owned(), object::instant);
         let (from, to) = (shown(filter.from), shown(filter.to));
-        shell.out(format!("Log from {from} to {to}, filter: {}\n", arguments.logfilter))?;
+        shell.line(format!("Log from {from} to {to}, filter: {}", arguments.logfilter))?;
     }
     let mut left = filter.limit.unwrap_or(usize::MAX);
     for entry in entries {
@@ -235,7 +235,7 @@ pub(super) fn print(
         let line = Written(entry, owner).to_string();
         if left > 0 && filter.lets(entry, &line) {
             left -= 1;
-            shell.out(format!("{line}\n"))?;
+            shell.line(line.to_string())?;
         }
     }
     Ok(())
@@ -355,7 +355,7 @@ pub(super) fn run(
                     format!("failed {} times, at last: {}", sent.attempts, mask.text(fault))
                 }
             };
-            shell.out(format!("--- notification {url} {outcome}\n"))?;
+            shell.line(format!("--- notification {url} {outcome}"))?;
         }
     }
     for (index, row) in run.in_order() {
@@ -367,7 +367,7 @@ pub(super) fn run(
             if bytes.is_empty() {
                 continue;
             }
-            shell.out(format!("--- {name}: {stream}\n"))?;
+            shell.line(format!("--- {name}: {stream}"))?;
             let text = mask.text(&String::from_utf8_lossy(&bytes));
             shell.out(&text)?;
             if !text.ends_with('\n') {
@@ -411,7 +411,7 @@ fn audited(
         Failure::new(format!("cannot read the audit log in {}: {error}", store.store.display()))
     })?;
     for line in text.lines().filter(|line| line.contains(&of_job)) {
-        shell.out(format!("{}\n", mask(line)))?;
+        shell.line(mask(line).to_string())?;
     }
     Ok(Exit::Success)
 }

@@ -18,7 +18,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut command = super::command();
     command.build();
     let Some(folder) = arguments.output else {
-        shell.out(page(&command))?;
+        shell.document(&page(&command))?;
         return Ok(Exit::Success);
     };
     let failure = |path: &Path, error| {

@@ -5,6 +5,7 @@ use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, log, needs};
 use ankus::settings::secrets::Masker;
+use ankus::text::{self, hanging};
 use ankus_runtime::coordinator::Sla;
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
@@ -223,10 +224,10 @@ pub(super) fn steer(
         store::until(store::SHORT, || Ok(stopping()? == 0))?;
     }
     match stopping()? {
-        0 => shell.out(format!("{} {id}\n", status.name()))?,
+        0 => shell.line(format!("{} {id}", status.name()))?,
         programs => {
             let programs = store::still_stopping(programs);
-            shell.out(format!("{} {id}, {programs}\n", status.name()))?;
+            shell.line(format!("{} {id}, {programs}", status.name()))?;
         }
     }
     shell.flush()?;
@@ -259,7 +260,7 @@ pub(super) fn difference(
             *value = settings.secrets.shown(name, value);
         }
         let text = serde_json::to_string_pretty(&shown);
-        text.expect("values have text for keys") + "\n"
+        text::json(&(text.expect("values have text for keys") + "\n")).into_owned()
     };
     let (old, new) = (text(&old), text(new));
     let diff = similar::TextDiff::from_lines(&old, &new);
@@ -430,7 +431,7 @@ pub(super) fn conclude(
         (_, RunFormat::Json) => show_json(reader, &job, shell)?,
         (Job::Coordinator(record), RunFormat::Human) => summary(reader, record, shell)?,
         (Job::Bundle(record), RunFormat::Human) => {
-            shell.out(format!("{} {} {id}\n", record.job.status.name(), record.name))?;
+            shell.line(format!("{} {} {id}", record.job.status.name(), record.name))?;
             for id in record.coordinators.iter().flatten() {
                 if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
                     shell.out("  ")?;
@@ -474,13 +475,13 @@ fn summary(reader: &dyn Reader, record: &kept::Record, shell: &mut Shell) -> mie
     let counts: Vec<String> =
         counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     let counts = if counts.is_empty() { "no actions".to_owned() } else { counts.join(", ") };
-    shell.out(format!("{} {} {id}: {counts}\n", record.job.status.name(), record.name))?;
+    shell.line(format!("{} {} {id}: {counts}", record.job.status.name(), record.name))?;
     if let Some(why) = fault(reader, record)? {
-        shell.say(format!("  {why}"));
+        shell.tell(hanging("  ", &why));
     }
     for (number, kept) in &actions {
         if let Some((code, message)) = &kept.run.error {
-            shell.say(format!("{id}@{number} {}{message}", prefix(code)));
+            shell.tell(hanging(&format!("{id}@{number} {}", prefix(code)), message));
         }
     }
     Ok(())
@@ -491,7 +492,7 @@ fn show_json(reader: &dyn Reader, job: &Job, shell: &mut Shell) -> miette::Resul
         Job::Coordinator(record) => coordinator_object(reader, record, true)?,
         Job::Bundle(record) => bundle_object(reader, record)?,
     };
-    shell.out(format!("{object:#}\n"))
+    shell.json(&object)
 }
 
 /// Hides the secrets of a coordinator, or of those of a bundle, in what is printed from now on.
@@ -533,22 +534,23 @@ pub(super) fn show(
     match job {
         Job::Bundle(record) => {
             let status = record.job.status.name();
-            shell.out(format!("{} {} ({status})\n", record.id, record.name))?;
+            shell.line(format!("{} {} ({status})", record.id, record.name))?;
             let kick_off = record.job.kick_off.map_or("-".to_owned(), time);
-            shell.out(format!("  user      {}\n  kick-off  {kick_off}\n\n", record.user))?;
+            shell.line(format!("  user      {}", record.user))?;
+            shell.out(format!("  kick-off  {kick_off}\n\n"))?;
             for (at, member) in record.job.members.iter().enumerate() {
                 let id = record.coordinators.get(at).and_then(Option::as_deref).unwrap_or("-");
-                shell.out(format!("  {:<12} {id}  {}\n", member.status.name(), member.name))?;
+                shell.line(format!("  {:<12} {id}  {}", member.status.name(), member.name))?;
             }
         }
         Job::Coordinator(record) => {
             let definition = kept::definition(reader, &record.id).map_err(store::failure)?;
             let (id, job) = (&record.id, &record.job);
             let or_none = |at: Option<Time>| at.map_or("-".to_owned(), time);
-            shell.out(format!("{id} {} ({})\n", record.name, job.status.name()))?;
+            shell.line(format!("{id} {} ({})", record.name, job.status.name()))?;
+            shell.line(format!("  user         {}", record.user))?;
             shell.out(format!(
-                "  user         {}\n  from         {}\n  to           {}\n  next         {}\n  paused from  {}\n",
-                record.user,
+                "  from         {}\n  to           {}\n  next         {}\n  paused from  {}\n",
                 time(definition.schedule.start),
                 time(job.end),
                 or_none(job.next.filter(|_| !job.is_done)),
@@ -556,25 +558,25 @@ pub(super) fn show(
             ))?;
             shell.out(format!("  concurrency  {}\n\n", job.controls.concurrency))?;
             if let Some(why) = fault(reader, record)? {
-                shell.out(format!("  {why}\n\n"))?;
+                shell.out(hanging("  ", &why) + "\n\n")?;
             }
             for (number, kept) in kept::actions(reader, id).map_err(store::failure)? {
                 let run = &kept.run;
                 let workflow = kept.beside.workflow.as_deref().unwrap_or("-");
-                shell.out(format!(
-                    "  {:<9} {}  {id}@{number}  {workflow}\n",
+                shell.line(format!(
+                    "  {:<9} {}  {id}@{number}  {workflow}",
                     run.status.name(),
                     time(run.data.nominal)
                 ))?;
                 let waits = run.status == ActionStatus::Waiting;
                 if let (Some(missing), true) = (&run.missing, waits) {
-                    shell.out(format!("    waits for {missing}\n"))?;
+                    shell.line(format!("    waits for {missing}"))?;
                 }
                 if let Some((code, message)) = &run.error {
-                    shell.out(format!("    {}{message}\n", prefix(code)))?;
+                    shell.out(hanging(&format!("    {}", prefix(code)), message) + "\n")?;
                 }
                 if let Some(sla) = &run.sla {
-                    shell.out(format!("    {}\n", sla_line(sla)))?;
+                    shell.line(format!("    {}", sla_line(sla)))?;
                 }
             }
         }

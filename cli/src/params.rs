@@ -6,6 +6,7 @@ use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
+use ankus::text::{self, line};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -87,19 +88,20 @@ fn human(list: &[Parameter], source: &Source) -> String {
             (None, None) if each.is_required => "missing".to_owned(),
             (None, None) => "not given, and not needed".to_owned(),
         };
-        text.push_str(&format!("{:width$}  {state}\n", each.name));
+        let _ = ankus::put!(&mut text, "{:width$}  {state}", each.name);
         let lines = lines(each, source);
         let shown: Vec<String> = lines.iter().take(8).map(u32::to_string).collect();
         let more = if lines.len() > 8 { ", …" } else { "" };
         let word = if lines.len() == 1 { "line" } else { "lines" };
         let about = each.description.as_deref().map(|text| format!("; {}", one_line(text)));
-        text.push_str(&format!(
-            "{:width$}  {}, read in {word} {}{more}{}\n",
+        let _ = ankus::put!(
+            &mut text,
+            "{:width$}  {}, read in {word} {}{more}{}",
             "",
             each.shape.name(),
             shown.join(", "),
             about.unwrap_or_default()
-        ));
+        );
     }
     text
 }
@@ -136,12 +138,12 @@ fn json(list: &[Parameter], source: &Source) -> String {
         })
         .collect();
     let value = json!({"version": 1, "application": source.path, "parameters": parameters});
-    serde_json::to_string_pretty(&value).expect("values have text for keys") + "\n"
+    text::pretty(&value)
 }
 
 /// A file to fill in: what is needed first, the rest as comments.
 fn properties(list: &[Parameter], path: &str) -> String {
-    let mut text = format!("# What {path} reads.\n");
+    let mut text = format!("# What {} reads.\n", line(path));
     for each in list.iter().filter(|each| each.is_required) {
         let value = each.given.as_ref().map_or("", |(value, _)| value.as_str());
         let about = each.description.as_deref().map(one_line);
@@ -149,23 +151,38 @@ fn properties(list: &[Parameter], path: &str) -> String {
             || each.shape.name().to_owned(),
             |text| format!("{text} ({})", each.shape.name()),
         );
-        text.push_str(&format!("\n# {about}\n{}={}\n", each.name, escaped(value)));
+        let (name, value) = (escaped(&each.name, true), escaped(value, false));
+        text.push_str(&format!("\n# {}\n{name}={value}\n", line(&about)));
     }
     for each in list.iter().filter(|each| !each.is_required) {
         let value = each.given.as_ref().or(each.default.as_ref());
         let about = each.description.as_deref().map(one_line);
         let about = about.unwrap_or_else(|| each.shape.name().to_owned());
         let value = value.map_or("", |(value, _)| value.as_str());
-        text.push_str(&format!(
-            "\n# {about}; may be left out\n#{}={}\n",
-            each.name,
-            escaped(value)
-        ));
+        let (name, value) = (escaped(&each.name, true), escaped(value, false));
+        text.push_str(&format!("\n# {}; may be left out\n#{name}={value}\n", line(&about)));
     }
     text
 }
 
-/// A value as Java reads it back.
-fn escaped(value: &str) -> String {
-    value.replace('\\', "\\\\").replace('\n', "\\n").replace('\r', "\\r")
+/// A name or a value as Java reads it back.
+fn escaped(written: &str, is_name: bool) -> String {
+    let mut out = String::with_capacity(written.len());
+    for (at, letter) in written.char_indices() {
+        match letter {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            ' ' if is_name || at == 0 => out.push_str("\\ "),
+            '=' | ':' if is_name => out.extend(['\\', letter]),
+            '#' | '!' if is_name && at == 0 => out.extend(['\\', letter]),
+            // All of them are of one UTF-16 unit.
+            letter if text::steers(letter) => {
+                out.push_str(&format!("\\u{:04x}", u32::from(letter)))
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
 }

@@ -61,8 +61,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     };
     match format {
-        None => shell.out(format!("{}: {} nodes, whole\n", file.display(), plan.nodes.len()))?,
-        Some(Format::Json) => shell.out(format!("{:#}\n", to_json(&plan)))?,
+        None => shell.line(format!("{}: {} nodes, whole", file.display(), plan.nodes.len()))?,
+        Some(Format::Json) => shell.json(&to_json(&plan))?,
         Some(Format::Human) => shell.out(human(&plan))?,
         Some(Format::Dot) => shell.out(dot(&plan))?,
     }
@@ -74,10 +74,12 @@ fn name(plan: &Plan, index: u32) -> &str {
 }
 
 fn human(plan: &Plan) -> String {
-    let mut text = format!("{}  ({}, from {})\n", plan.name.source(), plan.namespace, plan.path);
+    let mut text = String::new();
+    let _ =
+        ankus::put!(&mut text, "{}  ({}, from {})", plan.name.source(), plan.namespace, plan.path);
     for (name, default) in &plan.parameters {
         let default = default.as_deref().map_or("required".to_owned(), |text| format!("= {text}"));
-        text.push_str(&format!("  parameter {name} {default}\n"));
+        let _ = ankus::put!(&mut text, "  parameter {name} {default}");
     }
     let width = plan.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0);
     for node in &plan.nodes {
@@ -96,14 +98,16 @@ fn human(plan: &Plan) -> String {
         };
         let pad = width - node.name.chars().count();
         let line = format!("  {}{:pad$}  {:<12} {targets}", node.name, "", node.work.row_type());
-        text.push_str(line.trim_end());
-        text.push('\n');
+        let _ = ankus::put!(&mut text, "{}", line.trim_end());
     }
     text
 }
 
 fn dot(plan: &Plan) -> String {
-    let quote = |text: &str| format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""));
+    let quote = |text: &str| {
+        let text = ankus::text::line(text);
+        format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    };
     let mut text = String::from("digraph plan {\n  rankdir=TB;\n");
     for node in &plan.nodes {
         let shape = match &node.work {

@@ -1,6 +1,7 @@
 //! What runs right now, on a terminal: a line for each action, with the time it has taken, below the lines of what happened.
 
 use super::Shell;
+use ankus::text::line;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -27,7 +28,9 @@ impl Progress {
     pub(super) fn say(&self, text: &str, shell: &mut Shell) {
         match &self.lines {
             // Nobody listening is no reason to stop.
-            Some(lines) if !self.running.is_empty() => drop(lines.println(shell.shown(text))),
+            Some(lines) if !self.running.is_empty() => {
+                drop(lines.println(line(&shell.shown(text))))
+            }
             _ => shell.say(text),
         }
     }
@@ -39,7 +42,7 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} {elapsed}") {
             bar.set_style(style);
         }
-        bar.set_message(format!("{name} ({kind})"));
+        bar.set_message(line(&format!("{name} ({kind})")).into_owned());
         bar.enable_steady_tick(TICK);
         self.running.insert(name.to_owned(), bar);
     }

@@ -23,8 +23,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let kinds = check::kinds();
     if arguments.format == Format::Json {
         let rules: Vec<Value> = kinds.iter().map(|kind| value(kind)).collect();
-        let text = serde_json::to_string_pretty(&json!({"version": 1, "rules": rules}));
-        shell.out(text.expect("values have text for keys") + "\n")?;
+        shell.json(&json!({"version": 1, "rules": rules}))?;
         return Ok(Exit::Success);
     }
     let width = kinds.iter().map(|kind| kind.name.len()).max().unwrap_or_default();
@@ -36,10 +35,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
         let gap = if first { "" } else { "\n" };
         first = false;
-        shell.out(format!("{gap}{}\n", group.name()))?;
+        shell.line(format!("{gap}{}", group.name()))?;
         for kind in members {
             let level = settings::listed(kind);
-            shell.out(format!("  {:<width$}  {level:<7}  {}\n", kind.name, kind.summary))?;
+            shell.line(format!("  {:<width$}  {level:<7}  {}", kind.name, kind.summary))?;
         }
     }
     Ok(Exit::Success)

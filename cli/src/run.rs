@@ -132,7 +132,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         for (name, value) in &submit.properties {
-            shell.out(format!("{name}={}\n", settings.secrets.shown(name, value)))?;
+            shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
         }
         return Ok(Exit::Success);
     }
@@ -264,7 +264,9 @@ fn of_application(
     let application = project.application(path, &arguments.properties.given())?;
     let errors = application.errors();
     if !errors.findings.is_empty() {
-        shell.say(render::human::render(&errors, shell.talk_colors));
+        let mut text = render::human::render(&errors, shell.talk_width());
+        text.trim_end();
+        shell.tell(text);
     }
     let plan = match application.plan() {
         Ok(plan) => plan,

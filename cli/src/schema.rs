@@ -28,7 +28,6 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         Name::Settings => settings::schema::schema(&check::kinds()),
         Name::Check => render::json::schema(),
     };
-    let text = serde_json::to_string_pretty(&schema).expect("values have text for keys");
-    shell.out(text + "\n")?;
+    shell.json(&schema)?;
     Ok(Exit::Success)
 }

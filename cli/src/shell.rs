@@ -2,8 +2,10 @@
 
 use super::Shared;
 use ankus::settings::secrets::{Masker, Secrets};
+use ankus::text::{self, Notation, Sink, Style, Text};
 pub(crate) use ankus_project::Failure;
 use ankus_project::{Invocation, Project};
+use clap::error::ContextValue;
 use miette::Report;
 use std::borrow::Cow;
 use std::io::{BufWriter, ErrorKind, IsTerminal, Stdout, Write};
@@ -62,6 +64,7 @@ impl Color {
 /// Where a command writes, and what the shared arguments say.
 pub(crate) struct Shell {
     out: BufWriter<Stdout>,
+    is_terminal: bool,
     /// Whether stdout takes colors.
     pub(crate) colors: bool,
     /// Whether stderr takes colors.
@@ -71,10 +74,43 @@ pub(crate) struct Shell {
     masker: Option<Masker>,
 }
 
+/// What a command prints.
+pub(crate) enum Words {
+    /// Text of anybody.
+    Plain(String),
+    /// Text with styles, which is clean.
+    Drawn(Text),
+}
+
+impl From<&str> for Words {
+    fn from(words: &str) -> Words {
+        Words::Plain(words.to_owned())
+    }
+}
+
+impl From<String> for Words {
+    fn from(words: String) -> Words {
+        Words::Plain(words)
+    }
+}
+
+impl From<&String> for Words {
+    fn from(words: &String) -> Words {
+        Words::Plain(words.clone())
+    }
+}
+
+impl From<Text> for Words {
+    fn from(text: Text) -> Words {
+        Words::Drawn(text)
+    }
+}
+
 impl Shell {
     pub(super) fn new(shared: Shared) -> Shell {
         let stdout = std::io::stdout();
-        let colors = shared.color.holds(stdout.is_terminal());
+        let is_terminal = stdout.is_terminal();
+        let colors = shared.color.holds(is_terminal);
         let talk_colors = shared.color.holds(std::io::stderr().is_terminal());
         let invocation = Invocation {
             config: shared.config,
@@ -83,7 +119,18 @@ impl Shell {
             tree: shared.tree,
             does: false,
         };
-        Shell { out: BufWriter::new(stdout), colors, talk_colors, invocation, masker: None }
+        let out = BufWriter::new(stdout);
+        Shell { out, is_terminal, colors, talk_colors, invocation, masker: None }
+    }
+
+    /// How wide the terminal is that the results go to.
+    pub(crate) fn width(&self) -> Option<usize> {
+        width(std::io::stdout())
+    }
+
+    /// How wide the terminal is that talk goes to.
+    pub(crate) fn talk_width(&self) -> Option<usize> {
+        width(std::io::stderr())
     }
 
     /// The disk, for a command that looks at what others wrote.
@@ -109,39 +156,85 @@ impl Shell {
         }
     }
 
-    /// Writes a piece of the result as it stands, but for the secrets of the job at hand.
-    pub(crate) fn out(&mut self, text: impl AsRef<str>) -> miette::Result<()> {
-        let text = self.shown(text.as_ref());
-        let written = self.out.write_all(text.as_bytes());
-        written.map_err(|error| Failure::new("cannot write the result").because(error).into())
+    /// Words as they may be printed: first without the secrets, then without what steers.
+    fn text(&self, words: Words) -> Text {
+        match (words, &self.masker) {
+            (Words::Plain(words), _) => Text::from(self.shown(&words)),
+            (Words::Drawn(text), None) => text,
+            (Words::Drawn(text), Some(masker)) => Text::from(masker.text(text.plain())),
+        }
     }
 
-    /// Writes a result part by part.
+    /// Writes a piece of the result, with its lines and in its colors.
+    pub(crate) fn out(&mut self, words: impl Into<Words>) -> miette::Result<()> {
+        let text = self.text(words.into());
+        unwritten(self.out.write_all(text.to_stream(self.colors).as_bytes()))
+    }
+
+    /// Writes one line of the result, whatever the words hold.
+    pub(crate) fn line(&mut self, words: impl AsRef<str>) -> miette::Result<()> {
+        let words = text::line(&self.shown(words.as_ref())).into_owned();
+        unwritten(writeln!(self.out, "{words}"))
+    }
+
+    /// Writes a value as indented JSON.
+    pub(crate) fn json(&mut self, value: &serde_json::Value) -> miette::Result<()> {
+        let text = format!("{value:#}\n");
+        let text = text::json(&self.shown(&text)).into_owned();
+        unwritten(self.out.write_all(text.as_bytes()))
+    }
+
+    /// Writes a value as one line of JSON.
+    pub(crate) fn json_line(&mut self, value: &serde_json::Value) -> miette::Result<()> {
+        let text = text::json(&self.shown(&value.to_string())).into_owned();
+        unwritten(writeln!(self.out, "{text}"))
+    }
+
+    /// Writes a result part by part, in a format that escapes what is in its fields.
     pub(crate) fn out_with(
         &mut self,
+        notation: Notation,
         write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
     ) -> miette::Result<()> {
-        let written = write(&mut self.out);
-        written.map_err(|error| Failure::new("cannot write the result").because(error).into())
+        unwritten(write(&mut Sink::new(&mut self.out, notation)))
+    }
+
+    /// Writes a file: the result is its text, byte for byte. Only a terminal gets it cleaned.
+    pub(crate) fn document(&mut self, text: &str) -> miette::Result<()> {
+        if self.is_terminal {
+            return self.out(text);
+        }
+        unwritten(self.out.write_all(text.as_bytes()))
+    }
+
+    /// Empties the screen of a terminal.
+    pub(crate) fn clear_screen(&mut self) -> miette::Result<()> {
+        match self.is_terminal {
+            true => unwritten(self.out.write_all(b"\x1b[2J\x1b[H")),
+            false => Ok(()),
+        }
     }
 
     /// Writes what is buffered; call it before a wait.
     pub(crate) fn flush(&mut self) -> miette::Result<()> {
-        let flushed = self.out.flush();
-        flushed.map_err(|error| Failure::new("cannot write the result").because(error).into())
+        unwritten(self.out.flush())
     }
 
     /// Says something to the person at the terminal; a line on stderr.
-    pub(crate) fn say(&mut self, text: impl AsRef<str>) {
+    pub(crate) fn say(&mut self, words: impl AsRef<str>) {
         // Nobody listening is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "{}", self.shown(text.as_ref()));
+        let _ = writeln!(std::io::stderr(), "{}", text::line(&self.shown(words.as_ref())));
+    }
+
+    /// Says something that has lines and colors.
+    pub(crate) fn tell(&mut self, words: impl Into<Words>) {
+        tell(self.text(words.into()), self.talk_colors);
     }
 
     /// Prints a failure of the tool itself: what, why, and what to do.
     pub(super) fn print_failure(&mut self, report: &Report) {
         let _ = self.out.flush();
-        let (bold, plain) = if self.talk_colors { ("\u{1b}[1;31m", "\u{1b}[0m") } else { ("", "") };
-        let mut text = format!("{bold}error{plain}: {report}");
+        let mut text = report.to_string();
         let mut shown = report.to_string();
         for cause in report.chain().skip(1) {
             let cause = cause.to_string();
@@ -154,7 +247,51 @@ impl Shell {
             text.push_str(&format!("\n  help: {help}"));
         }
         // What failed may hold a URL, before anybody knew whose secrets these are.
-        self.say(Secrets::default().text(&text));
+        let text = Secrets::default().text(&text);
+        tell(failure(&self.shown(&text)), self.talk_colors);
+    }
+}
+
+/// What went wrong, in words.
+fn failure(words: &str) -> Text {
+    let mut text = Text::new();
+    text.styled(Style::bold(text::Color::Red), "error");
+    text.push(": ");
+    text.push(words);
+    text
+}
+
+fn width(stream: impl IsTerminal + std::os::fd::AsFd) -> Option<usize> {
+    let (terminal_size::Width(width), _) = terminal_size::terminal_size_of(stream)?;
+    Some(usize::from(width))
+}
+
+fn tell(text: Text, colors: bool) {
+    let _ = writeln!(std::io::stderr(), "{}", text.to_stream(colors));
+}
+
+fn unwritten(written: std::io::Result<()>) -> miette::Result<()> {
+    written.map_err(|error| Failure::new("cannot write the result").because(error).into())
+}
+
+/// Prints what is wrong with the arguments, which are quoted in it.
+pub(super) fn print_usage_error(mut error: clap::Error) {
+    let given: Vec<_> = error.context().map(|(kind, value)| (kind, value.clone())).collect();
+    for (kind, value) in given {
+        let line = |text: &String| text::line(text).into_owned();
+        let clean = match &value {
+            ContextValue::String(text) => ContextValue::String(line(text)),
+            ContextValue::Strings(texts) => ContextValue::Strings(texts.iter().map(line).collect()),
+            _ => continue,
+        };
+        error.insert(kind, clean);
+    }
+    let words = error.render().to_string();
+    let words = words.trim_end();
+    let colors = Color::Auto.holds(std::io::stderr().is_terminal());
+    match words.strip_prefix("error: ") {
+        Some(words) => tell(failure(words), colors),
+        None => tell(words.into(), colors),
     }
 }
 

@@ -11,7 +11,7 @@ use ankus_runtime::machine::coordinator::{
     ActionStatus, Effect, Plan, Rules, Status, WorkflowStatus, bundle,
 };
 use ankus_runtime::time::{Instant, ProcessingZone};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -77,13 +77,18 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
     let mut failure = None;
     let end = {
         let mut tell = |at: Instant, told: &Told| {
+            if failure.is_some() {
+                return;
+            }
             let text = match asked.format {
-                RunFormat::Jsonl => line(at, told, asked.tracks),
-                RunFormat::Human => words(at, told, asked.tracks),
+                RunFormat::Jsonl => {
+                    line(at, told, asked.tracks).map(|value| shell.json_line(&value))
+                }
+                RunFormat::Human => words(at, told, asked.tracks).map(|words| shell.line(words)),
                 RunFormat::Json => None,
             };
-            if let (Some(text), None) = (text, &failure) {
-                failure = shell.out(text).err();
+            if let (Some(Err(report)), None) = (text, &failure) {
+                failure = Some(report);
             }
         };
         simulate(&play, &mut tell)
@@ -129,8 +134,7 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
             if let (Some(job), Some(bundle)) = (&end.bundle, &asked.tracks.bundle) {
                 object["bundle"] = json!({"name": bundle.name, "status": job.status.name()});
             }
-            let text = serde_json::to_string_pretty(&object);
-            shell.out(text.expect("values have text for keys") + "\n")?;
+            shell.json(&object)?;
         }
         RunFormat::Human => {
             for (name, status, counts) in &shown {
@@ -140,10 +144,10 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
                     true => "no actions".to_owned(),
                     false => counts.join(", "),
                 };
-                shell.out(format!("{name}: {}, {text}\n", status.name()))?;
+                shell.line(format!("{name}: {}, {text}", status.name()))?;
             }
-            shell.out(format!(
-                "simulated from {} to {}\n",
+            shell.line(format!(
+                "simulated from {} to {}",
                 zone.format(from),
                 zone.format(end.at)
             ))?;
@@ -161,7 +165,7 @@ pub(super) fn run(asked: &Asked<'_>, shell: &mut Shell) -> miette::Result<Exit> 
 }
 
 /// One event as one object.
-fn line(at: Instant, told: &Told, tracks: &Tracks) -> Option<String> {
+fn line(at: Instant, told: &Told, tracks: &Tracks) -> Option<Value> {
     let at = ProcessingZone::UTC.format(at);
     let member = |index: usize| tracks.tracks[index].name.as_str();
     let object = match told {
@@ -184,7 +188,7 @@ fn line(at: Instant, told: &Told, tracks: &Tracks) -> Option<String> {
         Told::Bundle(_) => return None,
         Told::Refused(code) => json!({"at": at, "refused": code}),
     };
-    Some(object.to_string() + "\n")
+    Some(object)
 }
 
 /// What people want to know of it: states of jobs, and actions that did not just run.
@@ -192,7 +196,7 @@ fn words(at: Instant, told: &Told, tracks: &Tracks) -> Option<String> {
     let mut text = ProcessingZone::UTC.format(at);
     let _ = match told {
         Told::Coordinator(index, Effect::Job { from: Some(_), status, .. }) => {
-            writeln!(text, "  {} is {}", tracks.tracks[*index].name, status.name())
+            write!(text, "  {} is {}", tracks.tracks[*index].name, status.name())
         }
         Told::Coordinator(index, Effect::Action(number, status)) => {
             let usual = [
@@ -205,11 +209,11 @@ fn words(at: Instant, told: &Told, tracks: &Tracks) -> Option<String> {
             if usual.contains(status) {
                 return None;
             }
-            writeln!(text, "  {} #{number} is {}", tracks.tracks[*index].name, status.name())
+            write!(text, "  {} #{number} is {}", tracks.tracks[*index].name, status.name())
         }
         Told::Bundle(bundle::Effect::Bundle(status, _)) => {
             let name = tracks.bundle.as_ref().map_or("", |bundle| bundle.name.as_str());
-            writeln!(text, "  bundle {name} is {}", status.name())
+            write!(text, "  bundle {name} is {}", status.name())
         }
         _ => return None,
     };

@@ -6,6 +6,7 @@ use super::runner::Runner;
 use super::{Exit, Failure, Shell};
 use ankus::settings::Settings;
 use ankus::settings::secrets::Masker;
+use ankus::text::hanging;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, Moment, view};
 use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
@@ -336,7 +337,7 @@ fn tell(
     match (following.format, &moment.change) {
         (RunFormat::Json, _) => Ok(()),
         (RunFormat::Jsonl, Change::Job(status)) => {
-            shell.out(format!("{}\n", json!({"at": at, "job": id, "status": status.name()})))
+            shell.json_line(&json!({"at": at, "job": id, "status": status.name()}))
         }
         (RunFormat::Jsonl, Change::Row { node, status, pending }) => {
             let node = plan.node(*node);
@@ -344,7 +345,7 @@ fn tell(
                 "at": at, "job": id, "node": node.name, "type": node.work.row_type(),
                 "status": status.name(), "pending": pending,
             });
-            shell.out(format!("{line}\n"))
+            shell.json_line(&line)
         }
         (RunFormat::Human, Change::Job(JobStatus::Running)) => {
             progress.say(&format!("{} RUNNING   {id}", &at[11..19]), shell);
@@ -354,7 +355,7 @@ fn tell(
         (RunFormat::Jsonl, Change::Fault(fault)) => {
             let Fault { code, message } = &**fault;
             let line = json!({"at": at, "job": id, "errorCode": code, "errorMessage": message});
-            shell.out(format!("{line}\n"))
+            shell.json_line(&line)
         }
         (RunFormat::Human, Change::Fault(fault)) => {
             let Fault { code, message } = &**fault;
@@ -364,7 +365,7 @@ fn tell(
         (RunFormat::Jsonl, Change::Expectation { node, event }) => {
             let node = (*node != NOWHERE).then(|| plan.node(*node).name.as_str());
             let line = json!({"at": at, "job": id, "node": node, "sla": event.name()});
-            shell.out(format!("{line}\n"))
+            shell.json_line(&line)
         }
         (RunFormat::Human, Change::Expectation { node, event }) => {
             let of = if *node == NOWHERE { id } else { &plan.node(*node).name };
@@ -428,14 +429,14 @@ fn say_faults(
     let mask = Masked::new(settings, &shown.run);
     let indent = "  ".repeat(depth);
     if let Some((code, message)) = &shown.fault {
-        shell.say(format!("{indent}{code}: {}", mask.text(message)));
+        shell.tell(hanging(&format!("{indent}{code}: "), &mask.text(message)));
     }
     for (node, row) in shown.run.in_order() {
         let name = &shown.plan.node(node).name;
         if let (Some(code), Some(message)) = (&row.error.code, &row.error.message) {
             // The server's messages often begin with their code.
             let message = message.strip_prefix(&format!("{code}: ")).unwrap_or(message);
-            shell.say(format!("{indent}{name}: {code}: {}", mask.text(message)));
+            shell.tell(hanging(&format!("{indent}{name}: {code}: "), &mask.text(message)));
         }
         let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));
         if let (Some(folder), true) = (folder, row.error.code.is_some()) {
@@ -490,15 +491,15 @@ fn conclude(
     };
     match following.format {
         RunFormat::Json => {
-            shell.out(format!("{:#}\n", full(&run, &plan, fault.as_ref(), &mask)))?;
+            shell.json(&full(&run, &plan, fault.as_ref(), &mask))?;
         }
         RunFormat::Jsonl => {
             let last: Value = json!({"at": object::instant(run.job.ended.unwrap_or(run.job.modified)), "job": id, "end": status.name()});
-            shell.out(format!("{last}\n"))?;
+            shell.json_line(&last)?;
         }
         RunFormat::Human => {
             let took = spent(took);
-            shell.out(format!("{} {} {id} in {took}\n", status.name(), run.job.name))?;
+            shell.line(format!("{} {} {id} in {took}", status.name(), run.job.name))?;
             shell.flush()?;
             let shown = Shown { record, run, plan, fault, missing };
             say_faults(reader, &shown, following.settings, 1, shell)?;

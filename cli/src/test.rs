@@ -7,6 +7,7 @@ use ankus::lint::Facts;
 use ankus::lint::parameters::{Shape, parameters};
 use ankus::render;
 use ankus::syntax::xml::Tree;
+use ankus::text::{self, line};
 use ankus_project::application::{self, Application, Frontend};
 use ankus_project::{Given, Kind, Project, shown, unreadable, write};
 use ankus_runtime::driver::Compiler;
@@ -16,7 +17,7 @@ use ankus_runtime::scenario::{
     Difference, Expect, ExpectAction, Outcome, Played, Scenario, Stub, compare, play,
 };
 use rayon::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -101,13 +102,13 @@ impl Scored {
         match &self.outcome {
             Err(why) => vec![why.clone()],
             Ok(outcome) => {
-                let line = |difference: &Difference| {
+                let words = |difference: &Difference| {
                     format!(
                         "{}: expected {}, seen {}",
                         difference.what, difference.expected, difference.seen
                     )
                 };
-                outcome.differences.iter().map(line).collect()
+                outcome.differences.iter().map(words).collect()
             }
         }
     }
@@ -152,7 +153,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let failed = results.iter().filter(|result| result.fails()).count();
     let text = match arguments.format {
         Format::Human => human(&results),
-        Format::Json => json_of(&results),
+        Format::Json => text::pretty(&json_of(&results)),
         Format::Junit => junit(&results),
         Format::Tap => tap(&results),
     };
@@ -296,18 +297,20 @@ fn human(results: &[Scored]) -> String {
     let mut text = String::new();
     for result in results {
         let word = if result.fails() { "FAILED" } else { "ok    " };
-        let _ = writeln!(text, "{word}  {} ({})", result.title, result.shown);
+        let _ = ankus::put!(&mut text, "{word}  {} ({})", result.title, result.shown);
         for fault in result.faults() {
-            let _ = writeln!(text, "        {}", fault.replace('\n', "\n        "));
+            for words in fault.lines() {
+                let _ = ankus::put!(&mut text, "        {words}");
+            }
         }
         if let Ok(outcome) = &result.outcome {
             if let Some(refused) = &outcome.played.refused {
-                let _ = writeln!(text, "        the submission is refused: {refused}");
+                let _ = ankus::put!(&mut text, "        the submission is refused: {refused}");
             }
             if !outcome.played.unstubbed.is_empty() {
                 let names: Vec<_> = outcome.played.unstubbed.iter().map(String::as_str).collect();
-                let _ = writeln!(
-                    text,
+                let _ = ankus::put!(
+                    &mut text,
                     "        without a stub, taken to succeed: {}",
                     names.join(", ")
                 );
@@ -317,7 +320,7 @@ fn human(results: &[Scored]) -> String {
     text
 }
 
-fn json_of(results: &[Scored]) -> String {
+fn json_of(results: &[Scored]) -> Value {
     let scenarios: Vec<_> = results
         .iter()
         .map(|result| {
@@ -349,11 +352,7 @@ fn json_of(results: &[Scored]) -> String {
         .collect();
     let failed = results.iter().filter(|result| result.fails()).count();
     let summary = json!({"scenarios": results.len(), "failed": failed});
-    format!("{:#}\n", json!({"version": 1, "scenarios": scenarios, "summary": summary}))
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    json!({"version": 1, "scenarios": scenarios, "summary": summary})
 }
 
 fn junit(results: &[Scored]) -> String {
@@ -366,8 +365,8 @@ fn junit(results: &[Scored]) -> String {
         let _ = write!(
             text,
             "  <testcase classname=\"{}\" name=\"{}\"",
-            escape(&result.shown),
-            escape(&result.title)
+            text::xml(&result.shown),
+            text::xml(&result.title)
         );
         let faults = result.faults();
         if faults.is_empty() {
@@ -376,8 +375,8 @@ fn junit(results: &[Scored]) -> String {
             let _ = writeln!(
                 text,
                 "><failure message=\"{}\">{}</failure></testcase>",
-                escape(&faults[0]),
-                escape(&faults.join("\n"))
+                text::xml(&faults[0]),
+                text::xml(&faults.join("\n"))
             );
         }
     }
@@ -389,9 +388,12 @@ fn tap(results: &[Scored]) -> String {
     let mut text = format!("TAP version 13\n1..{}\n", results.len());
     for (number, result) in results.iter().enumerate() {
         let word = if result.fails() { "not ok" } else { "ok" };
-        let _ = writeln!(text, "{word} {} - {}", number + 1, result.title.replace('#', "\\#"));
+        let title = line(&result.title).replace('#', "\\#");
+        let _ = writeln!(text, "{word} {} - {title}", number + 1);
         for fault in result.faults() {
-            let _ = writeln!(text, "# {}", fault.replace('\n', "\n# "));
+            for words in fault.lines() {
+                let _ = writeln!(text, "# {}", line(words));
+            }
         }
     }
     text
@@ -420,13 +422,14 @@ fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
         let ways = ways(&plan);
         let missed: Vec<_> = ways.iter().filter(|way| !taken.contains(way)).collect();
         let reached: BTreeSet<&String> = ways.iter().flat_map(|(from, to)| [from, to]).collect();
-        shell.out(format!(
-            "\n{path}: {} of {} transitions taken\n",
+        shell.out("\n")?;
+        shell.line(format!(
+            "{path}: {} of {} transitions taken",
             ways.len() - missed.len(),
             ways.len()
         ))?;
         for (from, to) in missed {
-            shell.out(format!("  never: {from} -> {to}\n"))?;
+            shell.line(format!("  never: {from} -> {to}"))?;
         }
         let outcomes = &outcomes[&path];
         let is_action = |node: &&Node| matches!(node.work, Work::Action(_));
@@ -447,15 +450,15 @@ fn coverage(results: &[Scored], shell: &mut Shell) -> miette::Result<()> {
             .map(|node| node.name.as_str())
             .collect();
         let cases = || ways.iter().filter(|(from, _)| decisions.contains(from.as_str()));
-        shell.out(format!(
-            "  outcomes of actions: {} of {}; cases of decisions: {} of {}\n",
+        shell.line(format!(
+            "  outcomes of actions: {} of {}; cases of decisions: {} of {}",
             wanted.iter().filter(|one| had(one)).count(),
             wanted.len(),
             cases().filter(|way| taken.contains(*way)).count(),
             cases().count(),
         ))?;
         for (name, status) in wanted.iter().filter(|one| !had(one)) {
-            shell.out(format!("  never: {name} ends with {status}\n"))?;
+            shell.line(format!("  never: {name} ends with {status}"))?;
         }
     }
     Ok(())
@@ -577,7 +580,7 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         let plan = match application.plan() {
             Ok(plan) => Arc::new(plan),
             Err(why) => {
-                shell.out(render::human::render(&application.errors(), shell.colors))?;
+                shell.out(render::human::render(&application.errors(), shell.width()))?;
                 shell.say(why);
                 return Ok(Exit::Fault);
             }
@@ -689,7 +692,7 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         std::fs::create_dir_all(&folder)
             .map_err(|error| ankus_project::unreadable(&folder, error))?;
         write::file(&target, text.as_bytes())?;
-        shell.out(format!("{}\n", ankus_project::shown(&target)))?;
+        shell.line(ankus_project::shown(&target).to_string())?;
         written += 1;
     }
     let missed: Vec<_> = ways(&plan).into_iter().filter(|way| !taken.contains(way)).collect();

@@ -5,6 +5,7 @@ use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind, Submitted};
 use ankus::emit::timeline::{self, Request, Track};
 use ankus::syntax::properties::Origin;
+use ankus::text::Notation;
 use ankus_project::{Found, Given, Kind, Loaded, Looks, Project, Tree, application_around};
 use ankus_runtime::coordinator::{
     Actions, Bundle, Definition, Existing, Instances, partition_places,
@@ -178,7 +179,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let existing = disk.as_ref().map(|disk| disk as &dyn Existing);
     let request = Request { from: arguments.from, to: arguments.to, count, now, existing };
 
-    let mut out = Out { shell, failure: None };
+    let notation = match arguments.format {
+        Format::Json => Notation::Json,
+        _ => Notation::Visible,
+    };
+    let mut out = Out { shell, notation, failure: None };
     let written = match (arguments.format, &bundle) {
         (Format::Human, _) => timeline::human(&tracks, request, &mut out),
         (Format::Csv, _) => timeline::csv(&tracks, request, &mut out),
@@ -205,12 +210,15 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 /// Text for the shell; the core knows no other failure than that of a writer.
 struct Out<'s> {
     shell: &'s mut Shell,
+    notation: Notation,
     failure: Option<miette::Report>,
 }
 
 impl fmt::Write for Out<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.shell.out(text).map_err(|failure| {
+        let text = self.shell.shown(text).into_owned();
+        let written = self.shell.out_with(self.notation, |out| out.write_all(text.as_bytes()));
+        written.map_err(|failure| {
             self.failure = Some(failure);
             fmt::Error
         })

@@ -84,10 +84,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         write::file(&found.path, &bytes)?;
         for change in &changes {
-            shell.out(format!("{}\n", told(&before, change)))?;
+            shell.line(told(&before, change).to_string())?;
         }
         if arguments.global && changes.is_empty() {
-            shell.out(format!("{}: moved the cluster to `global`\n", found.shown))?;
+            shell.line(format!("{}: moved the cluster to `global`", found.shown))?;
         }
     }
     shell.flush()?;

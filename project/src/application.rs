@@ -96,7 +96,8 @@ impl Application {
             file: self.outcome.file.clone(),
             findings: self.outcome.findings.clone(),
             suppressed: 0,
-            secrets: Vec::new(),
+            overridden: 0,
+            secrets: self.outcome.secrets.clone(),
             checked: None,
         };
         outcome.findings.retain(|finding| finding.level >= ankus::diag::Level::Error);

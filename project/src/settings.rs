@@ -233,7 +233,11 @@ impl Project {
             }
         }
         settings.is_isolated = self.invocation.isolated;
-        let settings = Arc::new(settings.over(&self.user.settings));
+        let is_own = self.invocation.config.as_deref() == Some(file);
+        let rates = !settings.rules.is_empty() || !settings.overrides.is_empty();
+        let mut settings = settings.over(&self.user.settings);
+        settings.without_tree = (rates && !is_own).then(|| Arc::clone(&self.user.settings));
+        let settings = Arc::new(settings);
         Ok(LoadedSettings { settings, file: Some(file.to_path_buf()) })
     }
 }

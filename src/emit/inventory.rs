@@ -12,6 +12,7 @@ use crate::files::{self, folder_of};
 use crate::lint::reads::expressions;
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{Element, Tree};
+use crate::text::{self, line};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -489,7 +490,7 @@ pub fn json(inventory: &Inventory) -> String {
         "migration": counted(inventory.migration()),
         "efforts": efforts,
     });
-    format!("{value:#}\n")
+    crate::text::pretty(&value)
 }
 
 fn call_of(call: &Call) -> Value {
@@ -502,7 +503,7 @@ fn call_of(call: &Call) -> Value {
 
 /// A row a definition.
 pub fn csv(inventory: &Inventory) -> String {
-    let mut text = String::from(
+    let mut table = String::from(
         "path,kind,name,version,nodes,actions,functions,datasets,calls,called,refused,errors,warnings,infos,effort,lacking\n",
     );
     for app in &inventory.applications {
@@ -535,25 +536,12 @@ pub fn csv(inventory: &Inventory) -> String {
             app.effort().name().to_owned(),
             lacking.join(" "),
         ];
-        let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
-        text.push_str(&fields.join(","));
-        text.push('\n');
+        let fields: Vec<String> =
+            fields.iter().map(|field| text::csv(field).into_owned()).collect();
+        table.push_str(&fields.join(","));
+        table.push('\n');
     }
-    text
-}
-
-/// A field as spreadsheets read it. One that begins like a formula gets an apostrophe in front, for names come from files
-/// of others.
-fn quoted(field: &str) -> String {
-    let harmless = if field.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        format!("'{field}")
-    } else {
-        field.to_owned()
-    };
-    if harmless.contains([',', '"', '\n', '\r']) {
-        return format!("\"{}\"", harmless.replace('"', "\"\""));
-    }
-    harmless
+    table
 }
 
 /// Tables for people.
@@ -566,7 +554,7 @@ pub fn human(inventory: &Inventory) -> String {
         text.push_str(&format!("{title}\n"));
         for (name, count, files) in rows {
             let files = files.map(|files| format!("  in {files}")).unwrap_or_default();
-            text.push_str(&format!("{count:>8}  {name}{files}\n"));
+            text.push_str(&format!("{count:>8}  {}{files}\n", line(&name)));
         }
         text.push('\n');
     };

@@ -207,7 +207,7 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
             }
             let (node, to) =
                 (name(step.from).into_owned(), transition.target.text.clone().into_owned());
-            Move { node, exit: transition.way.name(), to, path }
+            Move { node, exit: transition.way.name(), to, path, span: transition.target.span }
         })
         .collect();
     let witness =

@@ -1,6 +1,8 @@
 //! One line a finding, as compilers print them.
 
 use crate::check::Report;
+use crate::source::Position;
+use crate::text::line;
 
 /// Renders a report.
 pub fn render(report: &Report) -> String {
@@ -10,12 +12,14 @@ pub fn render(report: &Report) -> String {
             .sources
             .get(&finding.path)
             .map(|(source, _)| source.position(finding.diagnostic.span.start));
-        let (line, column) = place.map_or((1, 1), |place| (place.line, place.column));
+        let place = place.unwrap_or(Position { line: 1, column: 1 });
         text.push_str(&format!(
-            "{}:{line}:{column}: {}: {} [{}]\n",
-            finding.path,
+            "{}:{}:{}: {}: {} [{}]\n",
+            line(&finding.path),
+            place.line,
+            place.column,
             finding.level.name(),
-            finding.diagnostic.message,
+            line(&finding.diagnostic.message),
             finding.diagnostic.kind.name
         ));
     }

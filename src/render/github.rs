@@ -3,10 +3,11 @@
 use super::place;
 use crate::check::Report;
 use crate::diag::Level;
+use crate::text;
 
 /// Renders a report, one command a line.
 pub fn render(report: &Report) -> String {
-    let mut text = String::new();
+    let mut out = String::new();
     for finding in &report.findings {
         let (start, end) = place::range(report, &finding.path, finding.diagnostic.span);
         let command = match finding.level {
@@ -14,27 +15,50 @@ pub fn render(report: &Report) -> String {
             Level::Warning => "warning",
             Level::Info => "notice",
         };
-        text.push_str(&format!("::{command} file={},line={}", property(&finding.path), start.line));
+        out.push_str(&format!("::{command} file={},line={}", property(&finding.path), start.line));
         // Columns of an annotation are only understood within one line.
         if end.line == start.line {
-            text.push_str(&format!(
+            out.push_str(&format!(
                 ",col={},endColumn={}",
                 start.column,
                 end.column.max(start.column)
             ));
         } else {
-            text.push_str(&format!(",endLine={}", end.line));
+            out.push_str(&format!(",endLine={}", end.line));
         }
         let title = property(&format!("ankus: {}", finding.diagnostic.kind.name));
-        text.push_str(&format!(",title={title}::{}\n", data(&place::words(finding))));
+        // Where only the log is read there is no link to the place.
+        let place = format!("{}:{}:{}", text::line(&finding.path), start.line, start.column);
+        let words = place::words(finding);
+        let page = place::page(finding.diagnostic.kind).map(|page| format!("\n{page}"));
+        let words = format!("{place}: {words}{}", page.unwrap_or_default());
+        out.push_str(&format!(",title={title}::{}\n", data(&words)));
     }
-    text
+    let silenced = super::silenced(report);
+    if !silenced.is_empty() {
+        out.push_str(&format!("::notice title=ankus::{}\n", data(&silenced.join(", "))));
+    }
+    out
 }
 
-fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+/// The words of a command: percent signs and line ends are escaped, for only the runner turns them back.
+fn data(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for letter in words.chars() {
+        match letter {
+            '%' => out.push_str("%25"),
+            '\n' => out.push_str("%0A"),
+            letter => text::push(letter, &mut out),
+        }
+    }
+    out
 }
 
-fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+/// The value of a property of a command.
+fn property(words: &str) -> String {
+    let words = words.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    let words = words.replace(':', "%3A").replace(',', "%2C");
+    let mut out = String::with_capacity(words.len());
+    words.chars().for_each(|letter| text::push(letter, &mut out));
+    out
 }

@@ -2,7 +2,8 @@
 
 use super::place;
 use crate::check::Report;
-use crate::diag::Level;
+use crate::diag::{Kind, Level};
+use crate::text;
 use serde_json::{Value, json};
 
 /// Renders a report as one list.
@@ -23,7 +24,7 @@ pub fn render(report: &Report) -> String {
                 "type": "issue",
                 "check_name": finding.diagnostic.kind.name,
                 "description": place::words(finding),
-                "content": {"body": finding.diagnostic.kind.summary},
+                "content": {"body": body(finding.diagnostic.kind)},
                 "categories": ["Bug Risk"],
                 "severity": severity,
                 "fingerprint": fingerprint,
@@ -34,7 +35,13 @@ pub fn render(report: &Report) -> String {
             })
         })
         .collect();
-    let mut text = serde_json::to_string_pretty(&issues).expect("values have text for keys");
-    text.push('\n');
-    text
+    text::pretty(&Value::Array(issues))
+}
+
+/// What a reader who opens the issue sees.
+fn body(kind: &Kind) -> String {
+    match place::page(kind) {
+        Some(page) => format!("{}\n\n{page}", kind.summary),
+        None => kind.summary.to_owned(),
+    }
 }

@@ -1,93 +1,137 @@
 //! Findings drawn into their source, for a person at a terminal.
 
+use super::excerpt::{Excerpt, Excerpts};
 use crate::check::{Finding, Report};
 use crate::diag::{Level, Note, Safety, Witness};
-use crate::source::Source;
-use codespan_reporting::diagnostic::{Diagnostic, Label, Severity};
-use codespan_reporting::files::{Error, Files};
-use codespan_reporting::term::{self, termcolor};
+use crate::source::{Source, Span};
+use crate::text::{self, Color, Style, Text, line};
+use codespan_reporting::diagnostic::{Diagnostic, Label, LabelStyle, Severity};
+use codespan_reporting::term::{self, WriteStyle};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::ops::Range;
 
-/// Lines longer than this are not drawn: minified definitions would fill the screen with one finding.
-const LINE_LIMIT: usize = 2_000;
+/// Characters of a source line that are drawn where nobody says how wide the terminal is.
+const LINE_WIDTH: usize = 160;
 
 /// How many further places of one fault are drawn, and the lines of how many more are named.
 const DRAWN_PLACES: usize = 2;
 const LISTED_LINES: usize = 12;
 
-struct Sources<'a>(Vec<&'a Source>);
+/// The least number of characters that words and lines get.
+const LEAST_WIDTH: usize = 40;
 
-impl<'a> Files<'a> for Sources<'a> {
-    type FileId = usize;
-    type Name = &'a str;
-    type Source = &'a str;
-
-    fn name(&'a self, id: usize) -> Result<&'a str, Error> {
-        self.0.get(id).map(|source| source.path.as_str()).ok_or(Error::FileMissing)
-    }
-
-    fn source(&'a self, id: usize) -> Result<&'a str, Error> {
-        self.0.get(id).map(|source| source.text.as_str()).ok_or(Error::FileMissing)
-    }
-
-    fn line_index(&'a self, id: usize, byte_index: usize) -> Result<usize, Error> {
-        let source = self.0.get(id).ok_or(Error::FileMissing)?;
-        Ok(source.position(byte_index as u32).line as usize - 1)
-    }
-
-    fn line_range(&'a self, id: usize, line_index: usize) -> Result<Range<usize>, Error> {
-        let source = self.0.get(id).ok_or(Error::FileMissing)?;
-        source.line_range(line_index).ok_or(Error::LineTooLarge {
-            given: line_index,
-            max: source.line_range(0).map_or(0, |_| line_index),
-        })
-    }
-}
-
-/// Renders the findings of a report, each with a picture of its source.
-pub fn render(report: &Report, colors: bool) -> String {
+/// Renders the findings of a report, each with a picture of its source. Words are wrapped for a terminal of `width`.
+pub fn render(report: &Report, width: Option<usize>) -> Text {
     let config = term::Config::default();
-    let masked = masked(report);
-    let mut text = String::new();
+    let hidden = hidden(report);
+    let mut text = Text::new();
     for (at, finding) in report.findings.iter().enumerate() {
         if at > 0 {
-            text.push('\n');
+            text.push("\n");
         }
-        let (sources, diagnostic) = diagnostic(report, &masked, finding);
-        let mut buffer =
-            if colors { termcolor::Buffer::ansi() } else { termcolor::Buffer::no_color() };
-        match term::emit_to_write_style(&mut buffer, &config, &sources, &diagnostic) {
-            Ok(()) => text.push_str(&String::from_utf8_lossy(buffer.as_slice())),
+        let (sources, diagnostic) = diagnostic(report, &hidden, finding, width);
+        let mut painter = Painter { text: &mut text, level: None };
+        if term::emit_to_write_style(&mut painter, &config, &sources, &diagnostic).is_err() {
             // Only for a span outside its text, which is a fault of ours; the words still count.
-            Err(_) => text.push_str(&format!("{}: {}\n", finding.path, diagnostic.message)),
+            text.push(&format!("{}: {}\n", line(&finding.path), diagnostic.message));
         }
         // One empty line between two findings, whatever stands at the end of the first.
-        text.truncate(text.trim_end_matches('\n').len());
-        text.push('\n');
+        text.trim_end();
+        text.push("\n");
     }
     text
 }
 
-/// The sources in which a secret stands, with stars in its place, byte for byte.
-fn masked(report: &Report) -> BTreeMap<&str, Source> {
-    let mut masked = BTreeMap::new();
-    for (path, spans) in &report.secrets {
-        let Some((source, _)) = report.sources.get(path) else { continue };
-        let mut text = source.text.clone();
-        for span in spans {
-            if let Some(secret) = text.get(span.range()) {
-                // Line ends stay, or every place behind would move.
-                let stars: Vec<u8> = secret
-                    .bytes()
-                    .map(|byte| if matches!(byte, b'\n' | b'\r') { byte } else { b'*' })
-                    .collect();
-                text.replace_range(span.range(), &String::from_utf8_lossy(&stars));
+/// What is drawn, as text with styles.
+struct Painter<'t> {
+    text: &'t mut Text,
+    /// The level whose word comes next.
+    level: Option<Severity>,
+}
+
+impl Write for Painter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let words = String::from_utf8_lossy(bytes);
+        match self.level.take() {
+            // Drawings have a word of their own for the lowest level.
+            Some(Severity::Note) if words == "note" => self.text.push_part("info"),
+            _ => self.text.push_part(&words),
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+fn color(severity: Severity) -> Color {
+    match severity {
+        Severity::Bug | Severity::Error => Color::Red,
+        Severity::Warning => Color::Yellow,
+        Severity::Note | Severity::Help => Color::Green,
+    }
+}
+
+impl WriteStyle for Painter<'_> {
+    fn set_header(&mut self, severity: Severity) -> std::io::Result<()> {
+        self.level = Some(severity);
+        self.text.turn(Style::bold(color(severity)));
+        Ok(())
+    }
+
+    fn set_header_message(&mut self) -> std::io::Result<()> {
+        self.text.turn(Style::BOLD);
+        Ok(())
+    }
+
+    fn set_line_number(&mut self) -> std::io::Result<()> {
+        self.text.turn(Style::color(Color::Cyan));
+        Ok(())
+    }
+
+    fn set_note_bullet(&mut self) -> std::io::Result<()> {
+        self.text.turn(Style::color(Color::Cyan));
+        Ok(())
+    }
+
+    fn set_source_border(&mut self) -> std::io::Result<()> {
+        self.text.turn(Style::color(Color::Cyan));
+        Ok(())
+    }
+
+    fn set_label(&mut self, severity: Severity, style: LabelStyle) -> std::io::Result<()> {
+        self.text.turn(Style::color(match style {
+            LabelStyle::Primary => color(severity),
+            LabelStyle::Secondary => Color::Cyan,
+        }));
+        Ok(())
+    }
+
+    fn reset(&mut self) -> std::io::Result<()> {
+        self.text.turn(Style::default());
+        Ok(())
+    }
+}
+
+/// What must not be shown of each file, sorted.
+fn hidden(report: &Report) -> BTreeMap<&str, Vec<Range<usize>>> {
+    let all = report.secrets.iter().map(|(path, spans)| {
+        let mut ranges: Vec<Range<usize>> =
+            spans.iter().map(|span| span.range()).filter(|range| !range.is_empty()).collect();
+        ranges.sort_by_key(|range| (range.start, range.end));
+        // Joined where they overlap, so that the end of each is that of the mask.
+        let mut joined: Vec<Range<usize>> = Vec::new();
+        for range in ranges {
+            match joined.last_mut() {
+                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+                _ => joined.push(range),
             }
         }
-        masked.insert(path.as_str(), Source::new(path.clone(), text));
-    }
-    masked
+        (path.as_str(), joined)
+    });
+    all.collect()
 }
 
 /// Lines of a run that are drawn; of a longer one the begin and the end.
@@ -106,27 +150,29 @@ fn drawn(witness: &Witness) -> String {
         let depth = step.path.matches('/').count().saturating_sub(1).min(12);
         let margin = "│ ".repeat(depth);
         if step.exit == "path" {
-            let mut line = format!("{margin}{} splits: {}", step.node, step.to);
+            let mut words = format!("{margin}{} splits: {}", line(&step.node), line(&step.to));
             while let Some(next) =
                 steps.next_if(|next| next.exit == "path" && next.node == step.node)
             {
-                line.push_str(", ");
-                line.push_str(&next.to);
+                words.push_str(", ");
+                words.push_str(&line(&next.to));
             }
-            lines.push(line);
+            lines.push(words);
             at = None;
             continue;
         }
-        let onward = format!(" ─{}→ {}", step.exit, step.to);
+        let onward = format!(" ─{}→ {}", step.exit, line(&step.to));
         let goes_on = at == Some((step.node.as_str(), step.path.as_str()));
         match lines.last_mut() {
-            Some(line) if goes_on && line.chars().count() + onward.chars().count() <= RUN_WIDTH => {
-                line.push_str(&onward);
+            Some(words)
+                if goes_on && words.chars().count() + onward.chars().count() <= RUN_WIDTH =>
+            {
+                words.push_str(&onward);
             }
             _ => {
-                let node = step.node.trim_matches(':');
+                let node = line(step.node.trim_matches(':'));
                 let way = if step.exit == "start" || step.exit == "join" {
-                    format!("{node} → {}", step.to)
+                    format!("{node} → {}", line(&step.to))
                 } else {
                     format!("{node}{onward}")
                 };
@@ -135,8 +181,8 @@ fn drawn(witness: &Witness) -> String {
         }
         at = Some((&step.to, &step.path));
     }
-    if let Some(line) = lines.last_mut() {
-        line.push_str(match witness.fault {
+    if let Some(words) = lines.last_mut() {
+        words.push_str(match witness.fault {
             "double" => "   ◄ a second time",
             "orphan" => "   ◄ outside any fork",
             "cut-off" => "   ◄ the run is over",
@@ -157,24 +203,22 @@ fn drawn(witness: &Witness) -> String {
 const LINES_LIMIT: u32 = 200;
 
 /// As much of a span as is drawn.
-fn drawable(source: &Source, range: Range<usize>) -> Range<usize> {
-    let (first, last) = (source.position(range.start as u32), source.position(range.end as u32));
-    let long = |line: u32| {
-        source.line_range(line as usize - 1).is_some_and(|range| range.len() > LINE_LIMIT)
-    };
-    if last.line - first.line <= LINES_LIMIT && !long(last.line) {
-        return range;
+fn drawable(source: &Source, span: Span) -> Span {
+    let first = source.position(span.start).line;
+    if source.position(span.end).line - first <= LINES_LIMIT {
+        return span;
     }
-    let line = source.line_range(first.line as usize - 1).unwrap_or(range.clone());
-    let line = line.start + source.text[line].trim_end_matches(['\n', '\r']).len();
-    range.start..line.max(range.start).min(range.end)
+    let Some(line) = source.line_range(first as usize - 1) else { return span };
+    let end = line.start + source.text[line].trim_end_matches(['\n', '\r']).len();
+    Span { start: span.start, end: (end as u32).clamp(span.start, span.end) }
 }
 
 fn diagnostic<'a>(
     report: &'a Report,
-    masked: &'a BTreeMap<&str, Source>,
-    finding: &Finding,
-) -> (Sources<'a>, Diagnostic<usize>) {
+    hidden: &BTreeMap<&str, Vec<Range<usize>>>,
+    finding: &'a Finding,
+    width: Option<usize>,
+) -> (Excerpts<'a>, Diagnostic<usize>) {
     let found = &finding.diagnostic;
     let severity = match finding.level {
         Level::Error => Severity::Error,
@@ -185,45 +229,60 @@ fn diagnostic<'a>(
         Some(code) => format!("{} {code}", found.kind.name),
         None => found.kind.name.to_owned(),
     };
-    let mut sources = Sources(Vec::new());
-    let mut labels = Vec::new();
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = Vec::new();
     // Of places where the same is wrong the first few are drawn.
     let repeats = found.notes.len().saturating_sub((found.places - 1).saturating_sub(DRAWN_PLACES));
     let (shown, told) = found.notes.split_at(repeats);
-    let places = [(None, found.span, None)]
+    let places: Vec<(&str, Span, Option<&str>)> = [(finding.path.as_str(), found.span, None)]
         .into_iter()
-        .chain(shown.iter().map(|note| (note.file.as_deref(), note.span, Some(&note.message))));
-    for (file, span, message) in places {
-        let path = file.unwrap_or(&finding.path);
-        let plain = report.sources.get(path).map(|(source, _)| source.as_ref());
-        let known = masked.get(path).or(plain);
-        let drawn = known.filter(|source| {
-            let line = source.position(span.start).line as usize - 1;
-            source.line_range(line).is_some_and(|range| range.len() <= LINE_LIMIT)
-        });
-        let Some(source) = drawn else {
-            let place = known.map(|source| source.position(span.start));
-            let at = match place {
-                Some(place) => format!("{path}:{}:{}", place.line, place.column),
-                None => path.to_owned(),
-            };
+        .chain(shown.iter().map(|note| {
+            let path = note.file.as_deref().unwrap_or(&finding.path);
+            (path, note.span, Some(note.message.as_str()))
+        }))
+        .map(|(path, span, message)| {
+            let source = report.sources.get(path).map(|(source, _)| source.as_ref());
+            (path, source.map_or(span, |source| drawable(source, span)), message)
+        })
+        .collect();
+    // The files in the order in which they are first named.
+    let mut files: Vec<(&'a Source, Vec<Span>)> = Vec::new();
+    for (path, span, message) in &places {
+        let Some((source, _)) = report.sources.get(*path) else {
+            let path = line(path);
             notes.push(match message {
-                Some(message) => format!("{at}: {message}"),
-                None => format!("at {at}"),
+                Some(message) => format!("{path}: {}", line(message)),
+                None => format!("at {path}"),
             });
             continue;
         };
-        let id =
-            sources.0.iter().position(|known| known.path == source.path).unwrap_or_else(|| {
-                sources.0.push(source);
-                sources.0.len() - 1
-            });
-        let end = (span.end as usize).min(source.text.len());
-        let range = drawable(source, (span.start as usize).min(end)..end);
+        match files.iter_mut().find(|(known, _)| std::ptr::eq(*known, source.as_ref())) {
+            Some((_, spans)) => spans.push(*span),
+            None => files.push((source, vec![*span])),
+        }
+    }
+    let last = files
+        .iter()
+        .flat_map(|(source, spans)| spans.iter().map(|span| source.position(span.end).line));
+    let margin = last.max().unwrap_or(1).to_string().len() + 3;
+    let line_width = width.map_or(LINE_WIDTH, |width| width.saturating_sub(margin + 2));
+    let excerpts = files.iter().map(|(source, spans)| {
+        let hidden = hidden.get(source.path.as_str()).map_or(&[][..], Vec::as_slice);
+        Excerpt::new(source, spans, hidden, line_width.max(LEAST_WIDTH))
+    });
+    let excerpts = Excerpts(excerpts.collect());
+    let mut labels = Vec::new();
+    for (path, span, message) in places {
+        let source = report.sources.get(path).map(|(source, _)| source.as_ref());
+        let Some(id) = source
+            .and_then(|source| files.iter().position(|(known, _)| std::ptr::eq(*known, source)))
+        else {
+            continue;
+        };
+        let excerpt = &excerpts.0[id];
+        let range = excerpt.at(span.start)..excerpt.at(span.end.max(span.start));
         labels.push(match message {
             None => Label::primary(id, range),
-            Some(message) => Label::secondary(id, range).with_message(message),
+            Some(message) => Label::secondary(id, range).with_message(line(message)),
         });
     }
     if !told.is_empty() {
@@ -240,22 +299,32 @@ fn diagnostic<'a>(
         ));
     }
     if let Some(on) = found.confidence.on() {
-        notes.push(format!("this depends on {on}"));
+        notes.push(format!("this depends on {}", line(on)));
     }
     if let Some(witness) = &found.witness {
         notes.push(drawn(witness));
     }
     if let Some(help) = &found.help {
-        notes.push(format!("help: {help}"));
+        notes.push(format!("help: {}", line(help)));
     }
     for fix in &found.fixes {
         let flag = if fix.safety == Safety::Safe { "--fix" } else { "--fix --unsafe-fixes" };
-        notes.push(format!("fix ({flag}): {}", fix.title));
+        notes.push(format!("fix ({flag}): {}", line(&fix.title)));
+    }
+    let mut message = line(&found.message).into_owned();
+    if let Some(width) = width {
+        let head = finding.level.name().len() + code.len() + 4;
+        message = text::wrapped(&message, width.max(LEAST_WIDTH), head, 2);
+        for note in &mut notes {
+            let room = width.saturating_sub(margin + 1).max(LEAST_WIDTH);
+            let lines = note.split('\n').map(|line| text::wrapped(line, room, 0, 0));
+            *note = lines.collect::<Vec<_>>().join("\n");
+        }
     }
     let diagnostic = Diagnostic::new(severity)
         .with_code(code)
-        .with_message(&found.message)
+        .with_message(message)
         .with_labels(labels)
         .with_notes(notes);
-    (sources, diagnostic)
+    (excerpts, diagnostic)
 }

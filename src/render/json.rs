@@ -1,8 +1,10 @@
 //! The report as one JSON object. Its shape is a promise: fields are only ever added.
 
+use super::place;
 use crate::check::{FileReport, Finding, Report, Verdict};
-use crate::diag::{Level, Safety};
+use crate::diag::Safety;
 use crate::source::{Encoding, Source, Span};
+use crate::text::{Notation, Sink};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::io::Write;
@@ -16,8 +18,9 @@ pub fn render(report: &Report) -> String {
 
 /// Writes the same, part by part.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &Whole(report))?;
-    out.write_all(b"\n")
+    let mut sink = Sink::new(out, Notation::Json);
+    serde_json::to_writer_pretty(&mut sink, &Whole(report))?;
+    sink.write_all(b"\n")
 }
 
 /// The object, whose parts are made one after the other: the values of ten thousand definitions at once would take
@@ -27,17 +30,10 @@ struct Whole<'r>(&'r Report);
 impl Serialize for Whole<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let report = self.0;
-        let summary = json!({
-            "files": report.files.len(),
-            "errors": report.count(Level::Error),
-            "warnings": report.count(Level::Warning),
-            "infos": report.count(Level::Info),
-            "fixable": report.fixable(),
-            "suppressed": report.suppressed,
-            "baselined": report.baselined,
-            "ignored_files": report.ignored_files,
-            "places": report.places(),
-        });
+        let summary: Map<String, Value> = place::counts(report)
+            .into_iter()
+            .map(|(name, count)| (name.to_owned(), json!(count)))
+            .collect();
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("version", &1)?;
         let tool = json!({"name": "ankus", "version": env!("CARGO_PKG_VERSION")});
@@ -215,17 +211,7 @@ pub fn schema() -> Value {
         "witness": object(witness, &["fault", "node", "failures", "run"]),
         "fixes": list(object(fix, &["title", "safety", "edits"])),
     });
-    let counts = [
-        "files",
-        "errors",
-        "warnings",
-        "infos",
-        "fixable",
-        "suppressed",
-        "baselined",
-        "ignored_files",
-        "places",
-    ];
+    let counts = place::counts(&Report::default()).map(|(name, _)| name);
     let summary: Map<String, Value> =
         counts.iter().map(|name| ((*name).to_owned(), number.clone())).collect();
     let required = ["version", "tool", "files", "findings", "summary"];

@@ -1,7 +1,7 @@
 //! One object a line: each finding as in [`super::json`], then the summary.
 
 use crate::check::Report;
-use crate::diag::Level;
+use crate::text::{Notation, Sink};
 use serde_json::json;
 use std::io::Write;
 
@@ -14,6 +14,7 @@ pub fn render(report: &Report) -> String {
 
 /// Writes the same, line by line.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut out = Sink::new(out, Notation::Json);
     for finding in &report.findings {
         let mut object = super::json::finding(report, finding);
         if let Some(fields) = object.as_object_mut() {
@@ -21,19 +22,13 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
         }
         writeln!(out, "{object}")?;
     }
-    let summary = json!({
+    let mut summary = json!({
         "type": "summary",
         "version": 1,
         "tool": {"name": "ankus", "version": env!("CARGO_PKG_VERSION")},
-        "files": report.files.len(),
-        "errors": report.count(Level::Error),
-        "warnings": report.count(Level::Warning),
-        "infos": report.count(Level::Info),
-        "fixable": report.fixable(),
-        "suppressed": report.suppressed,
-        "baselined": report.baselined,
-        "ignored_files": report.ignored_files,
-        "places": report.places(),
     });
+    for (name, count) in super::place::counts(report) {
+        summary[name] = json!(count);
+    }
     writeln!(out, "{summary}")
 }

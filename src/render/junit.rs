@@ -3,9 +3,10 @@
 use super::place;
 use crate::check::Report;
 use crate::diag::Level;
+use crate::text;
 
-/// Renders a report.
-pub fn render(report: &Report) -> String {
+/// Renders a report; findings of the level `deny` and above are failures, as they are for the exit code.
+pub fn render(report: &Report, deny: Level) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures) = (0, 0);
     let mut paths: Vec<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
@@ -14,12 +15,12 @@ pub fn render(report: &Report) -> String {
     paths.dedup();
     for path in paths {
         let found: Vec<_> = report.findings.iter().filter(|finding| finding.path == path).collect();
-        // Hints are no failures of a test; they are told in its output.
-        let failed = found.iter().filter(|finding| finding.level > Level::Info).count();
+        // The others are told in the output of a test that passed.
+        let failed = found.iter().filter(|finding| finding.level >= deny).count();
         let cases = found.len().max(1);
         tests += cases;
         failures += failed;
-        let name = place::xml(path);
+        let name = text::xml(path);
         suites.push_str(&format!(
             "  <testsuite name=\"{name}\" tests=\"{cases}\" failures=\"{failed}\" errors=\"0\" skipped=\"0\">\n"
         ));
@@ -29,16 +30,18 @@ pub fn render(report: &Report) -> String {
         for finding in found {
             let (start, _) = place::range(report, path, finding.diagnostic.span);
             let rule = finding.diagnostic.kind.name;
-            let words = place::xml(&place::words(finding));
+            let words = text::xml(&place::words(finding));
             let at = format!("{name}:{}:{}", start.line, start.column);
             suites.push_str(&format!(
                 "    <testcase name=\"{rule} at {}:{}\" classname=\"{name}\" file=\"{name}\" line=\"{}\">\n",
                 start.line, start.column, start.line
             ));
             let level = finding.level.name();
-            if finding.level > Level::Info {
+            let page = place::page(finding.diagnostic.kind).map(|page| format!("&#10;{page}"));
+            let page = page.unwrap_or_default();
+            if finding.level >= deny {
                 suites.push_str(&format!(
-                    "      <failure type=\"{level}\" message=\"{words}\">{at}: {level}: {words} [{rule}]</failure>\n"
+                    "      <failure type=\"{level}\" message=\"{words}\">{at}: {level}: {words} [{rule}]{page}</failure>\n"
                 ));
             } else {
                 suites.push_str(&format!(
@@ -49,7 +52,30 @@ pub fn render(report: &Report) -> String {
         }
         suites.push_str("  </testsuite>\n");
     }
+    if !report.unreadable.is_empty() {
+        let count = report.unreadable.len();
+        tests += count;
+        suites.push_str(&format!(
+            "  <testsuite name=\"unreadable\" tests=\"{count}\" failures=\"0\" errors=\"{count}\" skipped=\"0\">\n"
+        ));
+        for why in &report.unreadable {
+            let why = text::xml(&text::line(why));
+            suites.push_str(&format!(
+                "    <testcase name=\"{why}\" classname=\"unreadable\"><error type=\"unreadable\" message=\"{why}\"/></testcase>\n"
+            ));
+        }
+        suites.push_str("  </testsuite>\n");
+    }
+    let errors = report.unreadable.len();
+    let silenced = super::silenced(report);
+    if !silenced.is_empty() {
+        tests += 1;
+        let words = text::xml(&silenced.join(", "));
+        suites.push_str(&format!(
+            "  <testsuite name=\"silenced\" tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"1\">\n    <testcase name=\"{words}\" classname=\"silenced\"><skipped message=\"{words}\"/></testcase>\n  </testsuite>\n"
+        ));
+    }
     format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ankus\" tests=\"{tests}\" failures=\"{failures}\" errors=\"0\">\n{suites}</testsuites>\n"
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"ankus\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n{suites}</testsuites>\n"
     )
 }

@@ -4,6 +4,8 @@ pub mod checkstyle;
 
 pub mod concise;
 
+mod excerpt;
+
 pub mod github;
 
 pub mod gitlab;
@@ -25,6 +27,21 @@ pub mod sarif;
 use crate::check::Report;
 use crate::diag::{Level, Safety};
 
+/// What is not reported although it is there, in words; whoever sends a tree can have it silenced.
+pub fn silenced(report: &Report) -> Vec<String> {
+    [
+        (report.suppressed, "suppressed by comments"),
+        (report.baselined, "in the baseline"),
+        (report.ignored_files, "left out by ignore files"),
+        (report.excluded_files, "excluded by settings"),
+        (report.overridden, "switched off or lowered by settings"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, how)| format!("{number} {how}"))
+    .collect()
+}
+
 /// The counts of a report in words, or nothing to say.
 pub fn summary(report: &Report) -> String {
     let count = |number: usize, word: &str| match number {
@@ -35,23 +52,15 @@ pub fn summary(report: &Report) -> String {
     let parts: Vec<String> = [
         count(report.count(Level::Error), "error"),
         count(report.count(Level::Warning), "warning"),
-        count(report.count(Level::Info), "hint"),
+        count(report.count(Level::Info), "info"),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let silenced: Vec<String> = [
-        (report.suppressed, "suppressed by comments"),
-        (report.baselined, "in the baseline"),
-        (report.ignored_files, "left out by ignore files"),
-    ]
-    .into_iter()
-    .filter(|(number, _)| *number > 0)
-    .map(|(number, how)| format!("; {number} {how}"))
-    .collect();
+    let silenced: String = silenced(report).iter().map(|words| format!("; {words}")).collect();
     let Some(files) = count(report.files.len(), "file") else {
         let nothing = "nothing to check: no Oozie definition is here";
-        return format!("{nothing}{}", silenced.concat());
+        return format!("{nothing}{silenced}");
     };
     let mut text = if parts.is_empty() {
         format!("{files}, nothing to report")
@@ -68,5 +77,5 @@ pub fn summary(report: &Report) -> String {
     if !mended.is_empty() {
         text.push_str(&format!("; {}", mended.join(", ")));
     }
-    text + &silenced.concat()
+    text + &silenced
 }

@@ -1,7 +1,9 @@
 //! Places and keys that several formats share.
 
 use crate::check::{Finding, Report};
+use crate::diag::{Kind, Level};
 use crate::source::{Position, Span};
+use crate::text::line;
 
 /// Where a span begins and ends, as people count; the start of the file where its text is not known.
 pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Position) {
@@ -15,9 +17,9 @@ pub(super) fn range(report: &Report, path: &str, span: Span) -> (Position, Posit
 pub(super) fn fingerprints(report: &Report) -> Vec<String> {
     let mut seen = std::collections::HashMap::new();
     let key = |finding: &Finding| {
-        let line = crate::baseline::line_of(report, finding);
+        let text = crate::baseline::line_of(report, finding);
         format!(
-            "{}\0{}\0{}\0{line}",
+            "{}\0{}\0{}\0{text}",
             finding.diagnostic.kind.name, finding.path, finding.diagnostic.message
         )
     };
@@ -41,31 +43,43 @@ fn fnv(bytes: &[u8], seed: u64) -> u64 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A text as it may stand in XML: in an element or between double quotes; characters XML cannot hold are replaced.
-pub(super) fn xml(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' => out.push_str("&#9;"),
-            '\n' => out.push_str("&#10;"),
-            '\r' => out.push_str("&#13;"),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
-            character => out.push(character),
-        }
+/// Message and help in one text of one line.
+pub(super) fn words(finding: &Finding) -> String {
+    let message = line(&finding.diagnostic.message);
+    match &finding.diagnostic.help {
+        Some(help) => format!("{message}; {}", line(help)),
+        None => message.into_owned(),
     }
-    out
 }
 
-/// Message and help in one text.
-pub(super) fn words(finding: &Finding) -> String {
-    match &finding.diagnostic.help {
-        Some(help) => format!("{}; {help}", finding.diagnostic.message),
-        None => finding.diagnostic.message.clone(),
-    }
+/// Where ankus is at home on the web, if this build knows it.
+const HOME: &str = env!("CARGO_PKG_HOMEPAGE");
+
+/// The address of the program.
+pub(super) fn home() -> Option<&'static str> {
+    Some(HOME).filter(|home| !home.is_empty())
+}
+
+/// The address of the page of a rule.
+pub(super) fn page(kind: &Kind) -> Option<String> {
+    home().map(|home| format!("{home}/blob/main/docs/rules/{}.md", kind.name))
+}
+
+/// The counts of a report, as every format for programs has them.
+pub(super) fn counts(report: &Report) -> [(&'static str, usize); 11] {
+    [
+        ("files", report.files.len()),
+        ("errors", report.count(Level::Error)),
+        ("warnings", report.count(Level::Warning)),
+        ("infos", report.count(Level::Info)),
+        ("fixable", report.fixable()),
+        ("suppressed", report.suppressed),
+        ("baselined", report.baselined),
+        ("ignored_files", report.ignored_files),
+        ("excluded_files", report.excluded_files),
+        ("overridden", report.overridden),
+        ("places", report.places()),
+    ]
 }
 
 /// A path as part of a URI: everything but letters, digits and `-._~/` is escaped.

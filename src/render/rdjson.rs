@@ -3,6 +3,7 @@
 use crate::check::Report;
 use crate::diag::Level;
 use crate::source::{Source, Span};
+use crate::text;
 use serde_json::{Value, json};
 
 /// Renders a report as one object.
@@ -31,6 +32,9 @@ pub fn render(report: &Report) -> String {
                 "source": {"name": "ankus"},
                 "code": {"value": found.kind.name},
             });
+            if let Some(page) = super::place::page(found.kind) {
+                object["code"]["url"] = json!(page);
+            }
             if !suggestions.is_empty() {
                 object["suggestions"] = json!(suggestions);
             }
@@ -44,10 +48,11 @@ pub fn render(report: &Report) -> String {
             object
         })
         .collect();
-    let log = json!({"source": {"name": "ankus"}, "diagnostics": diagnostics});
-    let mut text = serde_json::to_string_pretty(&log).expect("values have text for keys");
-    text.push('\n');
-    text
+    let mut log = json!({"source": {"name": "ankus"}, "diagnostics": diagnostics});
+    if let Some(home) = super::place::home() {
+        log["source"]["url"] = json!(home);
+    }
+    text::pretty(&log)
 }
 
 fn range(report: &Report, path: &str, span: Span) -> Value {

@@ -5,9 +5,10 @@
 
 use super::json::Each;
 use super::place;
-use crate::check::{Finding, Report, kinds};
-use crate::diag::{Kind, Level, Safety};
+use crate::check::{Finding, Report};
+use crate::diag::{Group, Kind, Level, Safety};
 use crate::source::{Source, Span};
+use crate::text::{Notation, Sink};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -22,11 +23,16 @@ pub fn render(report: &Report) -> String {
 
 /// Writes the same, part by part: what is said of ten thousand definitions never stands in memory at once.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    let kinds = kinds();
+    // Only rules with findings: a list of all would be most of the file.
+    let mut kinds: Vec<&'static Kind> =
+        report.findings.iter().map(|finding| finding.diagnostic.kind).collect();
+    kinds.sort_by_key(|kind| kind.name);
+    kinds.dedup_by_key(|kind| kind.name);
     let fingerprints = place::fingerprints(report);
     let run = Run { report, kinds: &kinds, fingerprints: &fingerprints };
-    serde_json::to_writer_pretty(&mut *out, &Log(&run))?;
-    out.write_all(b"\n")
+    let mut sink = Sink::new(out, Notation::Json);
+    serde_json::to_writer_pretty(&mut sink, &Log(&run))?;
+    sink.write_all(b"\n")
 }
 
 /// The whole file.
@@ -51,12 +57,19 @@ struct Run<'r> {
 
 impl Serialize for Run<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let tool = json!({"driver": {
+        let mut tool = json!({"driver": {
             "name": "ankus",
             "version": env!("CARGO_PKG_VERSION"),
             "semanticVersion": env!("CARGO_PKG_VERSION"),
             "rules": self.kinds.iter().map(|kind| rule(kind)).collect::<Vec<_>>(),
         }});
+        if let Some(home) = place::home() {
+            tool["driver"]["informationUri"] = json!(home);
+        }
+        let counts: serde_json::Map<String, Value> = place::counts(self.report)
+            .into_iter()
+            .map(|(name, count)| (name.to_owned(), json!(count)))
+            .collect();
         let places: HashMap<&str, usize> =
             self.kinds.iter().enumerate().map(|(at, kind)| (kind.name, at)).collect();
         let pairs: Vec<(&Finding, &String)> =
@@ -69,6 +82,8 @@ impl Serialize for Run<'_> {
         run.serialize_entry("tool", &tool)?;
         run.serialize_entry("columnKind", "utf16CodeUnits")?;
         run.serialize_entry("results", &each)?;
+        run.serialize_entry("invocations", &[invocation(self.report)])?;
+        run.serialize_entry("properties", &json!({"summary": counts}))?;
         run.end()
     }
 }
@@ -85,14 +100,40 @@ fn rule(kind: &Kind) -> Value {
     let text = kind.page.split("\n## ").next().unwrap_or_default();
     let text = text.split_once('\n').map_or("", |(_, rest)| rest).trim();
     let text = if text.is_empty() { kind.summary } else { text };
-    json!({
+    let mut rule = json!({
         "id": kind.name,
         "shortDescription": {"text": kind.summary},
         "fullDescription": {"text": text.replace('\n', " ")},
         "help": {"text": kind.page, "markdown": kind.page},
         "defaultConfiguration": {"level": level(kind.level)},
         "properties": {"tags": [kind.group.name()], "codes": kind.oozie},
-    })
+    });
+    if let Some(page) = place::page(kind) {
+        rule["helpUri"] = json!(page);
+    }
+    // Code hosts sort what has the tag `security` by it.
+    if kind.group == Group::Security {
+        rule["properties"]["security-severity"] = json!(match kind.level {
+            Level::Error => "8.0",
+            Level::Warning => "5.5",
+            Level::Info => "3.0",
+        });
+    }
+    rule
+}
+
+/// How the check itself went: what could not be read is no finding.
+fn invocation(report: &Report) -> Value {
+    let notices: Vec<Value> = report
+        .unreadable
+        .iter()
+        .map(|why| json!({"level": "error", "message": {"text": why}}))
+        .collect();
+    let mut invocation = json!({"executionSuccessful": notices.is_empty()});
+    if !notices.is_empty() {
+        invocation["toolExecutionNotifications"] = json!(notices);
+    }
+    invocation
 }
 
 fn result(report: &Report, finding: &Finding, index: Option<usize>, print: &str) -> Value {
@@ -118,7 +159,10 @@ fn result(report: &Report, finding: &Finding, index: Option<usize>, print: &str)
     }
     if let Some(witness) = &found.witness {
         let steps = witness.run.iter().map(|step| {
-            json!({"location": {"message": {"text": format!("{} {} → {}", step.node, step.exit, step.to)}}})
+            let text = format!("{} {} → {}", step.node, step.exit, step.to);
+            let mut location = location(report, &finding.path, step.span);
+            location["message"] = json!({"text": text});
+            json!({"location": location})
         });
         let steps: Vec<Value> = steps.collect();
         if !steps.is_empty() {

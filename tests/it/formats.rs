@@ -28,8 +28,12 @@ const APP: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="w &quot;
 "#;
 
 fn rendered(format: &str) -> String {
+    rendered_of(APP, format)
+}
+
+fn rendered_of(app: &str, format: &str) -> String {
     let folder = tempfile::tempdir().expect("room for temporary files");
-    std::fs::write(folder.path().join("workflow ü.xml"), APP).expect("a file");
+    std::fs::write(folder.path().join("workflow ü.xml"), app).expect("a file");
     let run = ankus(&["check", ".", "--exit-zero", "--profile", "strict", "--format", format])
         .folder(folder.path())
         .run();
@@ -54,13 +58,35 @@ const SARIF: &[Shape] = &[
     Shape {
         name: "run",
         required: &["tool"],
-        parts: &["tool:tool", "columnKind:utf16CodeUnits|unicodeCodePoints", "results:[result]"],
+        parts: &[
+            "tool:tool",
+            "columnKind:utf16CodeUnits|unicodeCodePoints",
+            "results:[result]",
+            "invocations:[invocation]",
+            "properties:any",
+        ],
+    },
+    Shape {
+        name: "invocation",
+        required: &["executionSuccessful"],
+        parts: &["executionSuccessful:any", "toolExecutionNotifications:[notification]"],
+    },
+    Shape {
+        name: "notification",
+        required: &["message"],
+        parts: &["level:none|note|warning|error", "message:message"],
     },
     Shape { name: "tool", required: &["driver"], parts: &["driver:component"] },
     Shape {
         name: "component",
         required: &["name"],
-        parts: &["name:text", "version:text", "semanticVersion:text", "rules:[rule]"],
+        parts: &[
+            "name:text",
+            "version:text",
+            "semanticVersion:text",
+            "informationUri:uri",
+            "rules:[rule]",
+        ],
     },
     Shape {
         name: "rule",
@@ -70,6 +96,7 @@ const SARIF: &[Shape] = &[
             "shortDescription:message",
             "fullDescription:message",
             "help:message",
+            "helpUri:uri",
             "defaultConfiguration:configuration",
             "properties:any",
         ],
@@ -233,6 +260,13 @@ fn sarif_has_the_structure_of_its_schema() {
     let has = |part: &str| results.iter().any(|result| result.get(part).is_some());
     assert!(has("fixes") && has("relatedLocations") && results.len() > 5, "{results:#?}");
     let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().expect("rules");
+    let named = |rule: &Value| results.iter().any(|result| result["ruleId"] == rule["id"]);
+    assert!(rules.iter().all(named), "only rules with findings are listed");
+    for rule in rules {
+        let severity = rule["properties"]["security-severity"].as_str();
+        let is_security = rule["properties"]["tags"][0] == "security";
+        assert_eq!(severity.is_some(), is_security, "{rule}");
+    }
     for result in results {
         let index = result["ruleIndex"].as_u64().expect("an index") as usize;
         assert_eq!(rules[index]["id"], result["ruleId"]);
@@ -242,6 +276,22 @@ fn sarif_has_the_structure_of_its_schema() {
     prints.sort();
     prints.dedup();
     assert_eq!(prints.len(), results.len(), "each finding is told from the others");
+}
+
+/// Each step of a run that goes wrong has its place, or code hosts refuse the file.
+#[test]
+fn steps_of_a_run_have_places() {
+    let app = APP.replace("to=\"ende\"", "to=\"end\"");
+    let log: Value = serde_json::from_str(&rendered_of(&app, "sarif")).expect("JSON");
+    fits(&log, "log", SARIF);
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    let steps = |result: &Value| result["codeFlows"][0]["threadFlows"][0]["locations"].clone();
+    let flows: Vec<Value> = results.iter().map(steps).filter(Value::is_array).collect();
+    assert!(!flows.is_empty(), "a run that goes wrong is shown");
+    for step in flows.iter().flat_map(|steps| steps.as_array().expect("steps")) {
+        let region = &step["location"]["physicalLocation"]["region"];
+        assert!(region["startLine"].as_u64().is_some_and(|line| line > 1), "{step}");
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod scenarios;
 mod schema;
 mod simulation;
 mod single_faults;
+mod sink;
 mod stores;
 mod storms;
 mod strangers;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 /// Modules of `src`, from the bottom up, with those each may name. `*` is every module above it in this list, as the map
 /// in ARCHITECTURE.md has it.
 const CORE: &[(&str, &str)] = &[
+    ("text", ""),
     ("source", ""),
     ("budget", ""),
     ("diag", "source"),
@@ -22,13 +23,16 @@ const CORE: &[(&str, &str)] = &[
     // A rule reads facts, and some faults are what the server refuses.
     ("lint", "source budget diag edit settings files syntax callers schema ir passes reference"),
     ("check", "source budget diag settings files syntax schema ir passes reference lint"),
-    ("baseline", "source diag syntax check"),
+    ("baseline", "text source diag syntax check"),
     ("mend", "source budget diag edit files check"),
     // Pictures are drawn of any workflow, plans are made of checked ones.
-    ("emit", "source budget diag edit settings files syntax schema ir passes reference lint check"),
+    (
+        "emit",
+        "text source budget diag edit settings files syntax schema ir passes reference lint check",
+    ),
     ("ide", "*"),
     // Neither the findings nor the words are decided here.
-    ("render", "source diag edit settings check baseline"),
+    ("render", "text source diag edit settings check baseline"),
 ];
 
 /// Modules of the runtime. Those that are pure may not name those that are not.

@@ -81,7 +81,7 @@ pub(crate) fn one(shape: &str, nodes: usize) -> Result<(), String> {
     let nodes = outcome.files.iter().filter_map(|file| file.nodes).sum::<usize>().max(1);
     let rendered = [
         ("json", render::json::render(&outcome).len()),
-        ("human", render::human::render(&outcome, false).len()),
+        ("human", render::human::render(&outcome, None).plain().len()),
     ];
     let drawn = begin.elapsed() - time;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

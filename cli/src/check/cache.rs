@@ -398,6 +398,7 @@ struct Kept {
     reference: Option<(String, KeptVerdict, KeptVerdict, Option<KeptVerdict>)>,
     findings: Vec<KeptFinding>,
     suppressed: usize,
+    overridden: usize,
     secrets: Vec<(String, (u32, u32))>,
 }
 
@@ -439,12 +440,15 @@ struct KeptFinding {
     places: usize,
 }
 
+/// Node, exit, next node, path and place.
+type KeptStep = (String, String, String, String, (u32, u32));
+
 #[derive(Serialize, Deserialize)]
 struct KeptWitness {
     fault: String,
     node: String,
     failures: u32,
-    run: Vec<(String, String, String, String)>,
+    run: Vec<KeptStep>,
 }
 
 const LEVELS: [Level; 3] = [Level::Info, Level::Warning, Level::Error];
@@ -509,6 +513,7 @@ impl Kept {
             reference,
             findings: part.findings.iter().map(KeptFinding::new).collect::<Option<_>>()?,
             suppressed: part.suppressed,
+            overridden: part.overridden,
             secrets: part.secrets.iter().map(|(path, span)| (path.clone(), pair(*span))).collect(),
         })
     }
@@ -543,6 +548,7 @@ impl Kept {
             },
             findings: self.findings.into_iter().map(KeptFinding::finding).collect::<Option<_>>()?,
             suppressed: self.suppressed,
+            overridden: self.overridden,
             secrets: secrets.collect(),
             sources,
         })
@@ -602,7 +608,8 @@ impl KeptFinding {
                 .run
                 .iter()
                 .map(|step| {
-                    (step.node.clone(), step.exit.to_owned(), step.to.clone(), step.path.clone())
+                    let words = (step.node.clone(), step.exit.to_owned(), step.to.clone());
+                    (words.0, words.1, words.2, step.path.clone(), pair(step.span))
                 })
                 .collect(),
         });
@@ -637,11 +644,12 @@ impl KeptFinding {
             safety: if is_safe { Safety::Safe } else { Safety::Guess },
             edits: edits.into_iter().map(edit).collect(),
         };
-        let step = |(node, exit, to, path): (String, String, String, String)| Move {
+        let step = |(node, exit, to, path, place): KeptStep| Move {
             node,
             exit: word(&exit),
             to,
             path,
+            span: span(place),
         };
         let witness = self.witness.map(|witness| {
             Box::new(Witness {

@@ -20,7 +20,7 @@ pub(super) fn watch(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         let project = shell.project()?;
         let before = look(arguments, &project);
         if shell.colors {
-            shell.out("\u{1b}[2J\u{1b}[H")?;
+            shell.clear_screen()?;
         }
         match once(arguments, shell) {
             Ok(_) => {}

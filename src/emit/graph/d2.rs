@@ -105,11 +105,10 @@ pub(super) fn render(drawing: &Drawing) -> String {
 /// A text in single quotes, in which nothing is read but a quote.
 fn quoted(text: &str) -> String {
     let mut out = String::from("'");
-    for c in text.chars() {
+    for c in crate::text::clean(text).chars() {
         match c {
             '\'' => out.push_str("''"),
             '\n' => out.push_str("; "),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

@@ -179,13 +179,12 @@ fn trouble(faults: &[super::Fault]) -> String {
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    for c in text.chars() {
+    for c in crate::text::clean(text).chars() {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '&' => out.push_str("&amp;"),
             '\n' => out.push_str("\\n"),
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

@@ -82,7 +82,7 @@ pub(super) fn render(drawing: &Drawing) -> String {
         "nodes": nodes,
         "edges": edges,
     });
-    serde_json::to_string_pretty(&whole).expect("values have text for keys") + "\n"
+    crate::text::pretty(&whole)
 }
 
 fn faults(faults: &[Fault]) -> Value {

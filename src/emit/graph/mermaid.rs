@@ -129,13 +129,12 @@ fn node(out: &mut String, drawing: &Drawing, index: usize, depth: usize) {
 /// A text in quotes, with Mermaid's own entities for whatever it or HTML would read.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
-    for c in text.chars() {
+    for c in crate::text::clean(text).chars() {
         match c {
             '\n' => out.push_str("<br/>"),
             '"' | '#' | '&' | '<' | '>' | '`' | '\\' | ';' | '{' | '}' | '|' | '*' => {
                 let _ = write!(out, "#{};", u32::from(c));
             }
-            c if c.is_control() => out.push(' '),
             c => out.push(c),
         }
     }

@@ -274,18 +274,7 @@ fn breakable(text: &str) -> String {
     out
 }
 
-/// A text in HTML; what XML cannot hold is left out.
+/// A text in HTML.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
-            character => out.push(character),
-        }
-    }
-    out
+    crate::text::xml(text)
 }

@@ -4,6 +4,8 @@ use std::fmt::{self, Write};
 
 use ankus_runtime::time::{Instant, ProcessingZone};
 
+use crate::text;
+
 use super::{Request, Track, data, entries};
 
 /// One event an action; an event of no length, for nobody knows how long a workflow takes.
@@ -54,14 +56,13 @@ fn stamp(at: Instant) -> String {
 
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in text::clean(text).chars() {
         match letter {
             '\\' | ';' | ',' => {
                 escaped.push('\\');
                 escaped.push(letter);
             }
             '\n' => escaped.push_str("\\n"),
-            '\r' => {}
             letter => escaped.push(letter),
         }
     }

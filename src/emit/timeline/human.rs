@@ -5,6 +5,8 @@ use std::fmt::{self, Write};
 use ankus_runtime::coordinator::{DataEvent, EventData, Instances};
 use ankus_runtime::time::{Instant, ProcessingZone};
 
+use crate::text::line;
+
 use super::{Change, Entry, Request, Track, entries, feeds, offset_text};
 
 /// The actions of one or more coordinators, with what is usual said once above them and what is not beside them.
@@ -14,7 +16,7 @@ pub fn human(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt
         head(track, usual, out)?;
     }
     for feed in feeds(tracks) {
-        writeln!(
+        crate::put!(
             out,
             "{} feeds {}: output `{}` is input `{}`, {}",
             tracks[feed.from].name,
@@ -34,7 +36,7 @@ pub fn human(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt
     if names > 0 {
         let _ = write!(text, "{:<names$}", "coordinator");
     }
-    let _ = writeln!(text, "{:<18} {local}", "nominal (UTC)");
+    let _ = writeln!(text, "{:<18} {}", "nominal (UTC)", line(local));
     let indent = " ".repeat(9 + names);
     let mut all = entries(tracks, request, true);
     let mut some = false;
@@ -79,7 +81,7 @@ fn head(track: &Track, usual: &[Option<i64>], out: &mut dyn Write) -> fmt::Resul
         "NONE" => String::new(),
         name => format!(", from the {}", name.to_lowercase().replace('_', " ")),
     };
-    writeln!(
+    crate::put!(
         out,
         "{}: {every}{end}, {} to {}, {}",
         track.name,
@@ -91,7 +93,7 @@ fn head(track: &Track, usual: &[Option<i64>], out: &mut dyn Write) -> fmt::Resul
         number if number < 0 => "any number".to_owned(),
         number => number.to_string(),
     };
-    writeln!(
+    crate::put!(
         out,
         "  {}, {at_once} at once, {} may wait, for {} minutes; runs {}",
         controls.execution.name(),
@@ -118,7 +120,7 @@ fn head(track: &Track, usual: &[Option<i64>], out: &mut dyn Write) -> fmt::Resul
         writeln!(out)?;
     }
     if !track.assumed.is_empty() {
-        writeln!(
+        crate::put!(
             out,
             "  nobody gave {}; they stand as they are written",
             track.assumed.join(", ")
@@ -147,10 +149,11 @@ fn data_line(way: &str, event: &DataEvent, out: &mut dyn Write) -> fmt::Result {
     };
     write!(
         out,
-        "  {way} {}: {instances} of {} ({})",
-        event.name,
-        dataset.name,
-        plural(&dataset.frequency_text, dataset.unit.name())
+        "  {way} {}: {} of {} ({})",
+        line(&event.name),
+        line(&instances),
+        line(&dataset.name),
+        line(&plural(&dataset.frequency_text, dataset.unit.name()))
     )
 }
 
@@ -168,7 +171,7 @@ fn row(
     }
     let _ = write!(text, "{:>7}  ", entry.number);
     if names > 0 {
-        let _ = write!(text, "{:<names$}", track.name);
+        let _ = write!(text, "{:<names$}", line(&track.name));
     }
     track.definition.schedule.processing.write(entry.nominal, text);
     let _ = write!(text, "  {} ", weekday(entry.nominal.plus_seconds(entry.offset_seconds)));
@@ -180,13 +183,13 @@ fn row(
     text.push(' ');
     offset_text(entry.offset_seconds, text);
     if names > 0 && !track.definition.schedule.zone.is_fixed() {
-        let _ = write!(text, " {}", track.definition.zone_text);
+        let _ = write!(text, " {}", line(&track.definition.zone_text));
     }
     text.push('\n');
     let action = match &entry.action {
         Ok(action) => action,
         Err(failure) => {
-            let _ = writeln!(text, "{indent}this action cannot be created: {failure}");
+            let _ = crate::put!(text, "{indent}this action cannot be created: {failure}");
             return;
         }
     };
@@ -200,27 +203,31 @@ fn row(
                 1.. => format!("nobody reads {} since the one before", instances(step)),
                 _ => format!("{} of the one before again", instances(-step)),
             };
-            let _ = writeln!(text, "{indent}    ! {words}");
+            let _ = crate::put!(text, "{indent}    ! {words}");
         }
     }
     for data in &action.outputs {
         data_row("out", data, indent, text);
     }
     if let Err(failure) = &entry.properties {
-        let _ = writeln!(text, "{indent}its workflow cannot be started: {failure}");
+        let _ = crate::put!(text, "{indent}its workflow cannot be started: {failure}");
     }
     for missing in entry.missing.iter().take(5) {
-        let _ = writeln!(text, "{indent}missing {missing}");
+        let _ = crate::put!(text, "{indent}missing {missing}");
     }
     if entry.missing.len() > 5 {
-        let _ = writeln!(text, "{indent}missing {} more", entry.missing.len() - 5);
+        let _ = crate::put!(text, "{indent}missing {} more", entry.missing.len() - 5);
     }
 }
 
 fn change_line(change: Change, zone: &str, indent: &str, text: &mut String) {
     let minutes = (change.after - change.before).abs() / 60;
     let way = if change.after > change.before { "forward" } else { "back" };
-    let _ = write!(text, "{indent}~~ clocks of {zone} go {way} by {minutes} minutes at ");
+    let _ = write!(
+        text,
+        "{indent}~~ clocks of {zone} go {way} by {minutes} minutes at ",
+        zone = line(zone)
+    );
     ProcessingZone::UTC.write(change.at, text);
     text.push_str(": ");
     for (words, offset) in [("", change.before), (" becomes ", change.after)] {
@@ -231,23 +238,23 @@ fn change_line(change: Change, zone: &str, indent: &str, text: &mut String) {
 }
 
 fn data_row(way: &str, data: &EventData, indent: &str, text: &mut String) {
-    let _ = write!(text, "{indent}{way} {}: ", data.name);
+    let mut words = format!("{indent}{way} {}: ", data.name);
     match data.uris.as_slice() {
-        [] if data.unresolved.is_empty() => text.push_str("nothing"),
+        [] if data.unresolved.is_empty() => words.push_str("nothing"),
         [] => {}
-        [one] => text.push_str(one),
+        [one] => words.push_str(one),
         [first, second] => {
-            let _ = write!(text, "{first}, {second}");
+            let _ = write!(words, "{first}, {second}");
         }
         [first, .., last] => {
-            let _ = write!(text, "{} instances, {first} … {last}", data.uris.len());
+            let _ = write!(words, "{} instances, {first} … {last}", data.uris.len());
         }
     }
     for (at, open) in data.unresolved.iter().enumerate() {
         let comma = if at > 0 || !data.uris.is_empty() { ", " } else { "" };
-        let _ = write!(text, "{comma}{open}, looked for when it is checked");
+        let _ = write!(words, "{comma}{open}, looked for when it is checked");
     }
-    text.push('\n');
+    let _ = crate::put!(text, "{words}");
 }
 
 fn weekday(local: Instant) -> &'static str {

@@ -4,6 +4,8 @@ use std::fmt::{self, Write};
 
 use ankus_runtime::coordinator::EventData;
 
+use crate::text;
+
 use super::{Entry, Request, Track, data, entries, feeds, local_text, texts};
 
 /// One coordinator as one object; an action is a line of it.
@@ -230,7 +232,8 @@ fn pairs(pairs: &[(String, String)], out: &mut String) {
 fn quote(text: &str, out: &mut String) {
     out.push('"');
     // Without an early end, so that many bytes are looked at together.
-    let special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
+    let special =
+        |byte: u8| byte < 0x20 || matches!(byte, b'"' | b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
     if !text.bytes().fold(false, |any, byte| any | special(byte)) {
         out.push_str(text);
     } else {
@@ -241,7 +244,7 @@ fn quote(text: &str, out: &mut String) {
                 '\n' => out.push_str("\\n"),
                 '\t' => out.push_str("\\t"),
                 '\r' => out.push_str("\\r"),
-                letter if (letter as u32) < 0x20 => {
+                letter if text::steers(letter) => {
                     let _ = write!(out, "\\u{:04x}", letter as u32);
                 }
                 letter => out.push(letter),
@@ -305,12 +308,6 @@ pub fn csv(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
     out.write_str(&text)
 }
 
-fn field(text: &str, out: &mut String) {
-    if text.contains(['"', ',', '\n', '\r']) {
-        out.push('"');
-        out.push_str(&text.replace('"', "\"\""));
-        out.push('"');
-    } else {
-        out.push_str(text);
-    }
+fn field(cell: &str, out: &mut String) {
+    out.push_str(&text::csv(cell));
 }

@@ -4,6 +4,8 @@ use std::fmt::{self, Write};
 
 use ankus_runtime::time::{Instant, ProcessingZone};
 
+use crate::text;
+
 use super::{Entry, Request, Track, data, entries, feeds, window};
 
 /// How many actions a picture has room for, where nobody asks for more.
@@ -49,7 +51,7 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             text,
             "<text x=\"8\" y=\"{}\" font-weight=\"bold\">{}</text>",
             top + 16.0,
-            escaped(&track.name)
+            text::xml(&track.name)
         );
         let inputs = track.definition.inputs.iter().map(|event| ("in", event));
         let outputs = track.definition.outputs.iter().map(|event| ("out", event));
@@ -58,8 +60,8 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             let _ = writeln!(
                 text,
                 "<text x=\"20\" y=\"{y}\" class=\"{class}\">{} ({})</text>",
-                escaped(&event.name),
-                escaped(&event.dataset.name)
+                text::xml(&event.name),
+                text::xml(&event.dataset.name)
             );
         }
         let _ = writeln!(
@@ -90,7 +92,7 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             {
                 let ends = [data.uris.first(), data.uris.last().filter(|_| data.uris.len() > 1)];
                 for uri in ends.into_iter().flatten() {
-                    let _ = write!(text, "\n{}", escaped(uri));
+                    let _ = write!(text, "\n{}", text::xml(uri));
                 }
             }
             text.push_str("</title></rect>\n");
@@ -101,7 +103,7 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             "<circle class=\"act\"{color} cx=\"{:.1}\" cy=\"{}\" r=\"4\"><title>{} #{} {nominal}</title></circle>",
             x(entry.nominal),
             top + 12.0,
-            escaped(&track.name),
+            text::xml(&track.name),
             entry.number
         );
     }
@@ -120,8 +122,8 @@ pub fn svg(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt::
             "<path class=\"feed\" d=\"M {0} {y1} C {1} {y1}, {1} {y2}, {0} {y2}\"><title>{2} feeds {3}</title></path>",
             LEFT - 4.0,
             LEFT - 40.0,
-            escaped(&tracks[feed.from].name),
-            escaped(&tracks[feed.to].name)
+            text::xml(&tracks[feed.from].name),
+            text::xml(&tracks[feed.to].name)
         );
     }
     text.push_str("</svg>\n");
@@ -199,7 +201,7 @@ fn changes(
                     text,
                     "<line x1=\"{place:.1}\" y1=\"40\" x2=\"{place:.1}\" y2=\"{height}\" stroke=\"#d02020\" \
                      stroke-dasharray=\"4 3\"><title>clocks of {} go {way}</title></line>",
-                    escaped(zone.id())
+                    text::xml(zone.id())
                 );
                 seen.push((zone.id().to_owned(), next));
             }
@@ -209,8 +211,4 @@ fn changes(
             }
         }
     }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

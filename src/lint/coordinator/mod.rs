@@ -90,9 +90,24 @@ fn at_origin(
     moved
 }
 
+/// A value in the words of a finding. One that a run is given is not quoted: it may be what nobody else is to read, and
+/// its name says enough.
+fn in_words(written: Option<&Scalar<'_>>, value: &str) -> String {
+    let Some(written) = written.filter(|written| written.known().is_none()) else {
+        return format!("`{value}`");
+    };
+    let text = written.as_str().trim();
+    let name = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let plain = |name: &&str| {
+        name.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '.' | '-'))
+    };
+    format!("the value of `{}`", name.map(str::trim).filter(plain).unwrap_or(text))
+}
+
 /// The finding for a text that is no date.
-fn no_date(value: &str, span: crate::source::Span) -> Diagnostic {
-    let found = finding(&kinds::DATE_FORMAT, span, format!("`{value}` is no date here"));
+fn no_date(written: Option<&Scalar<'_>>, value: &str, span: crate::source::Span) -> Diagnostic {
+    let message = format!("{} is no date here", in_words(written, value));
+    let found = finding(&kinds::DATE_FORMAT, span, message);
     let offset = value.trim().get(16..).filter(|rest| {
         rest.len() == 5
             && rest.starts_with(['+', '-'])

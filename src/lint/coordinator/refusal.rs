@@ -3,7 +3,7 @@
 use ankus_runtime::time::{Cron, CronError};
 
 use super::kinds as k;
-use super::{Around, at_origin, finding, no_date};
+use super::{Around, at_origin, finding, in_words, no_date};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -45,7 +45,7 @@ pub(super) fn explain(
         }
         (Some("E1003"), "frequency", _) => match Cron::parse(value) {
             Err(CronError::FieldCount(1)) | Ok(_) => {
-                let message = format!("`{value}` is neither a number nor cron");
+                let message = format!("{} is neither a number nor cron", in_words(place, value));
                 finding(&k::CRON_UNPARSABLE, span, message)
                     .help("write minutes, `${coord:days(1)}` and its kind, or five fields of cron")
             }
@@ -68,12 +68,22 @@ pub(super) fn explain(
                     None => found,
                 }
             }
-            Err(error) => finding(&k::CRON_UNPARSABLE, span, error.to_string()),
+            Err(error) if place.is_none_or(|place| place.known().is_some()) => {
+                finding(&k::CRON_UNPARSABLE, span, error.to_string())
+            }
+            Err(_) => {
+                let message =
+                    format!("a field of {} is not what cron takes", in_words(place, value));
+                finding(&k::CRON_UNPARSABLE, span, message)
+            }
         },
-        (Some("E1003"), "start" | "end" | "@initial-instance", _) => no_date(value, span),
+        (Some("E1003"), "start" | "end" | "@initial-instance", _) => no_date(place, value, span),
         (Some("E1003"), "timezone" | "@timezone", _) => {
-            let found =
-                finding(&k::UNKNOWN_TIMEZONE, span, format!("no time zone is called `{value}`"));
+            let message = match place.is_none_or(|place| place.known().is_some()) {
+                true => format!("no time zone is called `{value}`"),
+                false => format!("{} is the name of no time zone", in_words(place, value)),
+            };
+            let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
             let names = ankus_runtime::time::zone_names();
             match nearest(value, names.iter().map(String::as_str)) {
                 Some(near) if place.is_some_and(|place| place.known().is_some()) => found
@@ -83,7 +93,7 @@ pub(super) fn explain(
             }
         }
         (Some("E1003"), "execution", _) => {
-            let message = format!("`{value}` is no execution order");
+            let message = format!("{} is no execution order", in_words(place, value));
             let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
             let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
             match nearest(&value.to_ascii_uppercase(), orders) {

@@ -236,7 +236,7 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         let given = reference.and_then(|name| facts.around.submission.get(name.trim()));
         let value = written.known().or(given.filter(|value| !value.contains("${")));
         let Some(value) = value.filter(|value| server.parse(value).is_err()) else { continue };
-        let found = no_date(value, written.span());
+        let found = no_date(Some(written), value, written.span());
         out.push(at_origin(facts.around, written, "read here", found));
     }
     let is_literal = |written: &&Scalar<'_>| {

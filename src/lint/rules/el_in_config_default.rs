@@ -29,7 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if !inner.contains(['(', ' ', '\'', '?', '[']) {
                 continue;
             }
-            let message = format!("`{}` is not evaluated here", &entry.value[range]);
+            let message =
+                format!("the expression in the value of `{}` is not evaluated", entry.name);
             out.push(
                 Diagnostic::new(&RULE.kind, entry.value_span, message)
                     .help("only `${name}` is replaced, by another property; put the expression where it is used")
