@@ -166,7 +166,7 @@ mod tests {
         let baseline = Baseline::read(&file).unwrap();
         let mut moved = report("\n\n  <a>\n  <b>\n <b>\n<b>", &[10, 15, 18]);
         assert_eq!(baseline.apply(&mut moved), 0);
-        assert_eq!((moved.findings.len(), moved.suppressed), (1, 2));
+        assert_eq!((moved.findings.len(), moved.baselined), (1, 2));
         let mut mended = report("<a>\n<c>", &[4]);
         assert_eq!(baseline.apply(&mut mended), 2);
         assert_eq!(mended.findings.len(), 1);
