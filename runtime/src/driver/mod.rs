@@ -250,8 +250,16 @@ impl Shared {
     }
 
     fn next_id(&self) -> String {
-        let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        format!("{number:07}-{}-ankus-W", self.stamp)
+        loop {
+            let number = self.counter.fetch_add(1, Ordering::Relaxed);
+            let id = format!("{number:07}-{}-ankus-W", self.stamp);
+            // Of two steps that take numbers at once the one with the smaller may be written last, and after a crash the
+            // larger would be given out again.
+            let is_taken = self.reader().get(spaces::JOB, id.as_bytes());
+            if !matches!(is_taken, Ok(Some(_))) {
+                return id;
+            }
+        }
     }
 
     fn plan(&self, key: &str) -> Result<Arc<Plan>, Error> {
