@@ -37,7 +37,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return match format(&loaded.source.text, limit) {
             Ok(text) if arguments.check => {
                 if text != loaded.source.text {
-                    shell.line(loaded.found.shown.to_string())?;
+                    shell.line(&loaded.found.shown)?;
                 }
                 Ok(Exit::fault_if(text != loaded.source.text))
             }
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 Some(Ok(text)) => {
                     changed += 1;
                     if arguments.check {
-                        shell.line(shown.to_string())?;
+                        shell.line(shown)?;
                     } else if arguments.diff {
                         shell.out(edit::unified_diff(shown, &loaded.source.text, &text))?;
                     } else if let Some(bytes) = loaded.encoding.encode(&text) {

@@ -623,7 +623,7 @@ fn purge(
     }
     if dry_run || chosen.is_empty() {
         for id in &chosen {
-            shell.line(id.to_string())?;
+            shell.line(id)?;
         }
         shell.say(format!("{} to be purged", counted(chosen.len())));
         return Ok(Exit::Success);
@@ -636,7 +636,7 @@ fn purge(
     };
     let gone = driver.purge(&chosen).map_err(store::failure)?;
     for id in &gone {
-        shell.line(id.to_string())?;
+        shell.line(id)?;
     }
     shell.say(format!("{} purged", counted(gone.len())));
     Ok(Exit::Success)

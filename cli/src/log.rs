@@ -235,7 +235,7 @@ pub(super) fn print(
         let line = Written(entry, owner).to_string();
         if left > 0 && filter.lets(entry, &line) {
             left -= 1;
-            shell.line(line.to_string())?;
+            shell.line(&line)?;
         }
     }
     Ok(())
@@ -411,7 +411,7 @@ fn audited(
         Failure::new(format!("cannot read the audit log in {}: {error}", store.store.display()))
     })?;
     for line in text.lines().filter(|line| line.contains(&of_job)) {
-        shell.line(mask(line).to_string())?;
+        shell.line(mask(line))?;
     }
     Ok(Exit::Success)
 }

@@ -692,7 +692,7 @@ fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         std::fs::create_dir_all(&folder)
             .map_err(|error| ankus_project::unreadable(&folder, error))?;
         write::file(&target, text.as_bytes())?;
-        shell.line(ankus_project::shown(&target).to_string())?;
+        shell.line(ankus_project::shown(&target))?;
         written += 1;
     }
     let missed: Vec<_> = ways(&plan).into_iter().filter(|way| !taken.contains(way)).collect();

@@ -84,7 +84,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         write::file(&found.path, &bytes)?;
         for change in &changes {
-            shell.line(told(&before, change).to_string())?;
+            shell.line(told(&before, change))?;
         }
         if arguments.global && changes.is_empty() {
             shell.line(format!("{}: moved the cluster to `global`", found.shown))?;

@@ -61,7 +61,7 @@ pub(super) fn read<'a>(
     let mut events = 0_u32;
     let fault = loop {
         events = events.wrapping_add(1);
-        if events % 1_024 == 0 && budget::spent() {
+        if events.is_multiple_of(1_024) && budget::spent() {
             break Some(Fault::Xml(Stop::Malformed(None)));
         }
         let checked = match reader.next() {

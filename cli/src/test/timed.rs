@@ -338,7 +338,7 @@ pub(super) fn init(
         std::fs::create_dir_all(&folder)
             .map_err(|error| ankus_project::unreadable(&folder, error))?;
         write::file(&target, text.as_bytes())?;
-        shell.line(ankus_project::shown(&target).to_string())?;
+        shell.line(ankus_project::shown(&target))?;
     }
     Ok(Exit::Success)
 }

@@ -68,7 +68,7 @@ impl Examination<'_, '_> {
         let told_before = |at: u32| told.partition_point(|(start, _)| *start <= at);
         for error in self.template.errors() {
             let within = told_before(error.start).checked_sub(1).map(|at| told[at].1);
-            if !within.is_some_and(|end| error.start <= end) {
+            if within.is_none_or(|end| error.start > end) {
                 self.syntax(error);
             }
         }

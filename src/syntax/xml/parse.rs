@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
             let end = base + reader.buffer_position() as usize;
             self.reached = if event.is_err() { self.text.len() } else { end };
             events += 1;
-            if events % 1_024 == 0 && budget::spent() {
+            if events.is_multiple_of(1_024) && budget::spent() {
                 return None;
             }
             match event {
