@@ -269,17 +269,27 @@ impl Text {
         self.plain.push_str(&clean(text));
     }
 
-    /// Adds a piece of what is drawn: it is inside of a line, whose beginning is not looked at.
+    /// Adds a piece of what is drawn: it may begin in the middle of a line.
     pub fn push_part(&mut self, piece: &str) {
         if !is_suspect(piece) {
             return self.plain.push_str(piece);
         }
-        for letter in piece.chars() {
+        let mut letters = piece.chars().peekable();
+        while let Some(letter) = letters.next() {
             match letter {
                 '\n' => self.plain.push('\n'),
+                ':' if letters.peek() == Some(&':') && self.begins_a_line() => {
+                    push_shown(':', &mut self.plain);
+                }
                 letter => push(letter, &mut self.plain),
             }
         }
+    }
+
+    /// Whether the last line has nothing but blanks yet, behind which build servers still read commands.
+    fn begins_a_line(&self) -> bool {
+        let last = self.plain.rsplit('\n').next().unwrap_or_default();
+        last.chars().all(char::is_whitespace)
     }
 
     /// Adds text that may have lines in a style.
