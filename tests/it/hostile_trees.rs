@@ -1,5 +1,5 @@
 //! Every command that looks, over trees that attack it: nothing is started, nothing outside is read or written, nothing
-//! hangs.
+//! hangs, and no control character comes out.
 
 #[path = "../../fixtures/hostile/trees.rs"]
 mod trees;
@@ -151,11 +151,34 @@ fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
 }
 
 /// What is wrong with an output as such.
-fn faults_of_text(out: &[u8], faults: &mut Vec<String>) {
+fn faults_of_text(out: &[u8], arguments: &str, faults: &mut Vec<String>) {
     if out.windows(CANARY.len()).any(|window| window == CANARY.as_bytes()) {
         faults.push("the secret came out".to_owned());
     }
     let text = String::from_utf8_lossy(out);
+    let is_raw = |c: &char| {
+        let is_control = c.is_control() && !matches!(c, '\n' | '\t');
+        // A calendar ends its lines so.
+        let is_line = *c == '\r' && arguments.contains("ics");
+        let is_bidi = matches!(c, '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}');
+        (is_control && !is_line) || is_bidi
+    };
+    if let Some(raw) = text.chars().find(is_raw) {
+        let line = text.lines().find(|line| line.contains(raw)).unwrap_or_default();
+        faults.push(format!("{raw:?} came out, in {line:?}"));
+    }
+    for line in text.lines() {
+        let own = ["::error ", "::warning ", "::notice "];
+        let is_own = arguments.contains("github") && own.iter().any(|own| line.starts_with(own));
+        if (line.starts_with("::") || line.starts_with("##[") || line.starts_with("##vso"))
+            && !is_own
+        {
+            faults.push(format!("a command of a CI system came out: {line:?}"));
+        }
+        if arguments.contains("csv") && line.starts_with(['=', '+', '-', '@']) {
+            faults.push(format!("a formula came out: {line:?}"));
+        }
+    }
     if text.contains("panicked") || text.contains("overflowed its stack") {
         faults.push(format!("it panicked: {}", &text[..text.len().min(400)]));
     }
@@ -178,7 +201,7 @@ fn try_attack(attack: &Attack) -> Vec<String> {
         if ran.resident_kb > RESIDENT_KB {
             own.push(format!("it took {} kB of memory", ran.resident_kb));
         }
-        faults_of_text(&ran.out, &mut own);
+        faults_of_text(&ran.out, arguments, &mut own);
         if ground.folder().join("ran").exists() {
             let ran = std::fs::read_to_string(ground.folder().join("ran")).unwrap_or_default();
             own.push(format!("a program was started: {ran}"));
@@ -206,6 +229,13 @@ fn try_attack(attack: &Attack) -> Vec<String> {
         if attack.hides_error {
             let text = String::from_utf8_lossy(&ran.out);
             match *arguments {
+                "check @" => {
+                    let said = ["suppressed", "left out", "switched off", "excluded"];
+                    let green = ran.code == Some(0);
+                    if green && !said.iter().any(|word| text.contains(word)) {
+                        own.push(format!("nothing is said of what was silenced: {text}"));
+                    }
+                }
                 "check --isolated @" if ran.code != Some(1) => {
                     own.push(format!("the error was not found: {text}"));
                 }
