@@ -677,7 +677,7 @@ mod tests {
         assert_eq!(to, [Some("top/workflow.xml"), Some("top/load/workflow.xml")]);
         assert_eq!(inventory.functions(), [("coord:days", 1, 1), ("wf:appPath", 1, 1)]);
         assert_eq!(inventory.actions(), [("sub-workflow", 1, 1)]);
-        assert!(csv(&inventory).contains(",'=x,"));
+        assert!(csv(&inventory).contains(",\"'=x\","));
         assert!(human(&inventory).contains("2 of 2 calls"));
         let value: Value = serde_json::from_str(&json(&inventory)).expect("it is JSON");
         assert_eq!(value["efforts"]["plain"], 3);

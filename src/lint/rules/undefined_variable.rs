@@ -6,10 +6,12 @@ use crate::lint::reads::{self, How};
 use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
 const MOST_COMPARED: usize = 500_000;
+/// Slips in properties that are looked into: each look goes over the texts.
+const MOST_SLIPS: usize = 200;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -31,8 +33,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if all.is_empty() {
         return;
     }
-    let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
-    functions(facts, &all, &read, out);
+    // In an order of its own, so that of two names that are as near the same one is always offered.
+    let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let defaults: BTreeSet<&str> =
+        read.iter().copied().filter(|name| has_default(facts, name)).collect();
+    let declared: Vec<String> = facts
+        .parameters()
+        .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
+        .unwrap_or_default();
+    let own: Vec<&str> =
+        defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
+    functions(facts, &all, &own, out);
     // A slip in the properties is told of there.
     let told = misnamed(facts, &all, &read, out);
     let mut patience = MOST_COMPARED;
@@ -44,8 +55,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if told.contains(name) || reads::is_hyphenated(facts.slice(place.expression)) {
             continue;
         }
-        let verdict =
-            known.entry(name).or_insert_with(|| judge(facts, name, &all, &read, &mut patience));
+        let verdict = known
+            .entry(name)
+            .or_insert_with(|| judge(facts, name, &all, &read, &own, &mut patience));
         let Verdict::Missing { near, lacking, of } = verdict else { continue };
         let message = match lacking.path.filter(|_| *of > 0) {
             Some(path) => format!("`{path}` starts this without `{name}`"),
@@ -81,12 +93,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.
-fn functions(
-    facts: &Facts<'_>,
-    all: &[Start<'_>],
-    read: &HashSet<&str>,
-    out: &mut Vec<Diagnostic>,
-) {
+fn functions(facts: &Facts<'_>, all: &[Start<'_>], own: &[&str], out: &mut Vec<Diagnostic>) {
+    let mut patience = MOST_COMPARED;
     let asked = facts.reads.iter().filter(|read| read.how == How::Function && read.name.len() > 3);
     for place in asked {
         let name = place.name.as_str();
@@ -94,18 +102,8 @@ fn functions(
         if has_default(facts, name) || is_given(facts, name) || !all.iter().all(lacks) {
             continue;
         }
-        let defaults = read.iter().copied().filter(|other| has_default(facts, other));
-        let declared: Vec<String> = facts
-            .parameters()
-            .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
-            .unwrap_or_default();
-        let names: Vec<&str> = all
-            .iter()
-            .flat_map(Start::names)
-            .chain(defaults)
-            .chain(declared.iter().map(String::as_str))
-            .collect();
-        let near = nearest(name, names.iter().copied());
+        let names = all.iter().flat_map(Start::names).chain(own.iter().copied());
+        let near = nearest(name, names.take(patience).inspect(|_| patience -= 1));
         // Numbered names and those with one word more are often optional.
         let Some(near) = near.filter(|near| within(near, name, 2).is_some()) else {
             continue;
@@ -142,7 +140,8 @@ fn judge<'f>(
     facts: &Facts<'_>,
     name: &str,
     all: &[Start<'f>],
-    read: &HashSet<&str>,
+    read: &BTreeSet<&str>,
+    own: &[&str],
     patience: &mut usize,
 ) -> Verdict<'f> {
     if has_default(facts, name) {
@@ -158,17 +157,11 @@ fn judge<'f>(
         return Verdict::Given;
     };
     let of = all.len() - lacking.len();
-    let declared: Vec<String> = facts
-        .parameters()
-        .map(|(_, list)| list.into_iter().map(|p| p.name.text.into_owned()).collect())
-        .unwrap_or_default();
-    let names: Vec<&str> = first
-        .names()
-        .chain(read.iter().copied().filter(|other| has_default(facts, other)))
-        .chain(declared.iter().map(String::as_str))
-        .collect();
-    let near = nearest(name, names.iter().copied().take(*patience).filter(|other| *other != name));
-    *patience = patience.saturating_sub(names.len());
+    let mut compared = 0;
+    let names = first.names().chain(own.iter().copied()).take(*patience);
+    let names = names.inspect(|_| compared += 1).filter(|other| *other != name);
+    let near = nearest(name, names);
+    *patience -= compared;
     match near {
         // Passed under another name that nobody reads: the slip may be in the definition that passes it.
         Some(near)
@@ -199,13 +192,15 @@ fn is_theirs(facts: &Facts<'_>, start: &Start<'_>, theirs: &str, ours: &str) -> 
 fn misnamed<'f>(
     facts: &'f Facts<'_>,
     all: &[Start<'_>],
-    read: &HashSet<&str>,
+    read: &BTreeSet<&str>,
     out: &mut Vec<Diagnostic>,
 ) -> HashSet<&'f str> {
     let mut names_told = HashSet::new();
     let mut told: HashSet<(String, String)> = HashSet::new();
+    let (mut patience, mut slips) = (MOST_COMPARED, MOST_SLIPS);
     for start in all.iter().filter(|start| start.is_properties && start.is_whole) {
         let Some(source) = start.path.and_then(|path| facts.files.text(path)) else { continue };
+        let entries = properties::parse(&source.text).entries;
         let wanted = facts.reads.iter().filter(|place| place.how == How::Variable);
         for place in wanted {
             let name = place.name.as_str();
@@ -215,13 +210,17 @@ fn misnamed<'f>(
             {
                 continue;
             }
-            let entries = properties::parse(&source.text).entries;
-            let names = entries.iter().map(|entry| entry.name.as_str());
+            let names = entries.iter().map(|entry| entry.name.as_str()).take(patience);
+            let names = names.inspect(|_| patience -= 1);
             let near = nearest(name, names.filter(|other| !read.contains(other)));
             let Some(entry) = near.and_then(|near| entries.iter().find(|entry| entry.name == near))
             else {
                 continue;
             };
+            if slips == 0 {
+                return names_told;
+            }
+            slips -= 1;
             // Other definitions may read it.
             let elsewhere = facts.files.texts().any(|other| {
                 other.path != source.path
