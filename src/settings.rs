@@ -417,12 +417,18 @@ impl Settings {
         if self.target == Target::default() {
             self.target = base.target;
         }
+        if self.profile == Profile::default() {
+            self.profile = base.profile;
+        }
         let (server, below) = (&mut self.server, &base.server);
         fill(&mut server.name_node, &below.name_node);
         fill(&mut server.job_tracker, &below.job_tracker);
         fill(&mut server.resource_manager, &below.resource_manager);
         server.definition_limit = server.definition_limit.or(below.definition_limit);
         server.retry_max = server.retry_max.or(below.retry_max);
+        if server.timezone == ProcessingZone::default() {
+            server.timezone = below.timezone;
+        }
         for (own, base) in [
             (&mut server.filesystems, &below.filesystems),
             (&mut server.variables, &below.variables),

@@ -23,6 +23,7 @@ const APP: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="w &quot;
   <join name="meet" to="end"/>
   <join name="meet" to="end"/>
   <kill name="failed"><message>${wf:errorMessage()} ${wf:user(}</message></kill>
+  <kill name="spare"><message>nothing leads here</message></kill>
   <end name="end"/>
 </workflow-app>
 "#;
