@@ -144,6 +144,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/doctor.rs", "looks for programs on PATH"),
     ("cli/src/log.rs", "outputs of programs in the store"),
     ("cli/src/man.rs", "makes the folder that was asked for"),
+    ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
     ("cli/src/test.rs", "makes the folder of scenarios"),
     ("cli/src/test/timed.rs", "makes the folder of scenarios"),
 ];
