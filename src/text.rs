@@ -2,7 +2,7 @@
 //!
 //! In: text of anybody. Out: text without control characters (C0, DEL, C1), without characters that turn the direction
 //! of writing, and without what a build server would take for a command. Each of them is shown as `\u{1b}`, the same
-//! everywhere; JSON alone has escapes of its own. [`line`] is for a name or a value in a format of lines, [`clean`] for
+//! everywhere; JSON alone has escapes of its own. [`line()`] is for a name or a value in a format of lines, [`clean`] for
 //! text that has lines, [`Text`] for what a terminal shows in colors: colors are a [`Style`], and never part of a text.
 //! The escapes of formats that several renderers write are here as well: [`xml`], [`csv`], [`json`].
 

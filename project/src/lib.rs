@@ -4,7 +4,7 @@
 //! [`Tree`] is the part of the disk that a command was given, and opens regular files below its root and nothing else.
 //! [`Project`] knows which settings hold where, searches trees for definitions, and loads a definition with everything
 //! that a check of it may see; each look at the disk can be recorded ([`look`]), so that a later run knows whether it
-//! would see the same. What is written goes through [`write`].
+//! would see the same. What is written goes through [`mod@write`].
 //!
 //! `SECURITY.md` says what a tree may do to whoever looks at it.
 #![expect(clippy::disallowed_methods, reason = "this is the door to the disk")]

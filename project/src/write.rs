@@ -15,7 +15,7 @@ pub fn file(path: &Path, bytes: &[u8]) -> miette::Result<()> {
 /// The same, part by part.
 ///
 /// # Errors
-/// As [`file`].
+/// As [`file()`].
 pub fn file_with(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<()>,
