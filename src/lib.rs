@@ -13,6 +13,8 @@ pub mod source;
 
 pub mod budget;
 
+pub mod codes;
+
 pub mod diag;
 
 pub mod edit;

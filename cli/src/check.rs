@@ -8,6 +8,7 @@ use super::{Exit, Failure, Shell, mend, shellcheck};
 use crate::properties::PropertyArguments;
 use ankus::baseline::{self, Baseline};
 use ankus::check::{self, Part, Report};
+use ankus::codes;
 use ankus::diag::{Group, Level, Safety, nearest};
 use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
@@ -41,10 +42,10 @@ pub(crate) struct Arguments {
     /// Write to a file instead of the standard output.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Report only these rules or groups.
+    /// Report only these rules, groups or Oozie error codes.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     select: Vec<String>,
-    /// Do not report these rules or groups.
+    /// Do not report these rules, groups or Oozie error codes.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
     /// Report findings of this level and above.
@@ -358,11 +359,15 @@ fn rendered(report: &Report, arguments: &Arguments, out: &mut dyn Write) -> std:
 fn known_rule(name: &str) -> miette::Result<()> {
     let kinds = check::kinds();
     let groups = Group::ALL.map(Group::name);
-    if groups.contains(&name) || kinds.iter().any(|kind| kind.name == name) {
+    if groups.contains(&name) || kinds.iter().any(|kind| kind.name == name || is_of(name, kind)) {
         return Ok(());
     }
+    if codes::of(name).is_some() {
+        let failure = Failure::new(format!("no rule finds what `{name}` reports"));
+        return Err(failure.help(format!("`ankus explain {name}` says what it means")).into());
+    }
     let known = kinds.iter().map(|kind| kind.name).chain(groups);
-    let failure = Failure::new(format!("no rule or group is named `{name}`"));
+    let failure = Failure::new(format!("no rule, group or code is named `{name}`"));
     Err(match nearest(name, known) {
         Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
         None => failure.help("`ankus rules` lists them").into(),
@@ -411,10 +416,15 @@ fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<S
     Some(settings)
 }
 
+/// Whether this is the name of the rule's group, or one of its codes.
+fn is_of(name: &str, kind: &ankus::diag::Kind) -> bool {
+    name == kind.group.name() || kind.oozie.iter().any(|code| code.eq_ignore_ascii_case(name))
+}
+
 /// The ratings of all rules in a file, with what `--select` and `--ignore` say over them.
 fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<String, Rating> {
     let named = |names: &[String], kind: &ankus::diag::Kind| {
-        names.iter().any(|name| name == kind.name || name == kind.group.name())
+        names.iter().any(|name| name == kind.name || is_of(name, kind))
     };
     let given = settings.ratings(path);
     let mut ratings = BTreeMap::new();
@@ -428,9 +438,8 @@ fn rated(settings: &Settings, path: &str, arguments: &Arguments) -> BTreeMap<Str
             ratings.insert(kind.name.to_owned(), rating);
         }
         // Who asks for a rule by name wants it, even one that is off by default.
-        let asked = |name: &String| {
-            name == kind.name || name == kind.group.name() && !settings::is_opt_in(kind)
-        };
+        let asked =
+            |name: &String| name == kind.name || is_of(name, kind) && !settings::is_opt_in(kind);
         if given.rating(kind) == Rating::Off && arguments.select.iter().any(asked) {
             ratings.insert(kind.name.to_owned(), Rating::At(kind.level));
         }

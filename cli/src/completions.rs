@@ -1,6 +1,20 @@
 //! `ankus completions`: what a shell needs to complete our commands.
+//!
+//! The script asks `ankus` itself for the words that may follow, so that rules, codes and jobs are completed, too.
 
-use super::{Exit, Shell};
+use super::store::{self, StoreArguments};
+use super::{Exit, Failure, Shell, operate};
+use ankus::check;
+use ankus::codes;
+use ankus::diag::Group;
+use ankus::text;
+use ankus_runtime::driver::view;
+use clap_complete::env::Shells;
+use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
+use std::path::PathBuf;
+
+/// The variable by which a script asks for words.
+const VARIABLE: &str = "COMPLETE";
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -15,8 +29,84 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let name = arguments.shell.to_string();
+    let shells = Shells::builtins();
+    let completer = shells.completer(&name);
+    let completer =
+        completer.ok_or_else(|| Failure::new(format!("there is no completion for `{name}`")))?;
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut super::command(), "ankus", &mut script);
+    completer
+        .write_registration(VARIABLE, "ankus", "ankus", "ankus", &mut script)
+        .map_err(|error| Failure::new(format!("cannot write the script: {error}")))?;
     shell.document(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Success)
+}
+
+/// Answers the script of a shell and ends the process, where that is what it was started for.
+pub(super) fn answer() {
+    CompleteEnv::with_factory(command).var(VARIABLE).complete();
+}
+
+/// The command line with what its arguments may be.
+fn command() -> clap::Command {
+    let rules = || ArgValueCandidates::new(rules_and_codes);
+    let jobs = || ArgValueCandidates::new(jobs);
+    super::command()
+        .mut_subcommand("explain", |explain| explain.mut_arg("name", |name| name.add(rules())))
+        .mut_subcommand("check", |check| {
+            check
+                .mut_arg("select", |names| names.add(rules()))
+                .mut_arg("ignore", |names| names.add(rules()))
+        })
+        .mut_subcommand("graph", |graph| graph.mut_arg("run", |id| id.add(jobs())))
+        .mut_subcommand("run", |run| run.mut_arg("resume", |id| id.add(jobs())))
+        .mut_subcommand("job", |job| {
+            job.mut_subcommands(|action| {
+                let takes = |name: &str| action.get_arguments().any(|arg| arg.get_id() == name);
+                let (one, many) = (takes("id"), takes("ids"));
+                let action = if one { action.mut_arg("id", |id| id.add(jobs())) } else { action };
+                if many { action.mut_arg("ids", |ids| ids.add(jobs())) } else { action }
+            })
+        })
+}
+
+fn rules_and_codes() -> Vec<CompletionCandidate> {
+    let rules = check::kinds();
+    let rules = rules.iter().map(|kind| candidate(kind.name, kind.summary));
+    let groups = Group::ALL.into_iter().map(|group| candidate(group.name(), "a group of rules"));
+    let codes = codes::all()
+        .iter()
+        .flat_map(|entry| entry.codes.iter().map(|code| candidate(code, entry.title)));
+    rules.chain(groups).chain(codes).collect()
+}
+
+fn candidate(word: &str, help: &'static str) -> CompletionCandidate {
+    CompletionCandidate::new(word).help(Some(help.into()))
+}
+
+/// The jobs of the store that the words typed so far name, else of the usual one. Silent where there is none: a shell
+/// that completes has no place for a message.
+fn jobs() -> Vec<CompletionCandidate> {
+    let words: Vec<String> = std::env::args().collect();
+    let after = words.iter().position(|word| word == "--store").and_then(|at| words.get(at + 1));
+    let joined = words.iter().find_map(|word| word.strip_prefix("--store="));
+    let named = after.map(String::as_str).or(joined).map(PathBuf::from);
+    let usual = || std::env::var_os("ANKUS_STORE").map_or_else(|| ".ankus".into(), PathBuf::from);
+    listed(&StoreArguments { store: named.unwrap_or_else(usual) }).unwrap_or_default()
+}
+
+fn listed(store: &StoreArguments) -> miette::Result<Vec<CompletionCandidate>> {
+    let reader = store::reader(store)?;
+    let word = |id: &str, name: &str, status: &str| {
+        CompletionCandidate::new(id)
+            .help(Some(text::line(&format!("{name}, {status}")).into_owned().into()))
+    };
+    let mut found: Vec<_> = operate::lines(&*reader)?
+        .iter()
+        .map(|line| word(&line.id, &line.name, line.status))
+        .collect();
+    for record in view::records(&*reader).map_err(store::failure)? {
+        found.push(word(&record.job.id, &record.job.name, record.job.status.name()));
+    }
+    Ok(found)
 }

@@ -1,7 +1,8 @@
-//! `ankus explain`: the page of a finding.
+//! `ankus explain`: the page of a rule or of an error code.
 
 use super::{Exit, Failure, Shell};
 use ankus::check;
+use ankus::codes::{self, Entry};
 use ankus::diag::{Kind, Safety, nearest};
 use serde_json::json;
 
@@ -24,17 +25,22 @@ enum Format {
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let kinds = check::kinds();
-    let code = arguments.name.to_ascii_uppercase();
+    let name = arguments.name.trim();
+    let entry = codes::of(name);
     let meant: Vec<&Kind> = kinds
         .iter()
         .copied()
-        .filter(|kind| kind.name == arguments.name || kind.oozie.contains(&code.as_str()))
+        .filter(|kind| {
+            kind.name == name || kind.oozie.iter().any(|code| code.eq_ignore_ascii_case(name))
+        })
         .collect();
-    if meant.is_empty() {
-        let failure = Failure::new(format!("no rule or code is named `{}`", arguments.name));
-        return Err(match nearest(&arguments.name, kinds.iter().map(|kind| kind.name)) {
+    if meant.is_empty() && entry.is_none() {
+        let known = kinds.iter().map(|kind| kind.name);
+        let known = known.chain(codes::all().iter().flat_map(|entry| entry.codes.iter().copied()));
+        let failure = Failure::new(format!("no rule or code is named `{name}`"));
+        return Err(match nearest(name, known) {
             Some(near) => failure.help(format!("did you mean `{near}`?")).into(),
-            None => failure.help("`ankus rules` lists them").into(),
+            None => failure.help("`ankus rules` and `ankus rules --codes` list them").into(),
         });
     }
     match arguments.format {
@@ -47,17 +53,40 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     object
                 })
                 .collect();
-            shell.json(&json!({"version": 1, "rules": pages}))?;
+            let code = entry.map(|entry| {
+                let mut object = super::rules::code_value(entry);
+                object["page"] = json!(entry.text);
+                object
+            });
+            shell.json(&json!({"version": 1, "code": code, "rules": pages}))?;
         }
         Format::Markdown => {
+            if let Some(entry) = entry {
+                let text =
+                    format!("# {}: {}\n\n{}\n", entry.codes.join(", "), entry.title, entry.text);
+                shell.document(&text)?;
+            }
             for (index, kind) in meant.iter().enumerate() {
-                shell.out(if index > 0 { "\n" } else { "" })?;
+                shell.out(if index > 0 || entry.is_some() { "\n" } else { "" })?;
                 shell.document(kind.page)?;
             }
         }
         Format::Human => {
+            if let Some(entry) = entry {
+                shell.out(human_code(entry, shell.colors))?;
+            }
+            // The rule that stands in for what no other explains is of interest only by itself.
+            let meant: Vec<&Kind> = match meant.len() {
+                0 | 1 => meant,
+                _ => meant.into_iter().filter(|kind| kind.name != "refused").collect(),
+            };
+            // One rule is explained; of several, each has a page of its own.
+            if entry.is_some() && meant.len() > 1 {
+                shell.out(list(&meant, shell.colors))?;
+                return Ok(Exit::Success);
+            }
             for (index, kind) in meant.iter().enumerate() {
-                shell.out(if index > 0 { "\n" } else { "" })?;
+                shell.out(if index > 0 || entry.is_some() { "\n" } else { "" })?;
                 let text = human(kind, shell.colors);
                 shell.out(text)?;
             }
@@ -66,9 +95,48 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
+/// When a code is raised, in a sentence.
+fn raised(entry: &Entry) -> &'static str {
+    match entry.raised {
+        "refuses" => "refused at submission",
+        "run" => "raised while a job runs",
+        "command" => "the command is refused or has no effect",
+        "server" => "a fault of the server, not of the definition",
+        _ => "never raised by Oozie 5.2.1",
+    }
+}
+
+fn human_code(entry: &Entry, colors: bool) -> String {
+    let (bold, dim, plain) = styles(colors);
+    let codes = entry.codes.join(", ");
+    let title = entry.title;
+    let mut text = format!("{bold}{codes}{plain}: {title}\n{dim}{}{plain}\n\n", raised(entry));
+    for line in entry.text.lines() {
+        let line = line.replace("**", "");
+        text.push_str(line.strip_prefix("- ").unwrap_or(&line));
+        text.push('\n');
+    }
+    text
+}
+
+/// The rules of a code, a line each.
+fn list(kinds: &[&Kind], colors: bool) -> String {
+    let (bold, _, plain) = styles(colors);
+    let width = kinds.iter().map(|kind| kind.name.len()).max().unwrap_or_default();
+    let mut text = format!("\n{bold}Rules{plain} (`ankus explain RULE` has the page of each)\n");
+    for kind in kinds {
+        text.push_str(&format!("  {:<width$}  {}\n", kind.name, kind.summary));
+    }
+    text
+}
+
+/// Bold, dim and plain.
+fn styles(colors: bool) -> (&'static str, &'static str, &'static str) {
+    if colors { ("\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m") } else { ("", "", "") }
+}
+
 fn human(kind: &Kind, colors: bool) -> String {
-    let (bold, dim, plain) =
-        if colors { ("\u{1b}[1m", "\u{1b}[2m", "\u{1b}[0m") } else { ("", "", "") };
+    let (bold, dim, plain) = styles(colors);
     let codes = if kind.oozie.is_empty() {
         String::new()
     } else {

@@ -131,7 +131,7 @@ commands! {
     Params(params),
     /// Show or verify a compiled plan.
     Plan(plan),
-    /// List every rule.
+    /// List every rule, or every error code.
     Rules(rules),
     /// Print the JSON Schema of a file format.
     Schema(schema),
@@ -195,6 +195,7 @@ pub fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     }
+    completions::answer();
     let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {
         Ok(cli) => cli,

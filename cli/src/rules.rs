@@ -1,7 +1,8 @@
-//! `ankus rules`: every rule there is.
+//! `ankus rules`: every rule, or every error code of Oozie.
 
 use super::{Exit, Shell};
 use ankus::check;
+use ankus::codes::{self, Entry};
 use ankus::diag::{Group, Kind, Safety};
 use ankus::settings;
 use serde_json::{Value, json};
@@ -11,6 +12,9 @@ pub(crate) struct Arguments {
     /// How to print the list.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
+    /// List Oozie's error codes instead.
+    #[arg(long)]
+    codes: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -20,6 +24,9 @@ enum Format {
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if arguments.codes {
+        return list_codes(arguments.format, shell);
+    }
     let kinds = check::kinds();
     if arguments.format == Format::Json {
         let rules: Vec<Value> = kinds.iter().map(|kind| value(kind)).collect();
@@ -42,6 +49,35 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         }
     }
     Ok(Exit::Success)
+}
+
+fn list_codes(format: Format, shell: &mut Shell) -> miette::Result<Exit> {
+    if format == Format::Json {
+        let codes: Vec<Value> = codes::all().iter().map(code_value).collect();
+        shell.json(&json!({"version": 1, "codes": codes}))?;
+        return Ok(Exit::Success);
+    }
+    let width = codes::all().iter().flat_map(|entry| &entry.codes).map(|code| code.len());
+    let width = width.max().unwrap_or_default();
+    for entry in codes::all() {
+        for code in &entry.codes {
+            shell.line(format!("{code:<width$}  {:<10}  {}", entry.raised, entry.title))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// An entry of the error codes as JSON, with the rules that find what it reports.
+pub(super) fn code_value(entry: &Entry) -> Value {
+    let rules = check::kinds();
+    let rules =
+        rules.iter().filter(|kind| kind.oozie.iter().any(|code| entry.codes.contains(code)));
+    json!({
+        "codes": entry.codes,
+        "title": entry.title,
+        "raised": entry.raised,
+        "rules": rules.map(|kind| kind.name).collect::<Vec<_>>(),
+    })
 }
 
 /// One rule as JSON.

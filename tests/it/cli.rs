@@ -438,9 +438,9 @@ fn what_an_application_reads_is_listed() {
 #[test]
 fn shells_and_manuals_are_served() {
     for (shell, words) in [
-        ("bash", "complete -F _ankus"),
+        ("bash", "_clap_complete_ankus"),
         ("zsh", "#compdef ankus"),
-        ("fish", "complete -c ankus"),
+        ("fish", "complete --keep-order"),
         ("powershell", "Register-ArgumentCompleter"),
     ] {
         ankus(&["completions", shell]).run().said(0, words);

@@ -9,6 +9,7 @@ mod cli;
 mod clocks;
 #[cfg(feature = "hdfs")]
 mod clusters;
+mod codes;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

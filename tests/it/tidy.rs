@@ -9,6 +9,7 @@ const CORE: &[(&str, &str)] = &[
     ("text", ""),
     ("source", ""),
     ("budget", ""),
+    ("codes", ""),
     ("diag", "source"),
     ("edit", "source diag"),
     ("settings", "source diag"),
