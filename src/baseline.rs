@@ -2,7 +2,8 @@
 //!
 //! In: a report, and the text of a baseline file. Out: the report without what the file lists, or the text of such a
 //! file. An entry is a rule, a file, a message and the line it stood on, without blanks at both ends: moving lines
-//! changes nothing, changing a line brings its findings back. Entries count: with two in the file and three in the
+//! changes nothing, changing a line brings its findings back. Paths are relative to the folder of the baseline, so that it
+//! holds wherever a check is started; whoever knows folders turns a path that people see into one. Entries count: with two in the file and three in the
 //! report, the last one is new. The file is JSON with one entry a line, so that it can be merged.
 
 use crate::check::{Finding, Report};
@@ -40,17 +41,20 @@ pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
     }
 }
 
-fn key(report: &Report, finding: &Finding) -> Key {
+/// A path of a report as it stands in a baseline.
+pub type Placed<'p> = &'p dyn Fn(&str) -> String;
+
+fn key(report: &Report, finding: &Finding, placed: Placed<'_>) -> Key {
     let found = &finding.diagnostic;
     let line = line_of(report, finding).to_owned();
-    (finding.path.clone(), found.kind.name.to_owned(), found.message.clone(), line)
+    (placed(&finding.path), found.kind.name.to_owned(), found.message.clone(), line)
 }
 
 /// The text of a baseline that lists every finding of a report.
-pub fn write(report: &Report) -> String {
+pub fn write(report: &Report, placed: Placed<'_>) -> String {
     let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
     for finding in &report.findings {
-        *counts.entry(key(report, finding)).or_default() += 1;
+        *counts.entry(key(report, finding, placed)).or_default() += 1;
     }
     let mut text = format!("{{\"version\": {VERSION}, \"findings\": [");
     for (index, ((path, rule, message, line), count)) in counts.iter().enumerate() {
@@ -103,9 +107,10 @@ impl Baseline {
     }
 
     /// Takes the findings out of a report that are listed; the number of those that are listed for its files and gone.
-    pub fn apply(&self, report: &mut Report) -> u64 {
+    pub fn apply(&self, report: &mut Report, placed: Placed<'_>) -> u64 {
         let mut left = self.entries.clone();
-        let keys: Vec<Key> = report.findings.iter().map(|finding| key(report, finding)).collect();
+        let keys = report.findings.iter().map(|finding| key(report, finding, placed));
+        let keys: Vec<Key> = keys.collect();
         let mut keys = keys.into_iter();
         let before = report.findings.len();
         report.findings.retain(|_| {
@@ -119,7 +124,7 @@ impl Baseline {
             }
         });
         report.baselined += before - report.findings.len();
-        let files: HashSet<&str> = report.files.iter().map(|file| file.path.as_str()).collect();
+        let files: HashSet<String> = report.files.iter().map(|file| placed(&file.path)).collect();
         let judged = |path: &str| files.contains(path);
         left.iter()
             .filter(|(key, count)| **count > 0 && judged(&key.0))
@@ -162,13 +167,13 @@ mod tests {
 
     #[test]
     fn lines_may_move_and_counts_hold() {
-        let file = write(&report("<a>\n<b>\n<b>\n", &[4, 8]));
+        let file = write(&report("<a>\n<b>\n<b>\n", &[4, 8]), &str::to_owned);
         let baseline = Baseline::read(&file).unwrap();
         let mut moved = report("\n\n  <a>\n  <b>\n <b>\n<b>", &[10, 15, 18]);
-        assert_eq!(baseline.apply(&mut moved), 0);
+        assert_eq!(baseline.apply(&mut moved, &str::to_owned), 0);
         assert_eq!((moved.findings.len(), moved.baselined), (1, 2));
         let mut mended = report("<a>\n<c>", &[4]);
-        assert_eq!(baseline.apply(&mut mended), 2);
+        assert_eq!(baseline.apply(&mut mended, &str::to_owned), 2);
         assert_eq!(mended.findings.len(), 1);
     }
 

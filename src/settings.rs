@@ -4,6 +4,7 @@
 //! once, each with its place. An unknown key is a problem, with the nearest known one, for a misspelt setting that is
 //! silently ignored is worse than none. Finding and reading the file is left to the outside world.
 
+mod checking;
 pub mod schema;
 pub mod secrets;
 
@@ -11,6 +12,7 @@ use crate::diag::{Confidence, Diagnostic, Group, Kind, Level, nearest};
 use crate::source::Span;
 use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
+pub use checking::{Checking, EXCLUDED};
 use secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -317,6 +319,8 @@ pub struct Settings {
     pub functions: Vec<SiteFunction>,
     /// `[[actions.types]]`.
     pub actions: Vec<SiteAction>,
+    /// `[check]`.
+    pub check: Checking,
     /// `[server]`.
     pub server: Server,
     /// `[migration] to`.
@@ -420,6 +424,7 @@ impl Settings {
         if self.profile == Profile::default() {
             self.profile = base.profile;
         }
+        self.check = self.check.over(&base.check);
         let (server, below) = (&mut self.server, &base.server);
         fill(&mut server.name_node, &below.name_node);
         fill(&mut server.job_tracker, &below.job_tracker);
@@ -585,6 +590,7 @@ impl Reader<'_> {
             "profile",
             "rules",
             "overrides",
+            "check",
             "el",
             "actions",
             "server",
@@ -618,6 +624,7 @@ impl Reader<'_> {
                 }
                 "rules" => read.rules = self.ratings(value),
                 "overrides" => read.overrides = self.overrides(value),
+                "check" => read.check = self.checking(value),
                 "el" => self.table(word, value, &["functions"], |reader, _, value| {
                     read.functions = reader.functions(value);
                 }),
@@ -837,16 +844,7 @@ impl Reader<'_> {
         self.array("overrides", value, |reader, value| {
             let mut entry = Override::default();
             reader.table("overrides", value, &["paths", "rules"], |reader, key, value| match key {
-                "paths" => {
-                    entry.paths = reader.strings(key, value);
-                    for glob in &entry.paths {
-                        let mut builder = ignore::gitignore::GitignoreBuilder::new("");
-                        if let Err(error) = builder.add_line(None, glob) {
-                            let message = format!("`{glob}` is no glob: {error}");
-                            reader.problem(span_of(value), message, None);
-                        }
-                    }
-                }
+                "paths" => entry.paths = reader.globs(key, value),
                 _ => entry.rules = reader.ratings(value),
             });
             read.push(entry);

@@ -16,7 +16,9 @@ use ankus::source;
 use ankus::text::Notation;
 use ankus_project::limits::{self, Limits};
 use ankus_project::look::hashed;
-use ankus_project::{Found, Given, Loaded, LoadedSettings, Notes, Project, cache_folder, write};
+use ankus_project::{
+    Found, Given, Kind, Loaded, LoadedSettings, Notes, Project, cache_folder, seen_from, write,
+};
 use ankus_runtime::time::Instant;
 use cache::{Cache, Record};
 use rayon::prelude::*;
@@ -48,12 +50,12 @@ pub(crate) struct Arguments {
     /// Do not report these rules, groups or Oozie error codes.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Report findings of this level and above.
-    #[arg(long, value_name = "LEVEL", default_value = "info")]
-    level: LevelArgument,
-    /// Fail on findings of this level and above.
-    #[arg(long, value_name = "LEVEL", default_value = "error")]
-    deny: LevelArgument,
+    /// Report findings of this level and above; all, unless settings say otherwise.
+    #[arg(long, value_name = "LEVEL")]
+    level: Option<LevelArgument>,
+    /// Fail on findings of this level and above; on errors, unless settings say otherwise.
+    #[arg(long, value_name = "LEVEL")]
+    deny: Option<LevelArgument>,
     /// Mend what can be mended without a change of meaning.
     #[arg(long, conflicts_with = "diff")]
     fix: bool,
@@ -196,8 +198,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let project = shell.project()?;
     let given = arguments.properties.given();
-    let known = arguments.baseline.as_deref().map(|path| read_baseline(path, &project));
-    let known = known.transpose()?;
+    let bounds = Bounds::of(arguments, &project)?;
     let mut failures = Vec::new();
     let from_stdin = arguments.paths.iter().any(|path| path.as_os_str() == "-");
     let mending = arguments.fix || arguments.diff;
@@ -229,7 +230,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         let search = project.definitions(&arguments.paths)?;
         project.look_for_callers(&arguments.paths);
         failures = search.failures;
-        let ignored = search.ignored;
+        let (ignored, excluded) = (search.ignored, search.excluded);
         if arguments.timing {
             let load = |found: &Found| project.load(found, &given, None);
             let loaded = search.found.iter().map(|found| Ok(adjusted(load(found)?, arguments)));
@@ -250,11 +251,13 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         }
         let mut report = check_all(&search.found, &project, &given, arguments, &mut failures)?;
         report.ignored_files = ignored;
+        report.excluded_files = excluded;
         report
     };
     report.finish();
     if let Some(path) = &arguments.write_baseline {
-        write::file(path, baseline::write(&report).as_bytes())?;
+        let text = baseline::write(&report, &|seen| placed(path, seen));
+        write::file(path, text.as_bytes())?;
         let count = count_of(report.findings.len(), "finding");
         shell.say(format!(
             "wrote {count} to {0}; `ankus check --baseline {0}` keeps quiet about them",
@@ -262,8 +265,15 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         ));
         return ended(&failures, false);
     }
-    let gone = known.map_or(0, |known| known.apply(&mut report));
-    report.findings.retain(|finding| finding.level >= arguments.level.level());
+    let gone = bounds
+        .baseline
+        .as_ref()
+        .map_or(0, |(path, known)| known.apply(&mut report, &|seen| placed(path, seen)));
+    let count = report.findings.len();
+    report.findings.retain(|finding| finding.level >= bounds.level);
+    if arguments.level.is_none() && !project.is_isolated() {
+        report.overridden += count - report.findings.len();
+    }
 
     report.unreadable.clone_from(&failures);
     let is_drawn = arguments.format == Format::Human && !arguments.statistics;
@@ -271,7 +281,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         Some(path) if is_drawn => {
             write::file(path, render::human::render(&report, None).plain().as_bytes())?;
         }
-        Some(path) => write::file_with(path, |out| rendered(&report, arguments, out))?,
+        Some(path) => write::file_with(path, |out| rendered(&report, arguments, bounds.deny, out))?,
         // The standard output holds the mended definition.
         None if from_stdin && mending => match is_drawn {
             true => {
@@ -281,14 +291,15 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
             }
             false => {
                 let mut text = Vec::new();
-                rendered(&report, arguments, &mut text).expect("there is room in memory");
+                rendered(&report, arguments, bounds.deny, &mut text)
+                    .expect("there is room in memory");
                 shell.tell(String::from_utf8_lossy(&text).trim_end());
             }
         },
         None if is_drawn => shell.out(render::human::render(&report, shell.width()))?,
-        None => {
-            shell.out_with(arguments.format.notation(), |out| rendered(&report, arguments, out))?
-        }
+        None => shell.out_with(arguments.format.notation(), |out| {
+            rendered(&report, arguments, bounds.deny, out)
+        })?,
     }
     shell.flush()?;
     if !arguments.quiet {
@@ -306,8 +317,12 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         }
         shell.say(render::summary(&report));
         told_properties(&report, shell);
-        if gone > 0 && arguments.select.is_empty() && arguments.ignore.is_empty() {
-            let baseline = arguments.baseline.as_deref().unwrap_or(Path::new("")).display();
+        if let Some((path, _)) = &bounds.baseline
+            && gone > 0
+            && arguments.select.is_empty()
+            && arguments.ignore.is_empty()
+        {
+            let baseline = path.display();
             shell.say(format!(
                 "{} of the baseline {} gone; `--write-baseline {baseline}` takes them out",
                 count_of(gone as usize, "finding"),
@@ -315,8 +330,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
             ));
         }
     }
-    let deny = arguments.deny.level();
-    let faulty = report.findings.iter().any(|finding| finding.level >= deny);
+    let faulty = report.findings.iter().any(|finding| finding.level >= bounds.deny);
     ended(&failures, faulty && !arguments.exit_zero)
 }
 
@@ -333,13 +347,57 @@ fn safety(arguments: &Arguments) -> Safety {
     if arguments.unsafe_fixes { Safety::Guess } else { Safety::Safe }
 }
 
-fn read_baseline(path: &Path, project: &Project) -> miette::Result<Baseline> {
-    let text = ankus_project::text_of(&project.named(path, BASELINE_LIMIT)?);
-    let failure = |why| Failure::new(format!("cannot use `{}`: {why}", path.display()));
-    Ok(Baseline::read(&text).map_err(failure)?)
+/// A path of a report as a baseline has it: from its own folder on.
+fn placed(baseline: &Path, seen: &str) -> String {
+    seen_from(baseline.parent().unwrap_or(Path::new("")), seen)
 }
 
-fn rendered(report: &Report, arguments: &Arguments, out: &mut dyn Write) -> std::io::Result<()> {
+/// What is reported, and what makes the check fail: as the command line says, else the settings of what is checked first.
+struct Bounds {
+    level: Level,
+    deny: Level,
+    baseline: Option<(PathBuf, Baseline)>,
+}
+
+impl Bounds {
+    fn of(arguments: &Arguments, project: &Project) -> miette::Result<Bounds> {
+        let first = arguments.paths.iter().find_map(|path| {
+            if path.as_os_str() == "-" {
+                return arguments.stdin_filename.clone();
+            }
+            match project.tree(path).ok()?.kind(path)? {
+                Kind::Folder => Some(path.join("workflow.xml")),
+                _ => Some(path.clone()),
+            }
+        });
+        let read = |path: &Path, bytes: &[u8]| -> miette::Result<(PathBuf, Baseline)> {
+            let failure = |why| Failure::new(format!("cannot use `{}`: {why}", path.display()));
+            let baseline = Baseline::read(&ankus_project::text_of(bytes)).map_err(failure)?;
+            Ok((path.to_owned(), baseline))
+        };
+        let baseline = match (&arguments.baseline, &first) {
+            (Some(path), _) => Some(read(path, &project.named(path, BASELINE_LIMIT)?)?),
+            (None, Some(first)) if arguments.write_baseline.is_none() => {
+                let found = project.baseline(first, BASELINE_LIMIT)?;
+                found.map(|(path, bytes)| read(&path, &bytes)).transpose()?
+            }
+            _ => None,
+        };
+        let settings = first.map(|path| project.settings(&path)).transpose()?.unwrap_or_default();
+        let said = &settings.settings.check;
+        let level = arguments.level.map(LevelArgument::level).or(said.level);
+        let deny = arguments.deny.map(LevelArgument::level).or(said.deny);
+        let (level, deny) = (level.unwrap_or(Level::Info), deny.unwrap_or(Level::Error));
+        Ok(Bounds { level, deny, baseline })
+    }
+}
+
+fn rendered(
+    report: &Report,
+    arguments: &Arguments,
+    deny: Level,
+    out: &mut dyn Write,
+) -> std::io::Result<()> {
     let text = match arguments.format {
         _ if arguments.statistics => statistics(report),
         Format::Json => return render::json::write(report, out),
@@ -349,7 +407,7 @@ fn rendered(report: &Report, arguments: &Arguments, out: &mut dyn Write) -> std:
         Format::Concise => render::concise::render(report),
         Format::Github => render::github::render(report),
         Format::Gitlab => render::gitlab::render(report),
-        Format::Junit => render::junit::render(report, arguments.deny.level()),
+        Format::Junit => render::junit::render(report, deny),
         Format::Checkstyle => render::checkstyle::render(report),
         Format::Rdjson => render::rdjson::render(report),
     };

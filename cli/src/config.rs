@@ -68,6 +68,16 @@ pub(super) fn written(settings: &Settings) -> String {
         text.push_str(&format!("\n[[overrides]]\npaths = {}\n", list(&entry.paths)));
         text.push_str(ratings("[overrides.rules]", &entry.rules).trim_start());
     }
+    let check = &settings.check;
+    let mut lines = Vec::new();
+    for (key, globs) in [("exclude", &check.exclude), ("include", &check.include)] {
+        lines.extend((!globs.is_empty()).then(|| format!("{key} = {}", list(globs))));
+    }
+    for (key, level) in [("level", check.level), ("deny", check.deny)] {
+        lines.extend(level.map(|level| format!("{key} = {}", quoted(level.name()))));
+    }
+    lines.extend(check.baseline.as_ref().map(|path| format!("baseline = {}", quoted(path))));
+    text.push_str(&section("[check]", &lines));
     for function in &settings.functions {
         text.push_str(&format!(
             "\n[[el.functions]]\nname = {}\nparameters = {}\nresult = {}\nphases = {}\n",
@@ -195,6 +205,12 @@ target = "5.2.1"
 # paths = ["legacy/**"]
 # rules = { style = "off" }
 
+# What `ankus check` leaves out beside backups and build folders, and when it fails.
+# [check]
+# exclude = ["archive/"]
+# deny = "warning"
+# baseline = "ankus-baseline.json"
+
 # What the site's server has by default.
 # [server]
 # name-node = "hdfs://prod:8020"
@@ -233,6 +249,7 @@ mod tests {
     #[test]
     fn what_is_shown_is_read_back() {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
+            [check]\nexclude = [\"old/\"]\ninclude = [\"target/app/\"]\nlevel = \"warning\"\ndeny = \"info\"\nbaseline = \"b.json\"\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\

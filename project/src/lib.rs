@@ -37,4 +37,4 @@ pub use look::{Looks, Notes};
 pub use search::{Found, Search, TreeFile};
 pub use settings::{Invocation, LoadedSettings, Project, cache_folder, user_file};
 pub use submission::{Given, name_and_value, text_of};
-pub use tree::{Kind, Listed, Tree, shown};
+pub use tree::{Kind, Listed, Tree, seen_from, shown};

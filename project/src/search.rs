@@ -1,12 +1,13 @@
 //! Finding definitions in trees.
 //!
-//! A file is recognized by its root element and not by its name. `.gitignore` and `.ignore` are honored; what they leave
-//! out is counted. Folders are walked in parallel and links are not followed.
+//! A file is recognized by its root element and not by its name. `.gitignore`, `.ignore` and the globs of settings are
+//! honored; what they leave out is counted. Folders are walked in parallel and links are not followed.
 
-use super::settings::Project;
+use super::settings::{FILE, LoadedSettings, Project};
 use super::tree::{Kind, Listed, Tree, shown};
 use super::unreadable;
 use ankus::check::{FileKind, recognize};
+use ankus::settings::{Checking, EXCLUDED};
 use ankus::source;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::borrow::Cow;
@@ -46,6 +47,8 @@ pub struct Search {
     pub found: Vec<Found>,
     /// Files and folders that ignore files name and that might hold definitions.
     pub ignored: usize,
+    /// Files and folders that settings, or the usual names of backups and build folders, leave out, likewise.
+    pub excluded: usize,
     /// One sentence each.
     pub failures: Vec<String>,
 }
@@ -61,7 +64,7 @@ impl Project {
         for path in paths {
             let tree = self.tree(path)?;
             match tree.kind(path) {
-                Some(Kind::Folder) => walk(path, &tree, self.is_isolated(), &mut search),
+                Some(Kind::Folder) => self.walk(path, &tree, &mut search)?,
                 _ => search.found.push(named(path, tree)?),
             }
         }
@@ -237,6 +240,29 @@ fn patterns(file: &Path, tree: &Tree) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
+/// What settings leave out of a search and bring back into it, by the folders that they hold in.
+#[derive(Clone, Debug, Default)]
+struct Globs {
+    excluded: Ignored,
+    included: Ignored,
+}
+
+impl Globs {
+    /// What is left out everywhere.
+    fn usual() -> Globs {
+        let excluded = Ignored::default().with(Path::new(""), &EXCLUDED.join("\n"));
+        Globs { excluded: excluded.expect("these are few, and good"), included: Ignored::default() }
+    }
+
+    /// With those of settings, which are relative to `folder` within the tree.
+    fn with(&self, folder: &Path, check: &Checking) -> Result<Globs, String> {
+        Ok(Globs {
+            excluded: self.excluded.with(folder, &check.exclude.join("\n"))?,
+            included: self.included.with(folder, &check.include.join("\n"))?,
+        })
+    }
+}
+
 /// What a walk has come upon.
 #[derive(Default)]
 struct Collected {
@@ -245,22 +271,44 @@ struct Collected {
 }
 
 struct Walk<'a> {
+    project: &'a Project,
     tree: &'a Arc<Tree>,
-    /// Whether files of ignored patterns count for nothing.
-    is_isolated: bool,
     collected: Mutex<Collected>,
     ignored: AtomicUsize,
+    excluded: AtomicUsize,
 }
 
-fn walk(folder: &Path, tree: &Arc<Tree>, is_isolated: bool, search: &mut Search) {
-    let walk =
-        Walk { tree, is_isolated, collected: Mutex::default(), ignored: AtomicUsize::new(0) };
-    let ignored = Ignored::above(folder, tree, is_isolated, &mut search.failures);
-    rayon::scope(|scope| walk.folder(scope, folder.to_owned(), ignored, 0));
-    let collected = walk.collected.into_inner().expect("no walker panics");
-    search.found.extend(collected.found);
-    search.failures.extend(collected.failures);
-    search.ignored += walk.ignored.into_inner();
+/// What holds in a folder.
+#[derive(Clone, Debug)]
+struct Around {
+    ignored: Ignored,
+    globs: Globs,
+    /// Whether the folder itself is left out, so that only what is included counts.
+    is_out: bool,
+    depth: usize,
+}
+
+impl Project {
+    fn walk(&self, folder: &Path, tree: &Arc<Tree>, search: &mut Search) -> miette::Result<()> {
+        let walk = Walk {
+            project: self,
+            tree,
+            collected: Mutex::default(),
+            ignored: AtomicUsize::new(0),
+            excluded: AtomicUsize::new(0),
+        };
+        let ignored = Ignored::above(folder, tree, self.is_isolated(), &mut search.failures);
+        let settings = self.settings(&folder.join(FILE))?;
+        let globs = walk.globs(&Globs::usual(), &settings, &mut search.failures);
+        let around = Around { ignored, globs, is_out: false, depth: 0 };
+        rayon::scope(|scope| walk.folder(scope, folder.to_owned(), around));
+        let collected = walk.collected.into_inner().expect("no walker panics");
+        search.found.extend(collected.found);
+        search.failures.extend(collected.failures);
+        search.ignored += walk.ignored.into_inner();
+        search.excluded += walk.excluded.into_inner();
+        Ok(())
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -268,14 +316,23 @@ impl<'a> Walk<'a> {
         self.collected.lock().expect("no walker panics").failures.push(failure);
     }
 
-    fn folder<'s>(
-        &'s self,
-        scope: &rayon::Scope<'s>,
-        folder: PathBuf,
-        ignored: Ignored,
-        depth: usize,
-    ) {
-        if depth > DEPTH {
+    /// Those that hold, with those of settings.
+    fn globs(&self, above: &Globs, loaded: &LoadedSettings, failures: &mut Vec<String>) -> Globs {
+        let check = &loaded.settings.check;
+        if check.exclude.is_empty() && check.include.is_empty() {
+            return above.clone();
+        }
+        // Of settings that are not the tree's, the globs count from its root on.
+        let folder = loaded.file.as_deref().and_then(Path::parent);
+        let inside = folder.and_then(|folder| self.tree.relative(folder).ok()).unwrap_or_default();
+        above.with(&inside, check).unwrap_or_else(|why| {
+            failures.push(format!("cannot honor `exclude` and `include` of the settings: {why}"));
+            above.clone()
+        })
+    }
+
+    fn folder<'s>(&'s self, scope: &rayon::Scope<'s>, folder: PathBuf, mut around: Around) {
+        if around.depth > DEPTH {
             return self.fail(format!(
                 "cannot search `{}`: folders lie more than {DEPTH} deep",
                 shown(&folder)
@@ -285,11 +342,17 @@ impl<'a> Walk<'a> {
             Ok(entries) => entries,
             Err(error) => return self.fail(format!("{:#}", unreadable(&folder, error))),
         };
-        let mut ignored = ignored;
-        if !self.is_isolated {
+        if !self.project.is_isolated() {
             let names: Vec<&str> = entries.iter().filter_map(|entry| entry.name.to_str()).collect();
             let mut failures = Vec::new();
-            ignored = ignored.and(&folder, self.tree, &names, &mut failures);
+            around.ignored = around.ignored.and(&folder, self.tree, &names, &mut failures);
+            // What is wrong with settings is said of the first file that they hold for.
+            if around.depth > 0
+                && names.contains(&FILE)
+                && let Ok(settings) = self.project.settings(&folder.join(FILE))
+            {
+                around.globs = self.globs(&around.globs, &settings, &mut failures);
+            }
             failures.into_iter().for_each(|failure| self.fail(failure));
         }
         entries.sort_by(|a, b| a.name.cmp(&b.name));
@@ -304,14 +367,17 @@ impl<'a> Walk<'a> {
             };
             let is_folder = kind == Kind::Folder;
             let path = folder.join(&name);
-            if ignored.covers(&inside.join(&name), is_folder) {
-                let counts = is_folder || path.extension().is_some_and(|end| end == "xml");
-                self.ignored.fetch_add(usize::from(counts), Ordering::Relaxed);
+            let is_out = match self.is_left_out(&inside.join(&name), is_folder, &path, &around) {
+                // Nothing brings back what is below.
+                true if around.globs.included.0.is_none() => continue,
+                is_out => is_out,
+            };
+            if is_folder {
+                let around = Around { is_out, depth: around.depth + 1, ..around.clone() };
+                scope.spawn(move |scope| self.folder(scope, path, around));
                 continue;
             }
-            if is_folder {
-                let ignored = ignored.clone();
-                scope.spawn(move |scope| self.folder(scope, path, ignored, depth + 1));
+            if is_out {
                 continue;
             }
             let told = match head(self.tree, &path) {
@@ -329,6 +395,24 @@ impl<'a> Walk<'a> {
             }
         }
         self.collected.lock().expect("no walker panics").found.extend(found);
+    }
+
+    /// Whether an entry of a folder (its path from the root of the tree on) is left out; what is, is counted.
+    fn is_left_out(&self, inside: &Path, is_folder: bool, path: &Path, around: &Around) -> bool {
+        if around.globs.included.covers(inside, is_folder) {
+            return false;
+        }
+        if around.is_out {
+            return true;
+        }
+        let is_excluded = around.globs.excluded.covers(inside, is_folder);
+        if !is_excluded && !around.ignored.covers(inside, is_folder) {
+            return false;
+        }
+        let counts = is_folder || path.extension().is_some_and(|end| end == "xml");
+        let counter = if is_excluded { &self.excluded } else { &self.ignored };
+        counter.fetch_add(usize::from(counts), Ordering::Relaxed);
+        true
     }
 }
 

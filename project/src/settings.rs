@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// The name of the file in a tree.
-const FILE: &str = "ankus.toml";
+pub(crate) const FILE: &str = "ankus.toml";
 /// The largest settings, and the largest XML Schema that they name.
 const LARGEST: u64 = 1 << 20;
 
@@ -177,6 +177,21 @@ impl Project {
         Ok(loaded)
     }
 
+    /// The baseline that the settings for `path` name, with what it holds.
+    ///
+    /// # Errors
+    /// Where it lies outside of the tree or cannot be read.
+    pub fn baseline(&self, path: &Path, limit: u64) -> miette::Result<Option<(PathBuf, Vec<u8>)>> {
+        let loaded = self.settings(path)?;
+        let (Some(name), Some(file)) = (&loaded.settings.check.baseline, &loaded.file) else {
+            return Ok(None);
+        };
+        let baseline = file.parent().unwrap_or(Path::new("")).join(name);
+        let bytes = self.tree(path)?.read(&baseline, limit);
+        let bytes = bytes.map_err(|error| unreadable(&baseline, error))?;
+        Ok(Some((baseline, bytes)))
+    }
+
     /// What was left out of the settings of trees, a sentence for each file.
     pub fn left_out(&self) -> Vec<String> {
         let left_out = self.left_out.lock().expect("readers do not panic");
@@ -234,7 +249,9 @@ impl Project {
         }
         settings.is_isolated = self.invocation.isolated;
         let is_own = self.invocation.config.as_deref() == Some(file);
-        let rates = !settings.rules.is_empty() || !settings.overrides.is_empty();
+        let rates = !settings.rules.is_empty()
+            || !settings.overrides.is_empty()
+            || settings.check.level.is_some();
         let mut settings = settings.over(&self.user.settings);
         settings.without_tree = (rates && !is_own).then(|| Arc::clone(&self.user.settings));
         let settings = Arc::new(settings);

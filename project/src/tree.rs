@@ -65,6 +65,18 @@ fn here() -> Option<&'static Path> {
     HERE.get_or_init(|| std::env::current_dir().ok()).as_deref()
 }
 
+/// A path that people see as it is from a folder on, with `..` where it lies elsewhere.
+pub fn seen_from(folder: &Path, seen: &str) -> String {
+    let (Ok(folder), Ok(path)) = (absolute(folder), absolute(Path::new(seen))) else {
+        return seen.to_owned();
+    };
+    let common = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let mut from = PathBuf::new();
+    from.extend(folder.components().skip(common).map(|_| Component::ParentDir));
+    from.extend(path.components().skip(common));
+    shown(&from)
+}
+
 /// An absolute path without `.` and `..`; a `..` takes the name before it away, whatever stands there.
 pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     let mut whole = match here().filter(|_| !path.has_root()) {

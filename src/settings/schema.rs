@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 /// The schema, with every rule of `kinds` and every group as a key of `[rules]`.
 pub fn schema(kinds: &[&Kind]) -> Value {
     let level = json!({"enum": ["error", "warning", "info", "off"]});
+    let reported = json!({"enum": ["error", "warning", "info"]});
     let mut ratings = Map::new();
     for group in Group::ALL {
         let description = format!("Every rule of the group `{}`.", group.name());
@@ -57,6 +58,13 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "paths": list("Globs as in `.gitignore`, relative to this file."),
                 "rules": {"$ref": "#/properties/rules"},
             }))},
+            "check": object("What `ankus check` looks at, and how it ends where the command line does not say.", json!({
+                "exclude": list("Globs as in `.gitignore`, relative to this file: what is left out, beside backups and build folders."),
+                "include": list("Globs of what is looked at although `exclude`, the default or an ignore file leaves it out."),
+                "level": described(&reported, "Findings below this level are not reported; `info` as shipped."),
+                "deny": described(&reported, "Findings of this level and above make the check fail; `error` as shipped."),
+                "baseline": text("A baseline, relative to this file."),
+            })),
             "el": object("Functions of expressions.", json!({"functions": {"type": "array", "items": function}})),
             "actions": object("Types of actions.", json!({"types": {"type": "array", "items": action}})),
             "server": object("What the site's server has by default.", json!({

@@ -38,6 +38,7 @@ mod run;
 mod sample;
 mod scenarios;
 mod schema;
+mod searching;
 mod simulation;
 mod single_faults;
 mod sink;

@@ -1,0 +1,81 @@
+//! `[check]`: what `ankus check` looks at and how it ends where the command line does not say.
+
+use super::{Reader, Value, span_of};
+use crate::diag::Level;
+
+/// Backups and the output of builds: copies of what is looked at anyway. `include` brings them back.
+pub const EXCLUDED: &[&str] =
+    &["target/", "node_modules/", "*~", "*.bak", "*.old", "*.orig", "*.rej", "*.swp"];
+
+/// What `[check]` says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checking {
+    /// Globs as in `.gitignore`, relative to the settings file: what a search leaves out, beside [`EXCLUDED`].
+    pub exclude: Vec<String>,
+    /// Globs of what a search finds although `exclude`, [`EXCLUDED`] or a file of ignored patterns leaves it out.
+    pub include: Vec<String>,
+    /// Findings below this level are not reported.
+    pub level: Option<Level>,
+    /// Findings of this level and above make the check fail.
+    pub deny: Option<Level>,
+    /// A baseline, relative to the settings file.
+    pub baseline: Option<String>,
+}
+
+impl Checking {
+    /// These, and what `base` says where they say nothing.
+    pub(super) fn over(mut self, base: &Checking) -> Checking {
+        if self.exclude.is_empty() && self.include.is_empty() {
+            self.exclude.clone_from(&base.exclude);
+            self.include.clone_from(&base.include);
+        }
+        self.level = self.level.or(base.level);
+        self.deny = self.deny.or(base.deny);
+        self
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn checking(&mut self, value: Value<'_>) -> Checking {
+        const KEYS: &[&str] = &["exclude", "include", "level", "deny", "baseline"];
+        let mut read = Checking::default();
+        self.table("check", value, KEYS, |reader, key, value| match key {
+            "exclude" => read.exclude = reader.globs(key, value),
+            "include" => read.include = reader.globs(key, value),
+            "level" => read.level = reader.level(key, value),
+            "deny" => read.deny = reader.level(key, value),
+            _ => read.baseline = reader.string(key, value),
+        });
+        read
+    }
+
+    fn level(&mut self, name: &str, value: Value<'_>) -> Option<Level> {
+        let levels = [Level::Error, Level::Warning, Level::Info];
+        let word = self.word(name, value, &levels.map(Level::name))?;
+        levels.into_iter().find(|level| level.name() == word)
+    }
+
+    /// Globs as in `.gitignore`.
+    pub(super) fn globs(&mut self, name: &str, value: Value<'_>) -> Vec<String> {
+        let globs = self.strings(name, value);
+        for glob in &globs {
+            let mut builder = ignore::gitignore::GitignoreBuilder::new("");
+            if let Err(error) = builder.add_line(None, glob) {
+                self.problem(
+                    span_of(value),
+                    format!("`{glob}` is not a valid glob: {error}"),
+                    None,
+                );
+            }
+            if glob.starts_with('!') {
+                let help = match name {
+                    "exclude" => "name it under `include`",
+                    _ => "leave out the `!`",
+                };
+                let message = format!("`{glob}`: a glob here cannot begin with `!`");
+                self.problem(span_of(value), message, Some(help.to_owned()));
+            }
+        }
+        globs
+    }
+}

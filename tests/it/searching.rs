@@ -1,0 +1,133 @@
+//! What a search leaves out, and how settings decide on it and on how a check ends.
+
+use crate::cli::{ankus, folder};
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// A definition that the server refuses: its start leads nowhere.
+const BAD: &str = r#"<workflow-app xmlns="uri:oozie:workflow:0.5" name="a">
+    <start to="nowhere"/>
+    <end name="end"/>
+</workflow-app>
+"#;
+
+/// A definition with a warning and no error: a misspelt property.
+const WARNED: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="a">
+    <start to="work"/>
+    <action name="work">
+        <map-reduce>
+            <resource-manager>${resourceManager}</resource-manager>
+            <name-node>${nameNode}</name-node>
+            <configuration>
+                <property><name>mapred.job.queue.nam</name><value>default</value></property>
+            </configuration>
+        </map-reduce>
+        <ok to="end"/>
+        <error to="end"/>
+    </action>
+    <end name="end"/>
+</workflow-app>
+"#;
+
+/// The folders in which findings are, and the summary.
+fn checked(files: &[(&str, &str)], arguments: &[&str]) -> (i32, BTreeSet<String>, Value) {
+    let tree = folder(files);
+    let arguments = [&["check", "--format", "json", "."], arguments].concat();
+    let run = ankus(&arguments).folder(tree.path()).run();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    let path = |finding: &Value| {
+        let path = finding["path"].as_str().expect("a path");
+        path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned()
+    };
+    let folders = report["findings"].as_array().expect("a list").iter().map(path).collect();
+    (run.code, folders, report["summary"].clone())
+}
+
+fn set(folders: &[&str]) -> BTreeSet<String> {
+    folders.iter().map(|folder| (*folder).to_owned()).collect()
+}
+
+#[test]
+fn backups_and_build_folders_are_left_out_and_counted() {
+    let files = [
+        ("app/workflow.xml", BAD),
+        ("target/classes/workflow.xml", BAD),
+        ("app/workflow.xml.bak", BAD),
+    ];
+    let (code, folders, summary) = checked(&files, &[]);
+    assert_eq!((code, folders), (1, set(&["app"])));
+    // The backup does not look like a definition by its name, the folder may hold some.
+    assert_eq!(summary["excluded_files"], 1);
+    // What is named is looked at.
+    let tree = folder(&files);
+    ankus(&["check", "target/classes"]).folder(tree.path()).run().said(1, "no node is named");
+    ankus(&["check", "app/workflow.xml.bak"]).folder(tree.path()).run().said(1, "no node is named");
+}
+
+#[test]
+fn settings_exclude_and_include() {
+    let settings =
+        "[check]\nexclude = [\"old/\", \"draft-*.xml\"]\ninclude = [\"target/apps/**\"]\n";
+    let files = [
+        ("ankus.toml", settings),
+        (".gitignore", "generated/\n"),
+        ("app/workflow.xml", BAD),
+        ("app/draft-workflow.xml", BAD),
+        ("generated/workflow.xml", BAD),
+        ("nested/old/workflow.xml", BAD),
+        ("target/apps/one/workflow.xml", BAD),
+        ("target/other/workflow.xml", BAD),
+        // Further settings add to those above.
+        ("nested/ankus.toml", "[check]\nexclude = [\"/later/\"]\ninclude = [\"old/kept/\"]\n"),
+        ("nested/later/workflow.xml", BAD),
+        ("nested/old/kept/workflow.xml", BAD),
+        ("nested/deep/later/workflow.xml", BAD),
+    ];
+    let (_, folders, summary) = checked(&files, &[]);
+    let kept = ["app", "nested/deep/later", "nested/old/kept", "target/apps/one"];
+    assert_eq!(folders, set(&kept));
+    assert_eq!(summary["excluded_files"], 4, "old, draft, later and target: {summary}");
+    assert_eq!(summary["ignored_files"], 1);
+    // Nothing that the tree says counts here.
+    let (_, folders, summary) = checked(&files, &["--isolated"]);
+    let more =
+        ["app", "generated", "nested/old", "nested/later", "nested/old/kept", "nested/deep/later"];
+    assert_eq!(folders, set(&more));
+    assert_eq!(summary["excluded_files"], 1);
+}
+
+#[test]
+fn settings_say_how_a_check_ends() {
+    let deny = ("ankus.toml", "[check]\ndeny = \"warning\"\n");
+    assert_eq!(checked(&[deny, ("workflow.xml", WARNED)], &[]).0, 1);
+    assert_eq!(checked(&[deny, ("workflow.xml", WARNED)], &["--deny", "error"]).0, 0);
+    assert_eq!(checked(&[deny, ("workflow.xml", WARNED)], &["--isolated"]).0, 0);
+    let level = ("ankus.toml", "[check]\nlevel = \"error\"\n");
+    let (code, folders, summary) = checked(&[level, ("workflow.xml", WARNED)], &[]);
+    assert_eq!((code, folders), (0, set(&[])));
+    assert_ne!(summary["overridden"], 0, "what settings keep quiet is counted: {summary}");
+    assert_eq!(checked(&[level, ("workflow.xml", WARNED)], &["--level", "info"]).1, set(&[""]));
+}
+
+#[test]
+fn settings_name_a_baseline_beside_them() {
+    let files = [("app/workflow.xml", BAD), ("ankus.toml", ""), (".git/HEAD", "")];
+    let tree = folder(&files);
+    let check = |arguments: &[&str], folder: &str| {
+        ankus(&[&["check"], arguments].concat()).folder(&tree.path().join(folder)).run()
+    };
+    check(&["--write-baseline", "known.json"], "").said(0, "wrote 1 finding");
+    let settings = "[check]\nbaseline = \"known.json\"\n";
+    std::fs::write(tree.path().join("ankus.toml"), settings).expect("writable");
+    // It is found from wherever the check is started.
+    check(&[], "").said(0, "1 in the baseline");
+    check(&[], "app").said(0, "1 in the baseline");
+    check(&["--isolated"], "").said(1, "no node is named");
+    std::fs::write(tree.path().join("ankus.toml"), settings.replace("known", "gone"))
+        .expect("writable");
+    check(&[], "").said(2, "gone.json");
+    // A tree names no file outside of it.
+    let outside = settings.replace("known", "/etc/hostname").replace(".json", "");
+    std::fs::write(tree.path().join("ankus.toml"), outside).expect("writable");
+    check(&[], "").said(2, "/etc/hostname");
+}
