@@ -5,6 +5,7 @@
 //! silently ignored is worse than none. Finding and reading the file is left to the outside world.
 
 mod checking;
+mod formatting;
 pub mod schema;
 pub mod secrets;
 
@@ -13,6 +14,7 @@ use crate::source::Span;
 use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
 pub use checking::{Checking, EXCLUDED};
+pub use formatting::{EditorConfig, Formatting, Indent};
 use secrets::Secrets;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -321,6 +323,8 @@ pub struct Settings {
     pub actions: Vec<SiteAction>,
     /// `[check]`.
     pub check: Checking,
+    /// `[fmt]`.
+    pub formatting: Formatting,
     /// `[server]`.
     pub server: Server,
     /// `[migration] to`.
@@ -425,6 +429,7 @@ impl Settings {
             self.profile = base.profile;
         }
         self.check = self.check.over(&base.check);
+        self.formatting = self.formatting.over(base.formatting);
         let (server, below) = (&mut self.server, &base.server);
         fill(&mut server.name_node, &below.name_node);
         fill(&mut server.job_tracker, &below.job_tracker);
@@ -591,6 +596,7 @@ impl Reader<'_> {
             "rules",
             "overrides",
             "check",
+            "fmt",
             "el",
             "actions",
             "server",
@@ -625,6 +631,7 @@ impl Reader<'_> {
                 "rules" => read.rules = self.ratings(value),
                 "overrides" => read.overrides = self.overrides(value),
                 "check" => read.check = self.checking(value),
+                "fmt" => read.formatting = self.formatting(value),
                 "el" => self.table(word, value, &["functions"], |reader, _, value| {
                     read.functions = reader.functions(value);
                 }),

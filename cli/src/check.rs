@@ -10,6 +10,7 @@ use ankus::baseline::{self, Baseline};
 use ankus::check::{self, Part, Report};
 use ankus::codes;
 use ankus::diag::{Group, Level, Safety, nearest};
+use ankus::lint;
 use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
@@ -205,7 +206,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let mut report = if from_stdin {
         let name = arguments.stdin_filename.as_deref();
         let loaded = project.load_stdin(name, &given)?;
-        let mut loaded = adjusted(loaded, arguments);
+        let mut loaded = laid_out(&project, adjusted(loaded, arguments), None);
         if arguments.timing {
             timing::print(&[loaded], shell)?;
             return Ok(Exit::Success);
@@ -233,7 +234,10 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         let (ignored, excluded) = (search.ignored, search.excluded);
         if arguments.timing {
             let load = |found: &Found| project.load(found, &given, None);
-            let loaded = search.found.iter().map(|found| Ok(adjusted(load(found)?, arguments)));
+            let loaded = search
+                .found
+                .iter()
+                .map(|found| Ok(laid_out(&project, adjusted(load(found)?, arguments), None)));
             timing::print(&loaded.collect::<miette::Result<Vec<_>>>()?, shell)?;
             return Ok(Exit::Success);
         }
@@ -244,7 +248,11 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
                 allowed: safety(arguments),
                 write: arguments.fix,
             };
-            let changed = work.mend(&search.found, |loaded| adjusted(loaded, arguments), shell)?;
+            let changed = work.mend(
+                &search.found,
+                |loaded| laid_out(&project, adjusted(loaded, arguments), None),
+                shell,
+            )?;
             if arguments.diff {
                 return Ok(Exit::fault_if(changed > 0));
             }
@@ -448,6 +456,18 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
     loaded
 }
 
+/// A definition whose settings say how it is laid out, where that is asked for: an `.editorconfig` counts for a file.
+fn laid_out(project: &Project, mut loaded: Loaded, notes: Option<&Notes>) -> Loaded {
+    let path = loaded.settings.relative(&loaded.found.shown);
+    if loaded.settings.settings.rating(&lint::FORMATTING.kind, path) != Rating::Off {
+        let formatting = project.formatting(&loaded.found, &loaded.settings, notes);
+        if formatting != loaded.settings.settings.formatting {
+            Arc::make_mut(&mut loaded.settings.settings).formatting = formatting;
+        }
+    }
+    loaded
+}
+
 /// Settings for a file with what the command line says over them, if it says anything.
 fn over(loaded: &LoadedSettings, shown: &str, arguments: &Arguments) -> Option<Settings> {
     let is_rated = !arguments.select.is_empty() || !arguments.ignore.is_empty();
@@ -580,6 +600,7 @@ fn check_all(
             let notes = question.map(|_| Notes::default());
             let mut loaded = project.load(found, given, notes.as_ref())?;
             loaded.settings = own;
+            let mut loaded = laid_out(project, loaded, notes.as_ref());
             shellcheck::ask(&mut loaded);
             let looks = notes.and_then(Notes::taken);
             let outcome = checked(&loaded);

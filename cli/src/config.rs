@@ -1,7 +1,7 @@
 //! `ankus config`: what holds, from where it came, and a file to begin with.
 
 use super::{Exit, Failure, Shell};
-use ankus::settings::{AfterReboot, Profile, Rating, Settings, Target};
+use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target};
 use ankus_project::{Kind, unreadable};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
@@ -78,6 +78,12 @@ pub(super) fn written(settings: &Settings) -> String {
     }
     lines.extend(check.baseline.as_ref().map(|path| format!("baseline = {}", quoted(path))));
     text.push_str(&section("[check]", &lines));
+    let indent = settings.formatting.indent.map(|indent| match indent {
+        Indent::Blanks(count) => format!("indent = {count}"),
+        Indent::Tab(_) => "indent = \"tab\"".to_owned(),
+    });
+    let width = settings.formatting.width.map(|width| format!("width = {width}"));
+    text.push_str(&section("[fmt]", &indent.into_iter().chain(width).collect::<Vec<_>>()));
     for function in &settings.functions {
         text.push_str(&format!(
             "\n[[el.functions]]\nname = {}\nparameters = {}\nresult = {}\nphases = {}\n",
@@ -249,7 +255,7 @@ mod tests {
     #[test]
     fn what_is_shown_is_read_back() {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
-            [check]\nexclude = [\"old/\"]\ninclude = [\"target/app/\"]\nlevel = \"warning\"\ndeny = \"info\"\nbaseline = \"b.json\"\n\
+            [check]\nexclude = [\"old/\"]\ninclude = [\"target/app/\"]\nlevel = \"warning\"\ndeny = \"info\"\nbaseline = \"b.json\"\n[fmt]\nindent = \"tab\"\nwidth = 100\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\

@@ -3,6 +3,7 @@
 use super::check::count_of;
 use super::{Exit, Failure, Shell};
 use ankus::edit;
+use ankus::lint::style;
 use ankus::source::Source;
 use ankus::syntax::format::{Refusal, format};
 use ankus_project::{Given, LoadedSettings, write};
@@ -31,10 +32,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if arguments.paths.iter().any(|path| path.as_os_str() == "-") {
         let loaded = cache.load_stdin(arguments.stdin_filename.as_deref(), &none)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
-            return Err(Failure::new("the standard input is no text").into());
+            return Err(Failure::new("the standard input is not text").into());
         }
         let limit = limit(&loaded.settings);
-        return match format(&loaded.source.text, limit) {
+        let style = style(cache.formatting(&loaded.found, &loaded.settings, None));
+        return match format(&loaded.source.text, &style, limit) {
             Ok(text) if arguments.check => {
                 if text != loaded.source.text {
                     shell.line(&loaded.found.shown)?;
@@ -68,8 +70,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             .map(|found| {
                 let loaded = cache.read(found)?;
                 let limit = limit(&loaded.settings);
+                let style = style(cache.formatting(found, &loaded.settings, None));
                 let text = (loaded.not_text.is_none() && loaded.too_large.is_none())
-                    .then(|| format(&loaded.source.text, limit));
+                    .then(|| format(&loaded.source.text, &style, limit));
                 Ok((loaded, text))
             })
             .collect::<Vec<miette::Result<_>>>();
@@ -85,7 +88,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             match text {
                 None => {
                     refusals += 1;
-                    shell.say(format!("left {shown} alone: it is no text"));
+                    shell.say(format!("left {shown} unchanged: it is not text"));
                 }
                 Some(Err(refusal)) => {
                     refusals += 1;
@@ -103,7 +106,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     } else {
                         changed -= 1;
                         refusals += 1;
-                        shell.say(format!("left {shown} alone: some of its bytes are no UTF-8"));
+                        shell.say(format!(
+                            "left {shown} unchanged: some of its bytes are not valid UTF-8"
+                        ));
                     }
                 }
             }
@@ -115,9 +120,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     let would = if arguments.check || arguments.diff { "would be formatted" } else { "formatted" };
     let mut words = vec![format!("{} {would}", count_of(changed, "file"))];
-    words.push(format!("{kept} as they should be"));
+    words.push(format!("{kept} already formatted"));
     if refusals > 0 {
-        words.push(format!("{refusals} left alone"));
+        words.push(format!("{refusals} left unchanged"));
     }
     shell.say(words.join(", "));
     let asked = arguments.check || arguments.diff;
@@ -133,16 +138,16 @@ fn refused(source: &Source, refusal: &Refusal) -> String {
     match refusal {
         Refusal::NotWellFormed => {
             format!(
-                "left {path} alone: it is not well-formed, or has a DOCTYPE; `ankus check` says where"
+                "left {path} unchanged: it is not well-formed, or has a DOCTYPE; `ankus check` says where"
             )
         }
         Refusal::TooLong(length) => format!(
-            "left {path} alone: with its layout it would have {length} bytes, more than the server takes"
+            "left {path} unchanged: formatted, it would be {length} bytes long, more than the server accepts"
         ),
         Refusal::Changed(span) => {
             let at = source.position(span.start);
             format!(
-                "left {path} alone: it would read differently at {}:{}; this is a fault of ankus",
+                "left {path} unchanged: the formatted text would have a different meaning at {}:{}; this is a bug in ankus",
                 at.line, at.column
             )
         }

@@ -15,6 +15,8 @@ mod callers;
 
 mod failure;
 
+mod layout;
+
 pub mod limits;
 
 pub mod load;

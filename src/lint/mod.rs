@@ -9,6 +9,7 @@ use crate::diag::{Diagnostic, Kind};
 
 pub(crate) use facts::BUILT_IN;
 pub use facts::{Action, Facts, Language, Property};
+pub use rules::formatting::{RULE as FORMATTING, style};
 pub use secrets::in_the_clear;
 
 pub mod coordinator;

@@ -65,6 +65,10 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "deny": described(&reported, "Findings of this level and above make the check fail; `error` as shipped."),
                 "baseline": text("A baseline, relative to this file."),
             })),
+            "fmt": object("How `ankus fmt` lays definitions out; wins over `.editorconfig`.", json!({
+                "indent": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 16}, {"const": "tab"}], "description": "Blanks a level, or `tab`; 4 as shipped."},
+                "width": number("Columns after which the attributes of a tag get a line each; 120 as shipped."),
+            })),
             "el": object("Functions of expressions.", json!({"functions": {"type": "array", "items": function}})),
             "actions": object("Types of actions.", json!({"types": {"type": "array", "items": action}})),
             "server": object("What the site's server has by default.", json!({

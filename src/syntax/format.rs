@@ -3,7 +3,8 @@
 //! In: the text of a file. Out: the same definition laid out as everybody's, or a [`Refusal`]. Only what no server
 //! reads is touched: blanks between elements, blanks and line breaks between attributes, the kind of quotes, `<a></a>`
 //! for `<a/>`. Text, CDATA, comments and the order of everything stay, byte for byte; so do the line ends of the file
-//! and its byte-order mark. Blank lines stay too, one at a time, for they group what belongs together.
+//! and its byte-order mark. Blank lines stay too, one at a time, for they group what belongs together; so do a name and its
+//! value on one line, and arguments that share one.
 //!
 //! Text is never moved, not even where a server trims it: kill messages, ssh arguments and configuration values are
 //! read as they stand. An element that holds nothing but blanks keeps them, for the schemas refuse them in `<ok> </ok>`.
@@ -12,11 +13,28 @@
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
-/// Columns after which the attributes of a tag get a line each.
-const WIDTH: usize = 120;
+/// How wide lines are, and what a level is indented by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// What one level is indented by: blanks, or a tab.
+    pub indent: String,
+    /// How many columns one level takes.
+    pub step: usize,
+    /// Columns after which the attributes of a tag get a line each.
+    pub width: usize,
+}
 
-/// What one level is indented by.
-const INDENT: &str = "    ";
+impl Default for Style {
+    fn default() -> Style {
+        Style { indent: "    ".to_owned(), step: 4, width: 120 }
+    }
+}
+
+/// Elements that stay on the line of their neighbor where they stand on it: an option and its value.
+const ARGUMENTS: [&str; 2] = ["arg", "argument"];
+
+/// What stands on one line stays there if it holds no more elements than this: a name and its value, a folder to make.
+const FEW: usize = 2;
 
 /// Elements whose content is text, whatever it looks like: blanks in them are part of a value.
 const TEXT_ELEMENTS: [&str; 3] = ["name", "value", "description"];
@@ -35,18 +53,18 @@ pub enum Refusal {
 /// The definition in its layout. `limit` is the longest definition the server takes.
 ///
 /// ```
-/// use ankus::syntax::format::format;
+/// use ankus::syntax::format::{Style, format};
 ///
 /// let text = "<a  x='1'><b></b>\n\n\n<!-- c --><name> n </name></a>";
 /// let expected = "<a x=\"1\">\n    <b/>\n\n    <!-- c -->\n    <name> n </name>\n</a>\n";
-/// assert_eq!(format(text, 100_000).unwrap(), expected);
+/// assert_eq!(format(text, &Style::default(), 100_000).unwrap(), expected);
 /// ```
-pub fn format(text: &str, limit: usize) -> Result<String, Refusal> {
-    layout(&Tree::parse(text).0, limit)
+pub fn format(text: &str, style: &Style, limit: usize) -> Result<String, Refusal> {
+    layout(&Tree::parse(text).0, style, limit)
 }
 
 /// The same for a text that was parsed.
-pub fn layout(tree: &Tree<'_>, limit: usize) -> Result<String, Refusal> {
+pub fn layout(tree: &Tree<'_>, style: &Style, limit: usize) -> Result<String, Refusal> {
     let text = tree.text();
     if !tree.is_well_formed() || tree.doctype().is_some() {
         return Err(Refusal::NotWellFormed);
@@ -55,7 +73,8 @@ pub fn layout(tree: &Tree<'_>, limit: usize) -> Result<String, Refusal> {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         _ => "\n",
     };
-    let mut printer = Printer { text, line_end, out: String::with_capacity(text.len() + 64) };
+    let out = String::with_capacity(text.len() + 64);
+    let mut printer = Printer { text, style, line_end, out };
     if text.starts_with('\u{feff}') {
         printer.out.push('\u{feff}');
     }
@@ -303,8 +322,20 @@ fn is_layout(raw: &str) -> bool {
 
 struct Printer<'a> {
     text: &'a str,
+    style: &'a Style,
     line_end: &'static str,
     out: String,
+}
+
+/// An element that holds text and nothing else, on one line.
+fn is_leaf(element: Element<'_, '_>) -> bool {
+    let text = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
+    element.children().all(|child| text(child.kind()) && !child.raw().contains('\n'))
+}
+
+/// Whether an element is one that stays beside its neighbor on a line.
+fn is_argument(element: Element<'_, '_>) -> bool {
+    ARGUMENTS.contains(&element.name()) && is_leaf(element)
 }
 
 impl<'a> Printer<'a> {
@@ -315,10 +346,12 @@ impl<'a> Printer<'a> {
         }
         // Each open element with what is left of its children; the bottom is the document.
         let mut stack = vec![(None, tree.top(), tree.declaration().map_or(0, |span| span.end))];
+        let mut is_behind_argument = false;
         while let Some((owner, children, behind)) = stack.last_mut() {
             let owner: Option<Element<'_, 'a>> = *owner;
             let Some(child) = children.next() else {
                 stack.pop();
+                is_behind_argument = false;
                 if let Some(element) = owner {
                     self.indent(stack.len() - 1);
                     self.out.push_str("</");
@@ -337,6 +370,21 @@ impl<'a> Printer<'a> {
             let depth = stack.len() - 1;
             let element = child.element();
             let structural = element.filter(|element| is_structural(*element));
+            if let Some(element) = structural
+                && self.is_flat(element, depth)
+            {
+                is_behind_argument = false;
+                self.begin(gap, first, depth);
+                self.flat(element);
+                continue;
+            }
+            let argument = element.filter(|element| is_argument(*element));
+            let follows = std::mem::replace(&mut is_behind_argument, argument.is_some());
+            if let Some(element) = argument.filter(|_| follows && !gap.contains('\n'))
+                && self.beside(element)
+            {
+                continue;
+            }
             self.child(child, structural.is_some(), depth, gap, first);
             if let Some(element) = structural {
                 let behind = element.start_tag().end;
@@ -363,16 +411,65 @@ impl<'a> Printer<'a> {
             self.out.truncate(self.out.trim_end_matches(['\r', '\n']).len());
             self.out.push(' ');
         } else {
-            if lines > 1 && !first {
-                self.out.push_str(self.line_end);
-            }
-            self.indent(depth);
+            self.begin(gap, first, depth);
         }
         match child.element() {
             None => self.out.push_str(&self.text[child.span().range()]),
             Some(element) => self.element(element, structural, depth),
         }
         self.out.push_str(self.line_end);
+    }
+
+    /// A line for what stands behind a gap: blank lines stay, one at a time.
+    fn begin(&mut self, gap: &str, first: bool, depth: usize) {
+        if gap.bytes().filter(|byte| *byte == b'\n').count() > 1 && !first {
+            self.out.push_str(self.line_end);
+        }
+        self.indent(depth);
+    }
+
+    /// Whether an element that holds elements stays on its line.
+    fn is_flat(&self, element: Element<'_, 'a>, depth: usize) -> bool {
+        let text = &self.text[element.span().range()];
+        depth > 0
+            && !text.contains('\n')
+            && depth * self.style.step + text.chars().count() <= self.style.width
+            && element.children().filter(|child| child.element().is_some()).count() <= FEW
+            && element.children().all(|child| match child.element() {
+                Some(inner) => is_leaf(inner),
+                None => child.kind() == NodeKind::Text,
+            })
+    }
+
+    /// An element and what it holds, on one line.
+    fn flat(&mut self, element: Element<'_, 'a>) {
+        self.element(element, true, 0);
+        for child in element.children() {
+            if let Some(inner) = child.element() {
+                self.element(inner, false, 0);
+            }
+        }
+        self.out.push_str("</");
+        self.out.push_str(element.qualified_name());
+        self.out.push('>');
+        self.out.push_str(self.line_end);
+    }
+
+    /// An argument on the line of the one before it, where there is room.
+    fn beside(&mut self, element: Element<'_, 'a>) -> bool {
+        let end = self.out.trim_end_matches(['\r', '\n']).len();
+        let line = &self.out[self.out[..end].rfind('\n').map_or(0, |at| at + 1)..end];
+        let steps = line.chars().take_while(|letter| *letter == '\t').count();
+        let taken = line.chars().count() + steps * (self.style.step - 1);
+        let text = &self.text[element.span().range()];
+        if taken + 1 + text.chars().count() > self.style.width {
+            return false;
+        }
+        self.out.truncate(end);
+        self.out.push(' ');
+        self.element(element, false, 0);
+        self.out.push_str(self.line_end);
+        true
     }
 
     /// The start tag, and the rest where its content is text.
@@ -390,7 +487,8 @@ impl<'a> Printer<'a> {
                 .attributes()
                 .map(|each| 4 + width(each.qualified_name()) + width(each.raw()));
             let end = if empty { 2 } else { 1 };
-            depth * INDENT.len() + 1 + name.len() + attributes.sum::<usize>() + end > WIDTH
+            let taken = depth * self.style.step + 1 + name.len();
+            taken + attributes.sum::<usize>() + end > self.style.width
         };
         for (index, attribute) in element.attributes().enumerate() {
             if broken && index > 0 {
@@ -418,7 +516,7 @@ impl<'a> Printer<'a> {
 
     fn indent(&mut self, depth: usize) {
         for _ in 0..depth {
-            self.out.push_str(INDENT);
+            self.out.push_str(&self.style.indent);
         }
     }
 }
@@ -427,11 +525,38 @@ impl<'a> Printer<'a> {
 mod tests {
     use super::*;
 
+    fn formatted(text: &str, limit: usize) -> Result<String, Refusal> {
+        format(text, &Style::default(), limit)
+    }
+
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let out = format(text, usize::MAX).expect("formats");
+        check_in(&Style::default(), text, expected);
+    }
+
+    #[track_caller]
+    fn check_in(style: &Style, text: &str, expected: &str) {
+        let out = format(text, style, usize::MAX).expect("formats");
         assert_eq!(out, expected);
-        assert_eq!(format(&out, usize::MAX).expect("formats again"), out, "settles at once");
+        assert_eq!(format(&out, style, usize::MAX).expect("formats again"), out, "settles at once");
+    }
+
+    #[test]
+    fn names_stay_beside_their_values() {
+        check(
+            "<c><property><name>a</name> <value>b</value></property>\n<property>\n<name>a</name><value>b</value></property></c>",
+            "<c>\n    <property><name>a</name><value>b</value></property>\n    <property>\n        <name>a</name>\n        <value>b</value>\n    </property>\n</c>\n",
+        );
+        check(
+            "<c><arg>--in</arg><arg> x</arg>\n<arg>--out</arg>  <arg>y</arg><!-- c --><arg>z</arg><b/><arg>v</arg></c>",
+            "<c>\n    <arg>--in</arg> <arg> x</arg>\n    <arg>--out</arg> <arg>y</arg> <!-- c -->\n    <arg>z</arg>\n    <b/>\n    <arg>v</arg>\n</c>\n",
+        );
+        let narrow = Style { indent: "\t".to_owned(), step: 8, width: 40 };
+        check_in(
+            &narrow,
+            "<c><arg>a</arg><arg>b</arg><arg>c</arg><arg>d</arg><property><name>long</name><value>longer</value></property></c>",
+            "<c>\n\t<arg>a</arg> <arg>b</arg>\n\t<arg>c</arg> <arg>d</arg>\n\t<property>\n\t\t<name>long</name>\n\t\t<value>longer</value>\n\t</property>\n</c>\n",
+        );
     }
 
     #[test]
@@ -481,16 +606,16 @@ mod tests {
     #[test]
     fn what_cannot_be_proven_is_refused() {
         for text in ["<a>", "<!DOCTYPE a><a/>", "", "<a>&x;</a>"] {
-            assert_eq!(format(text, usize::MAX), Err(Refusal::NotWellFormed), "{text}");
+            assert_eq!(formatted(text, usize::MAX), Err(Refusal::NotWellFormed), "{text}");
         }
-        assert_eq!(format("<a><b/></a>", 12), Err(Refusal::TooLong(18)));
+        assert_eq!(formatted("<a><b/></a>", 12), Err(Refusal::TooLong(18)));
     }
 
     #[test]
     fn what_is_no_layout_of_it_is_noticed() {
         let text = "<a x='1'><b/><!-- c --><n> t <i/></n><v><![CDATA[d]]></v><?p q?></a>";
         let (tree, _) = Tree::parse(text);
-        let good = format(text, usize::MAX).expect("formats");
+        let good = formatted(text, usize::MAX).expect("formats");
         assert_eq!(held(&tree, &good), Ok(()));
         for (from, to) in [
             ("x=\"1\"", "x=\"2\""),
@@ -517,9 +642,9 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_text_reads_the_same_and_settles(text in "(<[abc]( x=\"[1 &]?\"| y='\"')?/?>|</[abc]>|t|&lt;|<!-- c -->|<!\\[CDATA\\[ \\]\\]>|<name>|</name>|[ \n\r]{1,3}|<\\?p q\\?>){0,14}") {
-            match format(&text, usize::MAX) {
+            match formatted(&text, usize::MAX) {
                 Ok(out) => {
-                    proptest::prop_assert_eq!(format(&out, usize::MAX), Ok(out.clone()));
+                    proptest::prop_assert_eq!(formatted(&out, usize::MAX), Ok(out.clone()));
                     let (before, after) = (Tree::parse(&text).0, Tree::parse(&out).0);
                     proptest::prop_assert_eq!(same_reading(&before, &after), Ok(()));
                 }

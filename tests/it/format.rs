@@ -1,11 +1,12 @@
 //! One layout, for everything that can be read.
 
 use crate::shared;
-use ankus::syntax::format::{Refusal, format, same_reading};
+use ankus::syntax::format::{Refusal, Style, format, same_reading};
 use ankus::syntax::xml::Tree;
 
 #[test]
 fn every_definition_of_the_corpus_reads_the_same_in_its_layout() {
+    let style = Style::default();
     let (mut formatted, mut refused, mut all) = (0, 0, 0);
     for (variable, name) in [("ANKUS_CORPUS", "corpus"), ("ANKUS_VERDICTS", "verdicts/mutants")] {
         let Some(folder) = shared(variable, name) else { continue };
@@ -16,12 +17,17 @@ fn every_definition_of_the_corpus_reads_the_same_in_its_layout() {
             }
             all += 1;
             let Ok(text) = std::fs::read_to_string(&path) else { continue };
-            match format(&text, 100_000) {
+            match format(&text, &style, 100_000) {
                 Ok(out) => {
                     let (before, _) = Tree::parse(&text);
                     let (after, _) = Tree::parse(&out);
                     assert_eq!(same_reading(&before, &after), Ok(()), "{}", path.display());
-                    assert_eq!(format(&out, 100_000), Ok(out.clone()), "{}", path.display());
+                    assert_eq!(
+                        format(&out, &style, 100_000),
+                        Ok(out.clone()),
+                        "{}",
+                        path.display()
+                    );
                     formatted += 1;
                 }
                 Err(Refusal::Changed(span)) => panic!("{} at {span:?}", path.display()),

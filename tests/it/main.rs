@@ -29,6 +29,7 @@ mod graph;
 mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
+mod layout;
 mod lint;
 mod mending;
 mod mistakes;

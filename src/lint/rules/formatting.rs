@@ -2,10 +2,12 @@
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
+use crate::settings::{Formatting, Indent};
 use crate::source::Span;
-use crate::syntax::format::layout;
+use crate::syntax::format::{Style, layout};
 
-pub(super) static RULE: Rule = Rule {
+/// The rule, for whoever asks whether it is wanted before a layout is looked up.
+pub static RULE: Rule = Rule {
     kind: Kind {
         name: "formatting",
         group: Group::Style,
@@ -19,10 +21,23 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// The layout that settings ask for.
+pub fn style(said: Formatting) -> Style {
+    let usual = Style::default();
+    let (indent, step) = match said.indent {
+        Some(Indent::Blanks(count)) => (" ".repeat(count), count),
+        Some(Indent::Tab(columns)) => ("\t".to_owned(), columns),
+        None => (usual.indent, usual.step),
+    };
+    Style { indent, step, width: said.width.unwrap_or(usual.width) }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let text = facts.tree.text();
     let limit = facts.settings.server.definition_limit.unwrap_or(100_000) as usize;
-    let Ok(formatted) = layout(facts.tree, limit) else { return };
+    let Ok(formatted) = layout(facts.tree, &style(facts.settings.formatting), limit) else {
+        return;
+    };
     let same = text.bytes().zip(formatted.bytes()).take_while(|(one, other)| one == other).count();
     if same == text.len() {
         return;

@@ -44,7 +44,7 @@ mod external_recipient;
 mod failure_reported_as_success;
 mod fetched_code;
 mod fork_join_check_disabled;
-mod formatting;
+pub(super) mod formatting;
 mod fs_empty;
 mod fs_move_onto_existing;
 mod fs_move_target_scheme;
