@@ -84,6 +84,7 @@ fn checked(text: &str) -> check::Outcome {
         submission: &Properties::default(),
         files: &Files::new(),
         user: "someone",
+        is_walked: false,
         now: None,
     })
 }

@@ -232,6 +232,7 @@ pub(crate) fn lower(data: &[u8]) {
         site: &[],
         properties: &Default::default(),
         provided: &[],
+        built: false,
         shipped: &|_| None,
     });
     found(&text, &findings);
@@ -260,6 +261,7 @@ pub(crate) fn check(data: &[u8]) {
             submission: &submission,
             files: &files,
             user: "fuzz",
+            is_walked: false,
             now: None,
         });
         for finding in &outcome.findings {
@@ -327,6 +329,7 @@ pub(crate) fn settings(data: &[u8]) {
         submission: &Submission::default(),
         files: &Files::new(),
         user: "fuzz",
+        is_walked: false,
         now: None,
     });
 }
@@ -435,6 +438,7 @@ pub(crate) fn plan(data: &[u8]) {
         submission: &Submission::default(),
         files: &Files::new(),
         user: "fuzz",
+        is_walked: false,
         now: None,
     });
     let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else { return };

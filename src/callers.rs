@@ -9,7 +9,7 @@ use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
 use crate::syntax::xml::{Element, Tree};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// How many starts of one definition are kept.
 const MOST_CALLERS: usize = 64;
@@ -63,7 +63,16 @@ struct Starter {
 pub struct Index {
     callers: HashMap<String, Vec<Caller>>,
     lost: HashMap<String, Vec<Lost>>,
+    /// How many folders all definitions and what starts them have in common.
+    common: usize,
+    /// The folders below those in which a workflow starts another one that nobody can follow.
+    astray: HashSet<String>,
+    /// The paths of scripts and jars by their names, by the same folders.
+    scripts: BTreeMap<String, Scripts>,
 }
+
+/// Paths of files by their names.
+pub type Scripts = BTreeMap<String, BTreeSet<String>>;
 
 /// Gathers texts for an [`Index`].
 #[derive(Debug, Default)]
@@ -71,9 +80,22 @@ pub struct Gathering {
     /// Paths of what may be started.
     definitions: BTreeSet<String>,
     starters: Vec<Starter>,
+    /// Paths of scripts and jars.
+    scripts: Vec<String>,
 }
 
+/// What the names of scripts and jars end with.
+const SCRIPTS: [&str; 10] =
+    [".sh", ".bash", ".py", ".pl", ".q", ".hql", ".hive", ".sql", ".pig", ".jar"];
+
 impl Gathering {
+    /// Takes the path of any other file.
+    pub fn file(&mut self, path: &str) {
+        if SCRIPTS.iter().any(|end| path.ends_with(end)) {
+            self.scripts.push(path.to_owned());
+        }
+    }
+
     /// Takes a file of properties.
     pub fn properties(&mut self, path: &str, text: &str) {
         if !text.contains(".application.path") {
@@ -153,8 +175,13 @@ impl Gathering {
             by_name.entry(name_of(path)).or_default().push(path);
             by_name.entry(name_of(folder_of(path))).or_default().push(path);
         }
-        let followed = Followed { by_name };
-        let mut index = Index::default();
+        let followed = Followed::new(by_name, &self.definitions, &self.starters);
+        let mut index = Index { common: followed.common, ..Index::default() };
+        for script in &self.scripts {
+            let top = top(script, followed.common).unwrap_or_default().to_owned();
+            let of_name = index.scripts.entry(top).or_default();
+            of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+        }
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         // Who is started by properties starts others with them; who was seen to be started by nobody, with what it has.
@@ -176,6 +203,10 @@ impl Gathering {
                         if known.len() < MOST_CALLERS && !known.contains(&lost) {
                             known.push(lost);
                         }
+                    }
+                    if targets.is_empty() && kind == Kind::Workflow {
+                        let top = top(&starter.path, followed.common).unwrap_or_default();
+                        index.astray.insert(top.to_owned());
                     }
                     for target in targets {
                         let known = index.callers.entry(target.to_owned()).or_default();
@@ -207,6 +238,16 @@ impl Index {
     /// Paths in a definition that lead nowhere.
     pub fn lost(&self, path: &str) -> &[Lost] {
         self.lost.get(path).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a workflow near a definition starts others that nobody can follow; it may be one of them.
+    pub fn has_strays_near(&self, path: &str) -> bool {
+        self.astray.contains(top(path, self.common).unwrap_or_default())
+    }
+
+    /// The scripts and jars that lie anywhere near a definition.
+    pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
+        self.scripts.get(top(path, self.common).unwrap_or_default())
     }
 
     /// The definitions that one starts, with what they are started by.
@@ -305,12 +346,38 @@ fn parts_of(uri: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
+/// The first folder of a path behind those that all paths have; none for what lies in the last of these.
+fn top(path: &str, common: usize) -> Option<&str> {
+    folder_of(path).split('/').filter(|_| path.contains('/')).nth(common)
+}
+
 struct Followed<'d> {
     /// Definitions by their own name and by that of their folder.
     by_name: HashMap<&'d str, Vec<&'d str>>,
+    /// How many folders all paths have in common.
+    common: usize,
+    /// The folders below those that hold definitions.
+    tops: HashSet<&'d str>,
 }
 
 impl<'d> Followed<'d> {
+    fn new(
+        by_name: HashMap<&'d str, Vec<&'d str>>,
+        definitions: &'d BTreeSet<String>,
+        starters: &[Starter],
+    ) -> Followed<'d> {
+        let all = || definitions.iter().chain(starters.iter().map(|starter| &starter.path));
+        let first: Vec<&str> =
+            all().next().map(|path| folder_of(path).split('/').collect()).unwrap_or_default();
+        let common = all().fold(first.len(), |common, path| {
+            let folders = folder_of(path).split('/');
+            first[..common].iter().zip(folders).take_while(|(one, other)| *one == other).count()
+        });
+        let mut followed = Followed { by_name, common, tops: HashSet::new() };
+        followed.tops = definitions.iter().filter_map(|path| top(path, common)).collect();
+        followed
+    }
+
     /// The definitions that a call may mean: those whose path ends as it does, the longest such end; of several, those
     /// nearest to the caller.
     fn to(&self, from: &str, call: &Call, values: &BTreeMap<String, String>) -> Vec<&'d str> {
@@ -361,7 +428,14 @@ impl<'d> Followed<'d> {
                 .count();
             // The name that all definitions have is the end of every path.
             let enough = 1 + usize::from(is_file && NAMES.contains(&last));
-            if same < enough && (have.is_empty() || same < have.len()) {
+            let whole = !have.is_empty() && same == have.len();
+            if same < enough && !whole {
+                continue;
+            }
+            // A folder with definitions of its own may be a repository of its own: only a path that says where else it
+            // leads, from top to bottom, leads out of it.
+            let own = top(from, self.common).filter(|top| self.tops.contains(top));
+            if own.is_some() && top(candidate, self.common) != own && !whole {
                 continue;
             }
             match (same, near).cmp(&(best.0, best.1)) {
@@ -513,6 +587,19 @@ mod tests {
         assert!(caller.name_node && !caller.resource_manager && !caller.is_whole);
         let [caller] = both.of("q/child/workflow.xml") else { panic!("one caller") };
         assert!(!caller.name_node && caller.is_whole);
+    }
+
+    #[test]
+    fn a_repository_beside_another_starts_nothing_there() {
+        let files = [
+            ("all/one/apps/load/workflow.xml", WORKFLOW),
+            ("all/two/load/run/workflow.xml", WORKFLOW),
+            ("all/two/load/job.properties", "oozie.wf.application.path=hdfs://n/x/apps/load\n"),
+        ];
+        assert!(index(&files).of("all/one/apps/load/workflow.xml").is_empty());
+        let conf = ("all/conf/job.properties", "oozie.wf.application.path=hdfs://n/x/apps/load\n");
+        let files = [files[0], files[1], conf];
+        assert_eq!(index(&files).of("all/one/apps/load/workflow.xml").len(), 1);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod causes;
 mod coordinator;
 mod expressions;
+mod fixture;
 mod kind;
 mod suppression;
 mod workflow;
@@ -28,6 +29,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 pub use coordinator::{Submitted, application_paths, submit_bundle, submit_coordinator};
+pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 
 /// Bytes that are no text.
@@ -148,6 +150,8 @@ pub struct Input<'a> {
     pub files: &'a Files,
     /// Who would submit it, where nothing else says so.
     pub user: &'a str,
+    /// Whether nobody named it, and it was met on a walk through a tree.
+    pub is_walked: bool,
     /// What counts as now; without it nothing is said that another day could change.
     pub now: Option<Instant>,
 }
@@ -407,6 +411,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             causes::of_markup(&tree, &is_on, &mut found);
             causes::in_elements(&tree, &is_on, &mut found);
         }
+        fixture::soften(input, &tree, &mut found);
         suppressions = suppression::of_tree(&tree);
     }
     // Properties are judged together with the definition that uses them, and so are their comments.
@@ -910,6 +915,7 @@ mod tests {
                 submission: &submission,
                 files: &files,
                 user: "someone",
+                is_walked: false,
                 now: None,
             };
             let (tree, _) = Tree::parse_tolerantly(&source.text);
@@ -975,6 +981,7 @@ mod tests {
                     submission: &Submission::default(),
                     files: &files,
                     user: "someone",
+                    is_walked: false,
                     now: None,
                 })
             });

@@ -268,6 +268,7 @@ impl Compiler for Frontend {
             submission: &submission,
             files: &snapshot,
             user: user(),
+            is_walked: false,
             now: None,
         });
         let Some(checked) = outcome.checked.as_ref().and_then(check::Checked::workflow) else {

@@ -33,8 +33,11 @@ impl Project {
             let Ok(files) = self.files(folder, false, MOST_FILES) else { continue };
             for file in files {
                 let ending = file.path.extension().and_then(std::ffi::OsStr::to_str);
-                if !matches!(ending, Some("xml" | "properties")) || !seen.insert(file.path.clone())
-                {
+                if !seen.insert(file.path.clone()) {
+                    continue;
+                }
+                if !matches!(ending, Some("xml" | "properties")) {
+                    gathering.file(&shown(&file.path));
                     continue;
                 }
                 let Ok(bytes) = tree.read(&file.path, LARGEST) else { continue };
@@ -63,6 +66,11 @@ impl Project {
         let own = loaded.found.shown.clone();
         loaded.submission.callers = index.of(&own).to_vec();
         loaded.submission.lost = index.lost(&own).to_vec();
+        loaded.submission.may_have_parent = index.has_strays_near(&own);
+        let words = loaded.source.text.split(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
+        let near = index.scripts_near(&own);
+        let named = words.filter_map(|word| near?.get(word)).flatten();
+        loaded.submission.scripts = Some(named.cloned().collect());
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
         let is_file = |path: &&str| path.ends_with(".properties");
         let mut firsts: Vec<&str> = loaded

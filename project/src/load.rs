@@ -84,6 +84,7 @@ impl Loaded {
             submission: &self.submission,
             files: &self.files,
             user: user(),
+            is_walked: self.found.is_walked,
             now: Some(self.settings.settings.now.unwrap_or_else(today)),
         }
     }
@@ -168,7 +169,8 @@ impl Project {
         let path = name.unwrap_or(Path::new("<stdin>"));
         let tree = self.tree(path)?;
         let kind = kind_of(&tree, path, &bytes).unwrap_or(FileKind::Workflow);
-        let found = Found { path: path.to_path_buf(), shown: shown(path), kind, tree };
+        let found =
+            Found { path: path.to_path_buf(), shown: shown(path), kind, tree, is_walked: false };
         let mut loaded = Loaded {
             source: Arc::new(Source::new(found.shown.clone(), "")),
             encoding: Encoding::Utf8,

@@ -6,7 +6,7 @@
 use super::settings::{FILE, LoadedSettings, Project};
 use super::tree::{Kind, Listed, Tree, shown};
 use super::unreadable;
-use ankus::check::{FileKind, recognize};
+use ankus::check::{FileKind, lies_in_tests, recognize};
 use ankus::settings::{Checking, EXCLUDED};
 use ankus::source;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -38,6 +38,8 @@ pub struct Found {
     pub kind: FileKind,
     /// What it lies in.
     pub tree: Arc<Tree>,
+    /// Whether nobody named it, and it was met on a walk.
+    pub is_walked: bool,
 }
 
 /// What a search found, what it left out, and what it could not read.
@@ -79,7 +81,7 @@ impl Project {
     /// # Errors
     /// Where its folder is not there.
     pub fn found(&self, path: PathBuf, kind: FileKind) -> miette::Result<Found> {
-        Ok(Found { shown: shown(&path), kind, tree: self.tree(&path)?, path })
+        Ok(Found { shown: shown(&path), kind, tree: self.tree(&path)?, path, is_walked: false })
     }
 }
 
@@ -150,7 +152,7 @@ impl Project {
 fn named(path: &Path, tree: Arc<Tree>) -> miette::Result<Found> {
     let head = head(&tree, path).map_err(|error| unreadable(path, error))?;
     let kind = kind_of(&tree, path, &head).unwrap_or(FileKind::Workflow);
-    Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree })
+    Ok(Found { path: path.to_owned(), shown: shown(path), kind, tree, is_walked: false })
 }
 
 /// The ignored patterns that hold in a folder, those of the nearest folder first.
@@ -273,6 +275,8 @@ struct Collected {
 struct Walk<'a> {
     project: &'a Project,
     tree: &'a Arc<Tree>,
+    /// Whether the folder that was named is one of tests.
+    of_tests: bool,
     collected: Mutex<Collected>,
     ignored: AtomicUsize,
     excluded: AtomicUsize,
@@ -293,6 +297,7 @@ impl Project {
         let walk = Walk {
             project: self,
             tree,
+            of_tests: lies_in_tests(&format!("{}/", shown(folder))),
             collected: Mutex::default(),
             ignored: AtomicUsize::new(0),
             excluded: AtomicUsize::new(0),
@@ -391,7 +396,8 @@ impl<'a> Walk<'a> {
             let wanted = told.filter(|kind| kind.is_definition() || *kind == FileKind::Datasets);
             if let Some(kind) = wanted {
                 let tree = Arc::clone(self.tree);
-                found.push(Found { shown: shown(&path), path, kind, tree });
+                let is_walked = !self.of_tests;
+                found.push(Found { shown: shown(&path), path, kind, tree, is_walked });
             }
         }
         self.collected.lock().expect("no walker panics").found.extend(found);

@@ -108,7 +108,13 @@ impl Project {
                 FileKind::Bundle => &["bundle.properties", "job.properties"],
                 _ => &["job.properties"],
             };
-            let first = names.iter().map(|name| folder.join(name)).find(|path| is_there(path));
+            // A copy such as `workflow.xml.security` goes with properties that have the same ending.
+            let name = application.file_name().unwrap_or_default().to_string_lossy();
+            let ending = name.rsplit_once(".xml").map_or("", |(_, ending)| ending);
+            let first = names
+                .iter()
+                .map(|name| folder.join(format!("{name}{ending}")))
+                .find(|path| is_there(path));
             if let Some(path) = first {
                 let entries = beside(&path)?;
                 submission.merge(&Origin::File(shown(&path)), &entries);

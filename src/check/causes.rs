@@ -117,9 +117,94 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
     });
 }
 
+/// A coordinator as a server keeps it, with what it adds to the definition that was submitted: that is all that is wrong
+/// with it.
+fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let added = ["freq_timeunit", "end_of_duration"];
+    if root.name() != "coordinator-app" || added.iter().any(|name| root.attribute(name).is_none()) {
+        return;
+    }
+    let told = |finding: &Diagnostic| {
+        is(finding, "unknown-attribute") && added.iter().any(|name| finding.message.contains(name))
+    };
+    let Some(at) = found.iter().position(|finding| told(finding) && is_on(finding)) else { return };
+    let mut kept = found.swap_remove(at);
+    kept.help = Some(
+        "a server adds this when it stores a coordinator: check the definition that was submitted"
+            .to_owned(),
+    );
+    found.retain(|finding| {
+        let of_schema = schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind));
+        !of_schema && !is(finding, "date-format") && !is(finding, "submission-refused")
+    });
+    found.push(kept);
+}
+
+/// Of several faults of the markup of one tag, the first; and of tags that are none but text, one on a line.
+fn of_tags(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let broken = |finding: &Diagnostic| {
+        std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
+            && finding.file.is_none()
+            && is_on(finding)
+    };
+    let mut faults: Vec<Span> = found.iter().filter(|f| broken(f)).map(|f| f.span).collect();
+    if faults.is_empty() {
+        return;
+    }
+    faults.sort_unstable();
+    let text = tree.text();
+    // The tag that a place stands in: from its `<`, where no tag ends in between.
+    let tag_of = |at: u32| {
+        let before = &text.as_bytes()[..at as usize];
+        let open = memchr::memrchr2(b'<', b'>', before)?;
+        (before[open] == b'<').then_some(open)
+    };
+    let mut tags: HashMap<usize, Span> = HashMap::new();
+    for span in &faults {
+        if let Some(tag) = tag_of(span.start) {
+            tags.entry(tag).or_insert(*span);
+        }
+    }
+    let line_of = |at: u32| memchr::memrchr(b'\n', &text.as_bytes()[..at as usize]);
+    let mut open: HashMap<Option<usize>, Span> = HashMap::new();
+    for finding in found.iter().filter(|finding| broken(finding)) {
+        if finding.message.ends_with("is never closed") {
+            let first = open.entry(line_of(finding.span.start)).or_insert(finding.span);
+            *first = (*first).min(finding.span);
+        }
+    }
+    found.retain(|finding| {
+        if finding.file.is_some() {
+            return true;
+        }
+        if broken(finding) && finding.message.ends_with("is never closed") {
+            return open.get(&line_of(finding.span.start)) == Some(&finding.span);
+        }
+        let of_tag = broken(finding) || is(finding, "unknown-attribute");
+        let first = tag_of(finding.span.start).filter(|_| of_tag).and_then(|tag| tags.get(&tag));
+        first.is_none_or(|first| *first == finding.span && broken(finding))
+    });
+}
+
 /// Followers that are told by the elements in which they stand.
 pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let Some(root) = tree.root() else { return };
+    stored(root, is_on, found);
+    of_tags(tree, is_on, found);
+    // Where success is a failure and failure a success, the two were exchanged: that is one slip, or meant.
+    let killed: Vec<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "kill-after-success") && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    if !killed.is_empty() {
+        let actions: Vec<Span> = root.elements().map(|action| action.span()).collect();
+        let action_of = |span: Span| actions.partition_point(|action| action.start <= span.start);
+        let both: HashSet<usize> = killed.into_iter().map(action_of).collect();
+        found.retain(|finding| {
+            !(is(finding, "failure-reported-as-success") && both.contains(&action_of(finding.span)))
+        });
+    }
     // What the schema misses at an action, rules of actions need not miss again.
     let missed: Vec<Span> = found
         .iter()

@@ -11,6 +11,7 @@ use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
 use crate::reference::{Definition, Rules, bundle, coordinator};
 use crate::schema::Language;
 use crate::schema::validate::{self, Document};
+use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
 use ankus_runtime::coordinator::Properties;
 use ankus_runtime::el::SiteFunction;
@@ -25,8 +26,9 @@ pub struct Submitted<T> {
 }
 
 fn properties(input: &Input<'_>) -> Properties {
+    let given = input.submission.iter().filter(|(name, value)| !is_filled_in(name, value));
     let mut properties: Properties =
-        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        given.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
     properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
     properties
 }

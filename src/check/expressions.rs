@@ -16,8 +16,12 @@ pub(super) fn ask<'a>(
     tree: &Tree<'a>,
     workflow: Option<&Workflow<'a>>,
 ) -> Vec<Diagnostic> {
+    let (filled, given): (Vec<_>, Vec<_>) =
+        input.submission.iter().partition(|(name, value)| properties::is_filled_in(name, value));
     let mut properties: BTreeMap<String, String> =
-        input.submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        given.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut provided = input.settings.server.variables.clone();
+    provided.extend(filled.into_iter().map(|(name, _)| name.to_owned()));
     properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
     let folder = files::folder_of(&input.source.path);
     let shipped = |path: &str| {
@@ -31,7 +35,8 @@ pub(super) fn ask<'a>(
         dialect: Dialect::of_target(input.settings.target.name()),
         site: &site,
         properties: &properties,
-        provided: &input.settings.server.variables,
+        provided: &provided,
+        built: input.source.path.contains("src/main/"),
         shipped: &shipped,
     })
 }

@@ -10,7 +10,7 @@ use crate::schema::validate::{self, Document};
 use crate::schema::{self, Language};
 use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
-use crate::syntax::properties::Origin;
+use crate::syntax::properties::{Origin, is_filled_in};
 use crate::syntax::xml::{DOCTYPE_FORBIDDEN, Tree};
 use ankus_runtime::el::SiteFunction;
 use std::borrow::Cow;
@@ -61,7 +61,7 @@ impl Server {
 
     /// What it answers. What it takes to find out is given back before anything else is built.
     pub(super) fn answers(&self, input: &Input<'_>) -> Verdicts {
-        let own = input.submission.iter();
+        let own = input.submission.iter().filter(|(name, value)| !is_filled_in(name, value));
         let mut properties: BTreeMap<String, String> =
             own.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         properties.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
@@ -120,6 +120,13 @@ pub(super) fn ask(
     found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));
 
     let mut shown = Verdict::new(&verdicts.structure, &text);
+    let of_global = |subject: &String| matches!(subject.as_str(), "name-node" | "job-tracker");
+    if input.submission.may_have_parent
+        && input.submission.callers.is_empty()
+        && shown.subject.iter().any(of_global)
+    {
+        shown.uncertain.push("the `global` section of a parent workflow".to_owned());
+    }
     // Refusals of the graph have no place of their own; the finding that explains one has.
     if shown.at.is_none()
         && let Some(code) = shown.code

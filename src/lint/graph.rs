@@ -68,6 +68,36 @@ impl<'a> std::ops::Index<usize> for Nodes<'a> {
     }
 }
 
+/// Whether an action only tells of something or tidies up, so that its failure need not be one of the job: mail, an `fs`
+/// that removes or does nothing, or a name that says so.
+pub(super) fn is_aside(action: &super::Action<'_>) -> bool {
+    const WORDS: [&str; 15] = [
+        "mail",
+        "email",
+        "notify",
+        "notification",
+        "alert",
+        "log",
+        "report",
+        "status",
+        "clean",
+        "cleanup",
+        "cleaning",
+        "clear",
+        "delete",
+        "remove",
+        "drop",
+    ];
+    let tidies = |body: Element<'_, '_>| {
+        body.elements().all(|step| matches!(step.name(), "delete" | "chmod" | "name-node"))
+    };
+    let name = action.name().to_ascii_lowercase();
+    action.kind() == "email"
+        || action.kind() == "fs" && tidies(action.body)
+        || name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word))
+        || ["cleanup", "notify", "sendmail", "sendemail"].iter().any(|word| name.contains(word))
+}
+
 const KINDS: [&str; 7] = ["start", "end", "kill", "action", "decision", "fork", "join"];
 
 impl<'a> Graph<'a> {

@@ -52,7 +52,7 @@ pub static FAULT_OUT_OF_REACH: Kind = Kind {
     name: "fault-out-of-reach",
     group: Group::Graph,
     summary: "a fault that the server does not see, as no path from start leads to it",
-    level: Level::Warning,
+    level: Level::Info,
     since: "0.1.0",
     oozie: &[],
     fix: Some(Safety::Guess),
@@ -362,7 +362,7 @@ fn unreachable(
     let message = format!("no path from start leads to `{name}`");
     let help =
         "lead to it, or remove it; the server never looks at it, so its mistakes stay hidden";
-    let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).help(help);
+    let finding = Diagnostic::new(&UNREACHABLE_NODE, span, message).about("start").help(help);
     match entered || node.shape == Shape::End {
         true => finding,
         false => finding.fix(Fix::guess("Remove the node", whole, "")),

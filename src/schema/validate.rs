@@ -608,6 +608,8 @@ impl<'t, 'a> Checker<'t, 'a> {
             };
             self.report(finding);
         }
+        self.gather(first, &UNKNOWN_ATTRIBUTE, "has no attribute ", "has no attributes ");
+        let second = self.findings.len();
         // What was misspelt is not missing as well.
         let meant: Vec<String> = self.findings[first..]
             .iter()
@@ -632,6 +634,62 @@ impl<'t, 'a> Checker<'t, 'a> {
                     )),
                 );
             }
+        }
+        self.gather(second, &MISSING_ATTRIBUTE, "needs the attribute ", "needs the attributes ");
+    }
+
+    /// Makes one finding of those from `first` on that say of one element that it lacks, or has too much of, one thing
+    /// each: they have one cause. What was only misspelt has its own.
+    fn gather(&mut self, first: usize, kind: &'static crate::diag::Kind, one: &str, many: &str) {
+        let is_plain = |finding: &Diagnostic| {
+            std::ptr::eq(finding.kind, kind)
+                && finding.fixes.iter().all(|fix| fix.title.starts_with("Add "))
+                && finding.message.matches('`').count() == 4
+        };
+        let mut plain = (first..self.findings.len()).filter(|at| is_plain(&self.findings[*at]));
+        let (Some(head), Some(_)) = (plain.next(), plain.next()) else { return };
+        let (before, mut others) = {
+            let rest = self.findings.split_off(head + 1);
+            let (others, rest): (Vec<_>, Vec<_>) = rest.into_iter().partition(is_plain);
+            self.findings.extend(rest);
+            (self.findings[head].message.clone(), others)
+        };
+        let Some((start, _)) = before.split_once(one) else {
+            self.findings.append(&mut others);
+            return;
+        };
+        let name = |message: &str| {
+            message.rsplit('`').nth(1).map(|name| format!("`{name}`")).unwrap_or_default()
+        };
+        let names: Vec<String> = std::iter::once(before.as_str())
+            .chain(others.iter().map(|other| other.message.as_str()))
+            .map(name)
+            .collect();
+        let (last, front) = names.split_last().expect("there are two");
+        let message = format!("{start}{many}{} and {last}", front.join(", "));
+        let finding = &mut self.findings[head];
+        finding.message = message;
+        finding.places += others.len();
+        for other in others {
+            if other.span != finding.span {
+                finding.notes.push(crate::diag::Note {
+                    file: None,
+                    span: other.span,
+                    message: "and here".to_owned(),
+                });
+            }
+            let one = finding.fixes.first_mut().and_then(|fix| fix.edits.first_mut());
+            let more = other.fixes.first().and_then(|fix| fix.edits.first());
+            if let (Some(one), Some(more)) = (one, more)
+                && one.span == more.span
+            {
+                one.text.push_str(&more.text);
+            } else {
+                finding.fixes.clear();
+            }
+        }
+        if let Some(fix) = finding.fixes.first_mut() {
+            fix.title = format!("Add {} and {last}", front.join(", "));
         }
     }
 
@@ -873,19 +931,21 @@ impl<'t, 'a> Checker<'t, 'a> {
                     None => Kind::Any,
                 };
             }
-            self.report(
-                Diagnostic::new(
-                    &UNSUPPORTED_ACTION_TYPE,
-                    child.name_span(),
-                    format!(
-                        "no schema of server {} declares `{}` in `{}`",
-                        self.target,
-                        child.name(),
-                        child.namespace()
-                    ),
-                )
-                .help("an action type of a site is declared in `ankus.toml`, under `[actions]`"),
-            );
+            let finding = Diagnostic::new(
+                &UNSUPPORTED_ACTION_TYPE,
+                child.name_span(),
+                format!(
+                    "no schema of server {} declares `{}` in `{}`",
+                    self.target,
+                    child.name(),
+                    child.namespace()
+                ),
+            )
+            .help("an action type of a site is declared in `ankus.toml`, under `[actions]`");
+            self.report(match child.namespace().starts_with("uri:oozie:") {
+                true => finding,
+                false => finding.depends_on("the action types that the site's server has"),
+            });
             return Kind::Any;
         };
         self.newer_than_target(child, own);
@@ -956,6 +1016,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             self.count(&place, part, &placed[from..to]);
         }
         self.pair(element, before);
+        self.gather(before, &MISSING_ELEMENT, "needs ", "needs ");
         if self.findings.len() == before {
             // Nothing above has a name for it, and yet the server refuses it.
             let mut state = State::default();

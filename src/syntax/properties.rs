@@ -301,6 +301,12 @@ fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
     line_start + within
 }
 
+/// Whether a value is nothing but the reference to itself: a build puts the real one there before anybody submits it.
+pub fn is_filled_in(name: &str, value: &str) -> bool {
+    let inner = value.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| inner.trim() == name)
+}
+
 /// Where a property came from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -372,6 +378,10 @@ pub struct Submission {
     pub starts: Vec<(Span, String)>,
     /// Paths in it that lead nowhere.
     pub lost: Vec<Lost>,
+    /// Whether a workflow near it starts others that nobody can follow.
+    pub may_have_parent: bool,
+    /// Paths in the tree of scripts and jars with names that it has; none where nobody looked.
+    pub scripts: Option<std::collections::BTreeSet<String>>,
 }
 
 impl Submission {

@@ -26,6 +26,7 @@ fn findings(example: &Example, kind: &Kind) -> Vec<Diagnostic> {
         submission: &submission,
         files: &files,
         user: "tester",
+        is_walked: false,
         now: ankus::settings::instant("2026-06-01"),
     };
     let found = check::check(&input).findings.into_iter();

@@ -112,6 +112,7 @@ fn found(text: &str, kind: FileKind) -> BTreeSet<(usize, &'static str)> {
         submission: &submission,
         files: &files,
         user: "someone",
+        is_walked: false,
         now: None,
     });
     let mut all = BTreeSet::new();

@@ -86,6 +86,7 @@ fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
         submission: &submission,
         files: &example.snapshot(),
         user: "nobody",
+        is_walked: false,
         now: ankus::settings::instant("2026-06-01"),
     };
     let findings = check::check(&input).findings.into_iter();

@@ -51,6 +51,7 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
             site: &[],
             properties: &BTreeMap::new(),
             provided: &[],
+            built: false,
             shipped: &|name| std::fs::read_to_string(beside.join(name)).ok(),
         });
         let source = Source::new(path.display().to_string(), text.clone());
@@ -134,6 +135,7 @@ fn pages_of_the_pass_show_what_it_finds() {
                 site: &[],
                 properties: &BTreeMap::new(),
                 provided: &[],
+                built: false,
                 shipped: &|_| None,
             });
             let found: Vec<(usize, usize, String)> = findings

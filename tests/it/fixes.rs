@@ -99,6 +99,7 @@ fn ask(case: &Case, files: &Files, settings: &Settings) -> check::Outcome {
         submission: &submission,
         files,
         user: "joe",
+        is_walked: false,
         now: None,
     })
 }

@@ -31,6 +31,7 @@ fn definition(path: &str, text: &str, kind: FileKind) -> Definition {
         submission: &submission,
         files: &files,
         user: "tester",
+        is_walked: false,
         now: None,
     });
     Definition { source, kind, findings: outcome.findings }

@@ -57,6 +57,7 @@ fn accepted(path: &Path) -> Option<Plan> {
         submission: &Properties::default(),
         files: &Files::new(),
         user: "ann",
+        is_walked: false,
         now: None,
     });
     let checked = outcome.checked.as_ref().and_then(check::Checked::workflow)?;

@@ -198,6 +198,7 @@ fn track(text: &str, submission: &Submission) -> Result<Track, String> {
         submission,
         files: &files,
         user: "tester",
+        is_walked: false,
         now: None,
     };
     let submitted = check::submit_coordinator(&input);

@@ -124,6 +124,7 @@ pub(crate) fn checked(path: &str, text: String) -> Report {
         submission: &submission,
         files: &files,
         user: "someone",
+        is_walked: false,
         now: None,
     };
     let mut report = Report::default();

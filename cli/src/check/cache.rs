@@ -144,9 +144,11 @@ impl Cache {
         let started = callers.map(|callers| {
             let mut starts: Vec<_> = callers.started_by(&found.shown).collect();
             starts.sort();
-            hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts))
+            let near = (callers.has_strays_near(&found.shown), callers.scripts_near(&found.shown));
+            hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });
-        hashed(&(self.arguments, numbers, path, found.kind.name(), user(), now, started))
+        let (kind, walked) = (found.kind.name(), found.is_walked);
+        hashed(&(self.arguments, numbers, path, kind, walked, user(), now, started))
     }
 
     /// A number for settings.

@@ -108,6 +108,13 @@ fn in_words(written: Option<&Scalar<'_>>, value: &str) -> String {
 fn no_date(written: Option<&Scalar<'_>>, value: &str, span: crate::source::Span) -> Diagnostic {
     let message = format!("{} is no date here", in_words(written, value));
     let found = finding(&kinds::DATE_FORMAT, span, message);
+    let is_placeholder = |text: &str| {
+        let mark = text.starts_with(['#', '@', '%']) || text.contains("{{") || text.contains("__");
+        mark && !text.contains("${") && !text.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    if is_placeholder(value.trim()) {
+        return found.depends_on("what is put in the place of this text");
+    }
     let offset = value.trim().get(16..).filter(|rest| {
         rest.len() == 5
             && rest.starts_with(['+', '-'])

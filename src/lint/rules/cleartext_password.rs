@@ -25,7 +25,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Place::Option(option) => format!("the secret behind `{option}` is in the clear"),
             Place::Url => "the URL holds a password in the clear".to_owned(),
         };
+        let file = match &secret.file {
+            Some(file) => facts.files.text(file).map(|source| source.text.as_str()),
+            None => Some(facts.tree.text()),
+        };
+        // The same secret in several places is one to be moved; no report repeats what it is.
+        let value = file.and_then(|text| text.get(secret.span.range())).unwrap_or_default();
+        let mut hasher = std::hash::DefaultHasher::new();
+        std::hash::Hash::hash(value, &mut hasher);
+        let subject = format!("{message} {:x}", std::hash::Hasher::finish(&hasher));
         let finding = Diagnostic::new(&RULE.kind, secret.span, message)
+            .about(subject)
             .help("keep it in a credential store or a protected file, and name that file here");
         out.push(match &secret.file {
             Some(file) => finding.in_file(file.clone()),

@@ -52,7 +52,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 _ => continue,
             };
             out.push(
-                Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                Diagnostic::new(&RULE.kind, attribute.value_span(), message.clone())
+                    .about(message)
                     .help("delete a folder of the application, with a literal part in its path"),
             );
         }

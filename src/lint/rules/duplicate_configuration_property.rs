@@ -48,7 +48,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
                 .note(later.name.span(), "this one counts");
             let span = facts.removal(property.element.span());
-            out.push(finding.fix(Fix::safe("Remove the first one", span, "")));
+            let finding = finding.fix(Fix::safe("Remove the first one", span, ""));
+            out.push(if equal { finding.at_most(Level::Info) } else { finding });
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Language;
 use crate::lint::{Facts, Rule};
+use crate::syntax::properties::is_filled_in;
 use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
 
 pub(super) static RULE: Rule = Rule {
@@ -47,12 +48,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = endless.to_string();
-            let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
-            out.push(
-                finding
-                    .help("the server resolves all properties at submission, and gives up here")
-                    .in_file(source.path.clone()),
-            );
+            let finding = Diagnostic::new(&RULE.kind, entry.value_span, message)
+                .help("the server resolves all properties at submission, and gives up here")
+                .in_file(source.path.clone());
+            out.push(match is_filled_in(&entry.name, own) {
+                true => finding.depends_on("a build that fills in the value"),
+                false => finding,
+            });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Failures that change nothing.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::lint::graph::{Graph, is_aside};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -30,6 +30,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(target) = ok.target.filter(|target| Some(*target) == error.target) else {
             continue;
         };
+        let body = action.action.and_then(|at| facts.actions.get(at as usize));
+        if body.is_some_and(is_aside) {
+            continue;
+        }
         // Where nothing but a `kill` comes, the run has failed already, and this cleans up or tells of it.
         if !to_end[target] {
             continue;
@@ -41,7 +45,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .note(ok.to.value_span(), "this is where it goes when it succeeds");
         found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
     }
-    // Whoever does so throughout a workflow does it for one reason.
+    // Whoever does so throughout a workflow does it for a reason.
     let habit = found.len() > HABIT;
-    out.extend(found.into_iter().map(|finding| if habit { finding.about("all") } else { finding }));
+    out.extend(found.into_iter().map(|finding| match habit {
+        true => finding.about("all").at_most(Level::Info),
+        false => finding,
+    }));
 }

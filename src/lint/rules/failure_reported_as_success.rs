@@ -1,7 +1,7 @@
 //! Failures that end in success.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::graph::Graph;
+use crate::lint::graph::{Graph, is_aside};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -34,10 +34,29 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if to_kill[target] || !to_end[target] {
             continue;
         }
+        // Something else that is done in its stead may well have made up for it; mail has not.
+        let mends = {
+            let mut at = target;
+            let mut steps = graph.nodes.len();
+            loop {
+                let node = &graph.nodes[at];
+                let body = node.action.and_then(|at| facts.actions.get(at as usize));
+                let next = node.way("ok").and_then(|ok| ok.target);
+                match (node.kind, next) {
+                    ("end", _) => break false,
+                    ("action", Some(next)) if body.is_some_and(is_aside) && steps > 0 => at = next,
+                    _ => break true,
+                }
+                steps -= 1;
+            }
+        };
+        let aside = action.action.and_then(|at| facts.actions.get(at as usize));
+        let quiet = mends || aside.is_some_and(is_aside);
         let message = format!("after a failure of `{}` the job ends SUCCEEDED", action.name);
         let span = error.to.value_span();
         let finding = Diagnostic::new(&RULE.kind, span, message)
             .help("end the way from here in a `kill` node");
+        let finding = if quiet { finding.at_most(Level::Info) } else { finding };
         out.push(match only_kill {
             // Which node was meant is a guess.
             Some(kill) if graph.nodes[target].kind == "end" => {

@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
         name: "fetched-code",
         group: Group::Security,
         summary: "code is fetched from outside when the action runs",
-        level: Level::Warning,
+        level: Level::Info,
         since: "0.1.0",
         oozie: &[],
         fix: None,

@@ -41,6 +41,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             seen.entry(authority.to_owned()).or_default().push(text.source(range));
         }
     }
+    // Whoever writes all addresses down has made up their mind; one among parameters was overlooked.
+    let is_parameter = |text: &str| text.starts_with("${");
+    let mixed = facts.texts().iter().any(|(element, text)| {
+        element.name() == "name-node" && is_parameter(text.text.trim())
+            || is_parameter(&text.text) && text.text.contains("}/")
+    });
     for (authority, spans) in seen {
         let message = match spans.len() {
             1 => format!("the address of the name node `{authority}` is part of the definition"),
@@ -48,9 +54,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 "the address of the name node `{authority}` is part of the definition, {n} times"
             ),
         };
-        out.push(
-            Diagnostic::new(&RULE.kind, spans[0], message)
-                .help("make it a parameter, such as `${nameNode}`"),
-        );
+        let finding = Diagnostic::new(&RULE.kind, spans[0], message)
+            .help("make it a parameter, such as `${nameNode}`");
+        out.push(if mixed { finding } else { finding.at_most(Level::Info) });
     }
 }

@@ -20,6 +20,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// How many files of one name are compared with a path.
+const MOST_COMPARED: usize = 100;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let names = ["job-xml", "script", "file", "archive", "jar"];
     let root = facts.workflow().into_iter();
@@ -66,12 +69,43 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         || named.iter().any(|(_, _, presence)| *presence == Presence::Present)
         || kept(&[".sh", ".q", ".hql", ".sql", ".pig", ".py"]);
     let has_jars = kept(&[".jar"]);
+    let others: Vec<String> = {
+        let mut seen: std::collections::BTreeMap<&str, usize> = std::collections::BTreeMap::new();
+        named.iter().for_each(|(_, found, _)| *seen.entry(found.as_str()).or_default() += 1);
+        seen.into_iter()
+            .filter(|(_, times)| *times > 1)
+            .map(|(found, _)| found.to_owned())
+            .collect()
+    };
     for (text, found, presence) in named {
         if presence != Presence::Absent {
             continue;
         }
         let folder = files::folder_of(&found);
         let wanted = files::name_of(&found);
+        // What lies elsewhere in the tree is brought here by whoever deploys it; what lies elsewhere in the application
+        // itself was named with the wrong folder.
+        let somewhere: Vec<&str> = facts
+            .submission
+            .scripts
+            .iter()
+            .flatten()
+            .map(String::as_str)
+            .filter(|path| files::name_of(path) == wanted)
+            .take(MOST_COMPARED)
+            .collect();
+        let inside = |path: &str| own.is_empty() || path.starts_with(&format!("{own}/"));
+        let moved: Vec<&str> = somewhere
+            .iter()
+            .filter(|path| inside(path))
+            .filter_map(|path| path.strip_prefix(own))
+            .map(|path| path.trim_start_matches('/'))
+            .collect();
+        let elsewhere = moved.is_empty() && !somewhere.is_empty();
+        let moved = match moved[..] {
+            [one] => Some(one),
+            _ => nearest(&text.text, moved.iter().copied()),
+        };
         let known: Vec<&str> = facts
             .files
             .below(folder)
@@ -79,6 +113,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .filter(|path| files::folder_of(path) == folder)
             .map(files::name_of)
             .collect();
+        // What the definition names again and again says how it is written.
+        let repeated = others
+            .iter()
+            .filter(|other| **other != found && files::folder_of(other) == folder)
+            .map(|other| files::name_of(other))
+            .filter(|_| !known.contains(&wanted));
+        let known: Vec<&str> = known.iter().copied().chain(repeated).collect();
         let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
         let near = same.or_else(|| {
             // Of two numbered files the one is not a slip of the other.
@@ -100,8 +141,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             true => wanted.ends_with(".jar") && has_jars,
             false => has_scripts || same_folder,
         };
-        let packaged = facts.path.contains("src/main/") && !same_folder && near.is_none();
-        if near.is_none() && !wanted_here {
+        let packaged =
+            moved.is_none() && (facts.path.contains("src/main/") || elsewhere) && near.is_none();
+        if near.is_none() && moved.is_none() && !wanted_here {
             continue;
         }
         let shown = text.text.split('#').next().unwrap_or_default();
@@ -109,16 +151,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding =
             Diagnostic::new(&RULE.kind, span, format!("the application has no file `{shown}`"));
         let finding = match packaged {
-            true => finding.depends_on("what a build adds"),
+            true => finding.depends_on("what is put beside the definition before it is deployed"),
             false => finding.likely(),
         };
-        out.push(match near {
-            Some(near) => {
-                let path = format!("{}{near}", &shown[..shown.len() - wanted.len()]);
-                finding
-                    .help(format!("did you mean `{path}`?"))
-                    .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path)))
-            }
+        let meant = near.map(|near| format!("{}{near}", &shown[..shown.len() - wanted.len()]));
+        out.push(match meant.or(moved.map(str::to_owned)) {
+            Some(path) => finding
+                .help(format!("did you mean `{path}`?"))
+                .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         });
     }

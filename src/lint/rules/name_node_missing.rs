@@ -30,6 +30,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let has_manager = |action: &crate::lint::Action<'_>| {
         ["job-tracker", "resource-manager"].iter().any(|name| action.text(name).is_some())
     };
+    let mut needing = facts.actions.iter().filter(|action| action.is(&KINDS));
+    // Where no action has one and nobody is known to start the workflow, a parent may hand its own down.
+    let child = facts.submission.may_have_parent
+        && facts.submission.callers.is_empty()
+        && facts.submission.get("oozie.wf.application.path").is_none()
+        && needing.all(|action| action.text("name-node").is_none());
     for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
         if action.text("name-node").is_none() {
             let message = match without_manager && !has_manager(action) {
@@ -41,11 +47,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 false => format!("this `{}` action has no `name-node`", action.kind()),
             };
-            out.push(
-                Diagnostic::new(&RULE.kind, action.body.name_span(), message)
-                    .about("global")
-                    .help("add one here, or in a `global` section for all actions"),
-            );
+            let finding = Diagnostic::new(&RULE.kind, action.body.name_span(), message)
+                .about("global")
+                .help("add one here, or in a `global` section for all actions");
+            out.push(match child {
+                true => {
+                    finding.depends_on("a parent workflow that hands down its `global` section")
+                }
+                false => finding,
+            });
         }
     }
 }

@@ -20,6 +20,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "ssh") {
+        // Which only puts its arguments together again.
+        if action.text("command").is_some_and(|command| command.text.ends_with("echo")) {
+            continue;
+        }
         for text in action.texts(&["args"]) {
             let plain = masked(&text.text);
             let quoted = ['\'', '"'].iter().any(|quote| plain.contains(*quote));

@@ -31,6 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let message = "everybody may change or delete this";
                 out.push(
                     Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                        .about("others")
                         .help("give the group what it needs, and others nothing: `770` or `750`"),
                 );
             }

@@ -23,13 +23,13 @@ macro_rules! kinds {
 }
 
 kinds! {
-    SYNTAX_ERROR: "el-syntax-error", Expressions, Error, &["E0803", "E1004"], Some(Safety::Safe), "an expression that cannot be read";
-    UNTERMINATED: "el-unterminated", Expressions, Error, &["E0803", "E1004"], None, "`${` without its `}`";
-    UNKNOWN_FUNCTION: "el-unknown-function", Expressions, Error, &["E0803", "E1004"], Some(Safety::Guess), "a function that no library has";
-    WRONG_ARITY: "el-wrong-arity", Expressions, Error, &["E0803", "E1004"], Some(Safety::Safe), "a function with too few or too many arguments";
+    SYNTAX_ERROR: "el-syntax-error", Expressions, Error, &["E0803", "E1004", "E1310"], Some(Safety::Safe), "an expression that cannot be read";
+    UNTERMINATED: "el-unterminated", Expressions, Error, &["E0803", "E1004", "E1310"], None, "`${` without its `}`";
+    UNKNOWN_FUNCTION: "el-unknown-function", Expressions, Error, &["E0803", "E1004", "E1310"], Some(Safety::Guess), "a function that no library has";
+    WRONG_ARITY: "el-wrong-arity", Expressions, Error, &["E0803", "E1004", "E1310"], Some(Safety::Safe), "a function with too few or too many arguments";
     ARGUMENT_TYPE: "el-argument-type", Expressions, Error, &["E1004"], None, "an argument that cannot become what the function takes";
     NON_POSITIVE_PERIOD: "el-non-positive-period", Expressions, Error, &["E1004", "E1003"], None, "a frequency or timeout of no time";
-    OUT_OF_PLACE: "el-function-out-of-place", Expressions, Error, &["E1004", "E0803"], None, "a function that is not available where it stands";
+    OUT_OF_PLACE: "el-function-out-of-place", Expressions, Error, &["E1004", "E0803", "E1310"], None, "a function that is not available where it stands";
     SINGLE_EQUALS: "el-single-equals", Expressions, Error, &["E0803"], Some(Safety::Safe), "`=` where a comparison is meant";
     NESTED: "el-nested-expression", Expressions, Error, &["E0803"], Some(Safety::Safe), "`${…}` inside of `${…}`";
     INVALID_VARIABLE_NAME: "el-invalid-variable-name", Expressions, Warning, &[], Some(Safety::Guess), "a name with a hyphen, which is a subtraction";

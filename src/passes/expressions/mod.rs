@@ -44,6 +44,8 @@ pub struct Input<'i, 'a> {
     pub properties: &'i BTreeMap<String, String>,
     /// Names that something provides which no file shows.
     pub provided: &'i [String],
+    /// Whether the file is a source from which a build makes what is deployed.
+    pub built: bool,
     /// The text of a file of the application, by its path below the folder of the definition.
     pub shipped: &'i dyn Fn(&str) -> Option<String>,
 }
@@ -159,6 +161,7 @@ struct Facts<'f> {
 trait Outside {
     fn property(&self, name: &str) -> Option<&str>;
     fn provides(&self, name: &str) -> bool;
+    fn is_built(&self) -> bool;
 }
 
 impl Outside for Input<'_, '_> {
@@ -168,6 +171,10 @@ impl Outside for Input<'_, '_> {
 
     fn provides(&self, name: &str) -> bool {
         self.provided.iter().any(|provided| provided == name)
+    }
+
+    fn is_built(&self) -> bool {
+        self.built
     }
 }
 

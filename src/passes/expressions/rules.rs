@@ -199,7 +199,7 @@ impl Examination<'_, '_> {
         let finding = finding.about(name);
         let known =
             self.facts.may_have(name) || name.starts_with("user.") || name.starts_with("oozie.");
-        match known {
+        match known && !self.facts.input.is_built() {
             true => finding,
             false => finding.depends_on("whether a build replaces it before it is deployed"),
         }
@@ -805,10 +805,13 @@ impl Examination<'_, '_> {
                 }
                 let place = self.span(node.start, node.start + name_end);
                 let message = format!("`{name}` changes with every attempt, and this path with it");
-                self.out.push(
-                    Diagnostic::new(&UNSTABLE_PATH, place, message)
-                        .help("use the nominal time, which a rerun keeps: coord:nominalTime()"),
-                );
+                let finding = Diagnostic::new(&UNSTABLE_PATH, place, message)
+                    .help("use the nominal time, which a rerun keeps: coord:nominalTime()");
+                // A workflow knows no other time, and a name of its own for each run is often what is wanted.
+                self.out.push(match name.as_ref() {
+                    "coord:actualTime" => finding,
+                    _ => finding.at_most(Level::Info),
+                });
             }
         }
     }
@@ -867,7 +870,10 @@ impl Examination<'_, '_> {
             }
             _ => return,
         };
-        self.out.push(Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message));
+        let finding = Diagnostic::new(&DECISION_NOT_BOOLEAN, whole, message);
+        // Nobody gives a function nothing but constants by mistake.
+        let dummy = typed.constant.is_some() && source.contains('(');
+        self.out.push(if dummy { finding.at_most(Level::Info) } else { finding });
     }
 
     /// The predicate with its text moved into the expression, where the result is an expression.

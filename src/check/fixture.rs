@@ -1,0 +1,69 @@
+//! Definitions that tests are made with.
+//!
+//! Whoever walks through a repository meets definitions that nobody deploys, and many of them are wrong on purpose. What
+//! is found in them is kept for those who ask. Nothing of this holds of a file, or a folder of tests, that somebody names.
+
+use super::Input;
+use crate::diag::{Confidence, Diagnostic};
+use crate::syntax::xml::Tree;
+
+/// Where builds keep what tests read.
+const FOLDERS: [&str; 5] =
+    ["src/test/", "test/resources/", "tests/resources/", "tests/data/", "testdata/"];
+
+/// Makes findings quieter in a definition that is no definition yet, and in one that a test is made with.
+pub(super) fn soften(input: &Input<'_>, tree: &Tree<'_>, found: &mut [Diagnostic]) {
+    let path = input.source.path.as_str();
+    let copy = input.is_walked && !path.ends_with(".xml");
+    if copy || is_template(tree, found) {
+        for finding in found.iter_mut().filter(|finding| finding.file.is_none()) {
+            depend(finding, "what is made of this template");
+        }
+    }
+    if input.is_walked && lies_in_tests(path) {
+        found.iter_mut().for_each(|finding| depend(finding, "whether a test wants it so"));
+    }
+}
+
+/// Whether a path leads through a folder of what tests read.
+pub fn lies_in_tests(path: &str) -> bool {
+    let path = path.replace('\\', "/");
+    let leads = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
+    FOLDERS.iter().any(|folder| leads(folder))
+}
+
+fn depend(finding: &mut Diagnostic, on: &str) {
+    if finding.confidence.on().is_none() {
+        finding.confidence = Confidence::Depends(on.to_owned());
+    }
+}
+
+/// Whether a generator makes the definition of this text: where only elements may stand there is a placeholder, or a value
+/// holds one of Jinja, Mustache and their like.
+fn is_template(tree: &Tree<'_>, found: &[Diagnostic]) -> bool {
+    let text = tree.text();
+    let stands_alone = |finding: &Diagnostic| {
+        let word = text.get(finding.span.range()).unwrap_or_default().trim();
+        let marked = |mark: char| {
+            let inner = word.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+            inner.is_some_and(|inner| !inner.is_empty() && !inner.contains(char::is_whitespace))
+        };
+        finding.kind.name == "unexpected-text"
+            && (['=', '@', '#', '%', '$', '_'].into_iter().any(marked)
+                || ["{{", "{%", "<%", "#if", "#foreach", "#set", "[#"]
+                    .iter()
+                    .any(|open| word.starts_with(open)))
+    };
+    if found.iter().any(stands_alone) {
+        return true;
+    }
+    let bytes = text.as_bytes();
+    let written = memchr::memmem::find_iter(bytes, b"{{").any(|at| {
+        let line = text[at + 2..].lines().next().unwrap_or_default();
+        let Some((inner, _)) = line.split_once("}}") else { return false };
+        let inner = inner.trim_matches([' ', '-']);
+        inner.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && inner.chars().all(|c| c.is_ascii_alphanumeric() || "_.|()[]'\" -".contains(c))
+    });
+    written || memchr::memmem::find(bytes, b"{% ").is_some()
+}
