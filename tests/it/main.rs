@@ -34,6 +34,7 @@ mod lint;
 mod mending;
 mod mistakes;
 mod operators;
+mod panel;
 mod robust;
 mod run;
 mod sample;

@@ -12,6 +12,7 @@
 //! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
 //! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
+//! `cargo xtask panel [FOLDER] [--half odd|even|both] [--sample N] [--seed N]` lists findings to be judged by people.
 
 #![expect(
     clippy::disallowed_macros,
@@ -24,6 +25,7 @@ mod damage;
 mod fuzz;
 mod graphs;
 mod mutate;
+mod panel;
 mod peers;
 mod runs;
 mod scale;
@@ -113,6 +115,25 @@ fn main() -> ExitCode {
             let (only, command) = (only.unwrap_or_default(), text("--command").unwrap_or_default());
             told(attack::all(&program, &only, &command, every, scale))
         }
+        Some("panel") => {
+            let folder = std::env::args().nth(2).filter(|name| !name.starts_with('-'));
+            let corpus = || {
+                std::env::var_os("ANKUS_CORPUS")
+                    .map_or_else(|| root().join("../shared/corpus"), PathBuf::from)
+            };
+            let own = std::env::current_exe().expect("this program has a file");
+            let program = own.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
+            let wish = panel::Wish {
+                half: text("--half").unwrap_or_else(|| "odd".to_owned()),
+                sample: option("--sample").unwrap_or(300) as usize,
+                seed: option("--seed").unwrap_or(1),
+                most: (
+                    option("--most").unwrap_or(60) as usize,
+                    option("--alike").unwrap_or(12) as usize,
+                ),
+            };
+            told(panel::list(&root(), &program, &folder.map_or_else(corpus, PathBuf::from), &wish))
+        }
         // What `scale` starts and measures.
         Some("scaled") => {
             let shape = std::env::args().nth(2).unwrap_or_default();
@@ -122,7 +143,7 @@ fn main() -> ExitCode {
             eprintln!(
                 "usage: cargo xtask gen [--check] | floors | bench-peers | simulate [--seeds N] [--first N] \
                  | kill [--times N] | kill-runs [--times N | --storms N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
-                 | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | mutate [COUNT [SEED]]"
+                 | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
         }
