@@ -14,7 +14,7 @@ mod suppression;
 mod workflow;
 
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Patience, Safety};
 use crate::files::Files;
 use crate::lint::{self, Facts};
 use crate::passes;
@@ -437,13 +437,21 @@ fn judge(input: &Input<'_>) -> Outcome {
     if input.kind != FileKind::Properties && !suppressions.is_empty() && !input.settings.is_isolated
     {
         let kinds = kinds();
-        // Whoever runs a part of the rules learns nothing about comments for the others.
-        let judged = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
-            Some(kind) => ratings.rating(kind) != Rating::Off,
-            None => true,
+        let patience = Patience::default();
+        let idle = |name: &str| match kinds.iter().find(|kind| kind.name == name) {
+            // Whoever runs a part of the rules learns nothing about comments for the others.
+            Some(kind) => {
+                (ratings.rating(kind) != Rating::Off).then_some(suppression::Idle::Unused)
+            }
+            None if Group::ALL.iter().any(|group| group.name() == name) => {
+                Some(suppression::Idle::Group)
+            }
+            None => Some(suppression::Idle::Unknown(
+                patience.nearest(name, kinds.iter().map(|kind| kind.name)),
+            )),
         };
         let text = &input.source.text;
-        found.extend(suppressions.iter().flat_map(|each| each.unused(text, judged)));
+        found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
     }
     let (findings, overridden) = rate(input, found);
     Outcome { file, findings, suppressed, overridden, secrets, checked }

@@ -56,36 +56,80 @@ pub(super) fn silence(
     }
 }
 
+/// Why a name in a comment silenced nothing.
+pub(super) enum Idle<'k> {
+    /// It is a rule that is looked for, and found nothing here.
+    Unused,
+    /// It is a group of rules.
+    Group,
+    /// No rule has this name; one that is nearly the same.
+    Unknown(Option<&'k str>),
+}
+
 impl Suppression {
-    /// A finding for each rule that silenced nothing, if it is one that is looked for.
-    pub(super) fn unused<'s>(
+    /// A finding for each name that silenced nothing, where `idle` says why.
+    pub(super) fn unused<'s, 'k>(
         &'s self,
         text: &'s str,
-        judged: impl Fn(&str) -> bool + 's,
+        idle: impl Fn(&str) -> Option<Idle<'k>> + 's,
     ) -> impl Iterator<Item = Diagnostic> + 's {
-        let idle = move |(rule, used): &(String, bool)| !used && judged(rule);
         let alone = self.rules.len() == 1;
-        self.rules.iter().filter(move |entry| idle(entry)).map(move |(rule, _)| {
-            let message = format!("nothing here is a `{rule}`");
-            let finding = Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message)
-                .help("take the comment out, or correct the name");
-            // A comment that names more rules may still be of use.
-            if !alone {
-                return finding;
-            }
-            let before = &text[..self.comment.start as usize];
-            let start = before.trim_end_matches([' ', '\t']).len();
-            let line = if before[..start].ends_with('\n') { start } else { before.len() };
-            let rest = &text[self.comment.end as usize..];
-            let ends = ["\r\n", "\n"].iter().find(|ends| rest.starts_with(**ends));
-            let end = self.comment.end as usize + ends.map_or(0, |ends| ends.len());
-            let span = match line == start && ends.is_some() {
-                true => Span::new(start, end),
-                false => self.comment,
-            };
-            finding.fix(Fix::safe("Remove the comment", span, ""))
+        let unused = self.rules.iter().filter(|(_, used)| !used);
+        unused.filter_map(move |(rule, _)| {
+            let new = |message| Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message);
+            Some(match idle(rule)? {
+                Idle::Unused => {
+                    let finding = new(format!("nothing here is reported as `{rule}`"))
+                        .help("remove it from the comment");
+                    // A comment that names more rules may still be of use.
+                    if alone { finding.fix(self.removed(text)) } else { finding }
+                }
+                Idle::Group => new(format!("`{rule}` is a group, and a comment allows single rules"))
+                    .help("name the rules that findings show in brackets; levels of groups belong into `ankus.toml`"),
+                Idle::Unknown(near) => {
+                    let finding = new(format!("no rule is named `{rule}`"));
+                    let at = place_of(&text[self.comment.range()], rule);
+                    match near.zip(at) {
+                        Some((near, at)) => {
+                            let start = self.comment.start as usize + at;
+                            let span = Span::new(start, start + rule.len());
+                            finding
+                                .help(format!("did you mean `{near}`?"))
+                                .fix(Fix::guess(format!("Rename to `{near}`"), span, near))
+                        }
+                        None => finding.help("`ankus rules` lists them"),
+                    }
+                }
+            })
         })
     }
+
+    /// The fix that takes the comment out, with its line where it has one of its own.
+    fn removed(&self, text: &str) -> Fix {
+        let before = &text[..self.comment.start as usize];
+        let start = before.trim_end_matches([' ', '\t']).len();
+        let line = if before[..start].ends_with('\n') { start } else { before.len() };
+        let rest = &text[self.comment.end as usize..];
+        let ends = ["\r\n", "\n"].iter().find(|ends| rest.starts_with(**ends));
+        let end = self.comment.end as usize + ends.map_or(0, |ends| ends.len());
+        let span = match line == start && ends.is_some() {
+            true => Span::new(start, end),
+            false => self.comment,
+        };
+        Fix::safe("Remove the comment", span, "")
+    }
+}
+
+/// Where a name stands in a comment.
+fn place_of(comment: &str, rule: &str) -> Option<usize> {
+    let mut at = comment.find('(')? + 1;
+    for name in comment[at..].split([',', ')']) {
+        if name.trim() == rule {
+            return Some(at + name.len() - name.trim_start().len());
+        }
+        at += name.len() + 1;
+    }
+    None
 }
 
 /// The rules a comment names, and whether it is for the whole file.
@@ -164,6 +208,7 @@ mod tests {
         assert_eq!(names(" ankus: allow(error-swallowed) on purpose "), Some((1, false)));
         assert_eq!(names("ankus: allow(a, b)"), Some((2, false)));
         assert_eq!(names("ankus:allow-file(a)"), Some((1, true)));
+        assert_eq!(place_of("<!-- ankus: allow(ab, a ) a -->", "a"), Some(22));
         assert_eq!(names("allow(a)"), None);
         assert_eq!(names("ankus: allow"), None);
     }
