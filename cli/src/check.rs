@@ -33,16 +33,16 @@ const BASELINE_LIMIT: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Definitions, application folders or trees of them; `-` reads a definition from the standard input.
+    /// Definitions, application folders or directory trees; `-` reads a definition from standard input.
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The name that the standard input goes by, for messages and settings.
+    /// File name to use for standard input in messages and when looking up settings.
     #[arg(long, value_name = "FILE")]
     stdin_filename: Option<PathBuf>,
-    /// How to print the findings.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// Write to a file instead of the standard output.
+    /// Write to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Report only these rules, groups or Oozie error codes.
@@ -51,61 +51,61 @@ pub(crate) struct Arguments {
     /// Do not report these rules, groups or Oozie error codes.
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     ignore: Vec<String>,
-    /// Report findings of this level and above; all, unless settings say otherwise.
+    /// Report findings at this level and above (default: all, or as set in `ankus.toml`).
     #[arg(long, value_name = "LEVEL")]
     level: Option<LevelArgument>,
-    /// Fail on findings of this level and above; on errors, unless settings say otherwise.
+    /// Fail on findings at this level and above (default: errors, or as set in `ankus.toml`).
     #[arg(long, value_name = "LEVEL")]
     deny: Option<LevelArgument>,
-    /// Mend what can be mended without a change of meaning.
+    /// Apply the fixes that do not change the meaning of a definition.
     #[arg(long, conflicts_with = "diff")]
     fix: bool,
-    /// Print what `--fix` would change, and change nothing.
+    /// Print the changes `--fix` would make, without making them.
     #[arg(long)]
     diff: bool,
-    /// Mend by guesses too.
+    /// Also apply fixes that are guesses.
     #[arg(long)]
     unsafe_fixes: bool,
-    /// Keep quiet about the findings that this file lists.
+    /// Do not report the findings listed in this file.
     #[arg(long, value_name = "FILE", conflicts_with = "write_baseline")]
     baseline: Option<PathBuf>,
-    /// List the findings in a file for `--baseline`, and print none.
+    /// Write the findings to a file for use with `--baseline`, and print none.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["fix", "diff"])]
     write_baseline: Option<PathBuf>,
-    /// Which rules are wanted: default, strict, migration or style.
+    /// Set of rules to report: default, strict, migration or style.
     #[arg(long, value_name = "NAME", value_parser = profile)]
     profile: Option<Profile>,
-    /// The server whose verdict counts: 3.3.2, 4.3.1, 5.2.1 or trunk.
+    /// Oozie version to check against: 3.3.2, 4.3.1, 5.2.1 or trunk.
     #[arg(long, value_name = "VERSION", value_parser = target)]
     target: Option<Target>,
-    /// What counts as now, as 2026-01-31T00:00Z or the day alone; else today.
+    /// Time to treat as now, as 2026-01-31T00:00Z or a date (default: today).
     #[arg(long, value_name = "TIME", value_parser = instant)]
     now: Option<Instant>,
     /// Count findings by rule instead of printing them.
     #[arg(long)]
     statistics: bool,
-    /// Print how long each rule took instead of the findings.
+    /// Print the time each rule took instead of the findings.
     #[arg(long, conflicts_with_all = ["statistics", "watch", "fix", "diff"])]
     timing: bool,
-    /// Check again whenever a file changes, until interrupted.
+    /// Re-check whenever a file changes, until interrupted.
     #[arg(long, conflicts_with_all = ["fix", "diff", "write_baseline"])]
     watch: bool,
-    /// Do not use answers of an earlier run, and keep none.
+    /// Neither use nor store cached results.
     #[arg(long)]
     no_cache: bool,
-    /// Keep answers for the next run here; else in your folder of caches, where there are 200 definitions and more.
+    /// Folder for cached results (default: your cache folder, used for 200 definitions and more).
     #[arg(long, value_name = "DIR", env = "ANKUS_CACHE_DIR")]
     cache_dir: Option<PathBuf>,
-    /// Exit with 0 whatever was found.
+    /// Exit with 0 even if there are findings.
     #[arg(long)]
     exit_zero: bool,
     /// Print nothing but findings.
     #[arg(short, long)]
     quiet: bool,
-    /// Give up the check of a file after so many seconds, with a finding that says so; 0: never.
+    /// Stop checking a file after this many seconds and report that as a finding; 0 for no limit.
     #[arg(long, value_name = "SECONDS", default_value_t = limits::USUAL.timeout)]
     timeout: u64,
-    /// Do not check a file that would take more memory than so many MiB, with a finding that says so.
+    /// Skip a file that would take more memory than this, in MiB, and report that as a finding.
     #[arg(long, value_name = "MIB", default_value_t = limits::USUAL.memory)]
     memory: u64,
     #[command(flatten)]
@@ -114,17 +114,17 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Drawn into the source.
+    /// Source excerpts with the findings marked.
     Human,
-    /// One line a finding.
+    /// One line per finding.
     Concise,
     /// One object.
     Json,
-    /// One object a line.
+    /// One JSON object per line.
     Jsonl,
     /// SARIF 2.1.0.
     Sarif,
-    /// Annotations of a GitHub pull request.
+    /// Annotations for a GitHub pull request.
     Github,
     /// A GitLab code quality report.
     Gitlab,
@@ -132,7 +132,7 @@ enum Format {
     Junit,
     /// Checkstyle XML.
     Checkstyle,
-    /// Reviewdog's JSON.
+    /// Reviewdog's JSON (rdjson).
     Rdjson,
 }
 

@@ -14,10 +14,10 @@ use std::path::PathBuf;
 #[command(before_help = "Example:
   ankus compile app/ -o app.plan && ankus run app.plan -P app/job.properties")]
 pub(super) struct Arguments {
-    /// A workflow, or the folder of one.
+    /// A workflow or its folder.
     #[arg(value_name = "APP", default_value = ".")]
     path: PathBuf,
-    /// Where the plan goes.
+    /// File to write the plan to.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     #[command(flatten)]

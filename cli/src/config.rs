@@ -15,15 +15,15 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
-    /// Print the settings that hold for a path, and from where they came.
+    /// Print the settings in effect for a path, and where they come from.
     Show {
         /// A definition or a folder.
         #[arg(value_name = "PATH", default_value = ".")]
         path: PathBuf,
     },
-    /// Write an `ankus.toml` to begin with.
+    /// Write a starter `ankus.toml`.
     Init {
-        /// The folder it belongs to.
+        /// Folder to write it to.
         #[arg(value_name = "DIR", default_value = ".")]
         folder: PathBuf,
     },

@@ -15,22 +15,22 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus diff old/workflow.xml new/workflow.xml   what changed in meaning, node by node
-  ankus diff release-1/ release-2/               the same for applications and trees of them")]
+  ankus diff release-1/ release-2/               the same for applications and directory trees")]
 pub(crate) struct Arguments {
-    /// A definition, an application or a tree of them, as it was.
+    /// The old definition, application or directory tree.
     #[arg(value_name = "OLD")]
     old: PathBuf,
-    /// The same as it is.
+    /// The new one.
     #[arg(value_name = "NEW")]
     new: PathBuf,
-    /// How to print the differences.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// Part by part.
+    /// Grouped by part.
     Human,
     /// One object.
     Json,

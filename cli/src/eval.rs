@@ -20,35 +20,35 @@ const LARGEST: u64 = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
-  ankus eval '${concat(\"a\", \"b\")}'                   evaluate a text of a workflow
-  ankus eval '${n gt 10}' -D n=12 --types              and say the type of each part
+  ankus eval '${concat(\"a\", \"b\")}'                   evaluate text from a workflow
+  ankus eval '${n gt 10}' -D n=12 --types              and print the type of each part
   ankus eval '${coord:days(1)}' --at coord-job-submit-freq")]
 pub(crate) struct Arguments {
-    /// The text; `-` or nothing reads it from stdin.
+    /// The text to evaluate; `-` or none reads standard input.
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     text: Option<String>,
-    /// The group in which it is evaluated, by the server's name; `none` has no functions.
+    /// The server's EL group to evaluate in; `none` has no functions.
     #[arg(long, value_name = "PHASE", default_value = "workflow")]
     at: String,
-    /// Properties of the job: a file of properties, or a configuration in XML.
+    /// Job properties: a `.properties` file or configuration XML.
     #[arg(short = 'P', long, value_name = "FILE")]
     properties: Vec<PathBuf>,
-    /// A property of the job.
+    /// Set one job property.
     #[arg(short = 'D', value_name = "NAME=VALUE")]
     define: Vec<String>,
-    /// What functions ask for: nodes, times, datasets, files, and typed variables under `vars`.
+    /// Data for functions: nodes, times, datasets, files, and typed variables under `vars`.
     #[arg(long, value_name = "FILE.json")]
     state: Option<PathBuf>,
-    /// The type that is asked for.
+    /// The expected type.
     #[arg(long = "as", value_name = "TYPE", default_value = "string")]
     as_type: As,
-    /// How to print the result.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// Say the type of each part.
+    /// Print the type of each part.
     #[arg(long)]
     types: bool,
-    /// The server that evaluates, instead of the one in the settings.
+    /// Oozie version to evaluate as, instead of the one in the settings.
     #[arg(long, value_name = "VERSION")]
     target: Option<String>,
 }

@@ -8,10 +8,10 @@ use serde_json::json;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A rule, or an error code of Oozie such as E0708.
+    /// A rule, or an Oozie error code such as E0708.
     #[arg(value_name = "RULE|CODE")]
     name: String,
-    /// How to print the page.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
 }
@@ -143,8 +143,8 @@ fn human(kind: &Kind, colors: bool) -> String {
         format!(" · {}", kind.oozie.join(", "))
     };
     let fix = match kind.fix {
-        Some(Safety::Safe) => " · --fix mends it",
-        Some(Safety::Guess) => " · --fix --unsafe-fixes mends it",
+        Some(Safety::Safe) => " · fixable with --fix",
+        Some(Safety::Guess) => " · fixable with --fix --unsafe-fixes (a guess)",
         None => "",
     };
     let mut text = format!(

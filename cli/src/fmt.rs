@@ -12,16 +12,16 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Definitions, application folders or trees of them; `-` reads a definition from the standard input.
+    /// Definitions, application folders or directory trees; `-` reads a definition from standard input.
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The name that the standard input goes by, for messages and settings.
+    /// File name to use for standard input in messages and when looking up settings.
     #[arg(long, value_name = "FILE")]
     stdin_filename: Option<PathBuf>,
-    /// Name the files that would change, and change nothing.
+    /// List the files that would change, without changing them.
     #[arg(long, conflicts_with = "diff")]
     check: bool,
-    /// Print what would change, and change nothing.
+    /// Print the changes, without making them.
     #[arg(long)]
     diff: bool,
 }

@@ -16,44 +16,44 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
-  ankus graph app/ --format svg > app.svg               a picture, without any other tool
-  ankus graph app/ --expand-sub-workflows | dot -Tpdf   with what the application calls in it
+  ankus graph app/ --format svg > app.svg               a picture, no other tool needed
+  ankus graph app/ --expand-sub-workflows | dot -Tpdf   including the sub-workflows
   ankus graph app/ --format svg --focus load --depth 1  one node and its neighbors
-  ankus graph coordinator.xml --format mermaid          the data and the workflow of a coordinator")]
+  ankus graph coordinator.xml --format mermaid          a coordinator's data and workflow")]
 pub(crate) struct Arguments {
-    /// A workflow, coordinator or bundle, its folder, or `-`.
+    /// A workflow, coordinator or bundle, its folder, or `-` for standard input.
     #[arg(value_name = "APP", default_value = ".")]
     application: PathBuf,
-    /// How to draw.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "dot")]
     format: Format,
-    /// Draw what is in sub-workflows, and in the workflows of coordinators.
+    /// Include the contents of sub-workflows and of coordinators' workflows.
     #[arg(long)]
     expand_sub_workflows: bool,
-    /// Draw the data that actions read, write and delete.
+    /// Include the data that actions read, write and delete.
     #[arg(long)]
     data: bool,
-    /// Which way it goes.
+    /// Direction of the drawing.
     #[arg(long, value_name = "LR|TB", default_value = "TB", ignore_case = true)]
     direction: Direction,
-    /// Leave out kill nodes, and what leads to them.
+    /// Leave out kill nodes and the edges to them.
     #[arg(long)]
     no_kill: bool,
-    /// Draw only this node and what is around it.
+    /// Draw only this node and its surroundings.
     #[arg(long, value_name = "NODE")]
     focus: Option<String>,
-    /// How many steps around the node of `--focus`.
+    /// Number of steps to include around the `--focus` node.
     #[arg(long, value_name = "N", default_value = "2", requires = "focus")]
     depth: usize,
-    /// A run to paint on it: which way it went, and what became of each node.
+    /// A run to show in the drawing: the path taken and the outcome of each node.
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     #[command(flatten)]
     store: StoreArguments,
-    /// The name that the standard input goes by.
+    /// File name to use for standard input.
     #[arg(long, value_name = "FILE")]
     stdin_filename: Option<PathBuf>,
-    /// Write to a file instead of the standard output.
+    /// Write to a file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -76,10 +76,10 @@ pub(super) enum Format {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Direction {
-    /// From the left to the right.
+    /// Left to right.
     #[value(name = "LR")]
     LeftRight,
-    /// From the top to the bottom.
+    /// Top to bottom.
     #[value(name = "TB")]
     TopBottom,
 }

@@ -13,20 +13,20 @@ use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
-  ankus inventory .                                     what this tree consists of
-  ankus inventory . --format html -o estate.html        one page with tables that sort, and who calls whom
-  ankus inventory . --format csv > estate.csv           a row a definition")]
+  ankus inventory .                                     what this tree contains
+  ankus inventory . --format html -o estate.html        a page with sortable tables and a call graph
+  ankus inventory . --format csv > estate.csv           one row per definition")]
 pub(crate) struct Arguments {
-    /// Trees of applications.
+    /// Directory trees to survey.
     #[arg(value_name = "DIR", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// Write to a file instead of the standard output.
+    /// Write to a file instead of standard output.
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The engine that definitions would be carried over to.
+    /// The engine to migrate to.
     #[arg(long, value_name = "ENGINE", default_value = "airflow")]
     to: String,
 }
@@ -37,7 +37,7 @@ enum Format {
     Human,
     /// One object.
     Json,
-    /// A row a definition.
+    /// One row per definition.
     Csv,
     /// One page.
     Html,

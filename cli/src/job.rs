@@ -29,7 +29,7 @@ pub(super) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Readable text.
     Human,
     /// The objects of the web services.
     Json,
@@ -69,10 +69,10 @@ enum JobCommand {
     Graph {
         /// The job.
         id: String,
-        /// How to draw.
+        /// Output format.
         #[arg(long, value_name = "FORMAT", default_value = "dot")]
         format: graph::Format,
-        /// Write to a file instead of the standard output.
+        /// Write to a file instead of standard output.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
     },

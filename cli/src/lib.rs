@@ -52,9 +52,9 @@ pub(crate) use shell::{Exit, Failure, Shell};
 #[derive(Debug, Parser)]
 #[command(name = "ankus", version, after_help = EXIT_CODES, subcommand_required = true, arg_required_else_help = true)]
 #[command(before_help = "Examples:
-  ankus check                       find what is wrong in every application below this folder
-  ankus check app/ --format github  the same, as annotations of a pull request
-  ankus explain E0708               what a finding or an error code of Oozie means")]
+  ankus check                       check every application below this folder
+  ankus check app/ --format github  the same, as annotations for a pull request
+  ankus explain E0708               explain a rule or an Oozie error code")]
 struct Cli {
     #[command(flatten)]
     shared: Shared,
@@ -66,7 +66,7 @@ const EXIT_CODES: &str = "Exit codes:
   0  no errors; the job SUCCEEDED
   1  the input has errors (warnings too with --deny warning); the job was KILLED or FAILED
   2  ankus could not do its job: usage, files, settings
-  3  the job is SUSPENDED, or goes on without us";
+  3  the job is SUSPENDED, or continues in another process";
 
 /// What every subcommand takes.
 #[derive(Debug, Args)]
@@ -77,13 +77,13 @@ pub(crate) struct Shared {
     /// Settings file to use instead of the nearest `ankus.toml`.
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Your own settings, instead of `ankus/config.toml` in your configuration folder.
+    /// User settings file to use instead of `ankus/config.toml` in your configuration folder.
     #[arg(long, global = true, value_name = "FILE")]
     user_config: Option<PathBuf>,
-    /// Ignore settings, ignore files, suppressions and baselines that come with the tree.
+    /// Ignore the tree's own settings, ignore files, suppressions and baselines.
     #[arg(long, global = true)]
     isolated: bool,
-    /// The folder that may be read, instead of the repository or the given folder.
+    /// Folder that may be read, instead of the repository or the given folder.
     #[arg(long, global = true, value_name = "DIR")]
     tree: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ankus man | man -l -                     the first page
-  ankus man --output ~/.local/share/man/man1   all of them, for `man ankus-check`")]
+  ankus man --output ~/.local/share/man/man1   all pages, for `man ankus-check`")]
 pub(crate) struct Arguments {
     /// Write a page for every command into this folder, instead of printing the first.
     #[arg(long, value_name = "DIR")]

@@ -12,13 +12,13 @@ use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ankus params app/                                    what it reads, and what is missing
+  ankus params app/                                    what it reads and what is missing
   ankus params app/ --format properties > job.properties   a file to fill in")]
 pub(crate) struct Arguments {
     /// A workflow, coordinator or bundle: its file or its folder.
     #[arg(value_name = "APP", default_value = ".")]
     application: PathBuf,
-    /// How to print the list.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
     #[command(flatten)]
@@ -27,7 +27,7 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// A list for people.
+    /// A readable list.
     Human,
     /// One object.
     Json,

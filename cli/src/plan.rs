@@ -17,7 +17,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum PlanCommand {
-    /// Print what a plan holds.
+    /// Print the contents of a plan.
     Show {
         /// The plan.
         file: PathBuf,
@@ -25,7 +25,7 @@ enum PlanCommand {
         #[arg(long, value_enum, default_value = "human")]
         format: Format,
     },
-    /// Say whether a plan is whole and can be run by this version.
+    /// Check that a plan is intact and can be run by this version.
     Verify {
         /// The plan.
         file: PathBuf,
@@ -34,7 +34,7 @@ enum PlanCommand {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Readable text.
     Human,
     /// For programs.
     Json,

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 /// The properties an application is submitted with.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct PropertyArguments {
-    /// Properties to submit with: `.properties`, or `.xml` in Hadoop's form. Repeatable; the later wins.
+    /// Job properties, as `.properties` or Hadoop configuration XML. Repeatable; later files win.
     #[arg(short = 'P', long = "properties", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// One property; wins over files.
+    /// Set one property; overrides files.
     #[arg(short = 'D', value_name = "NAME=VALUE", value_parser = name_and_value)]
     pub(crate) define: Vec<(String, String)>,
-    /// Do not use the `job.properties` beside the application.
+    /// Ignore the `job.properties` next to the application.
     #[arg(long)]
     pub(crate) no_properties: bool,
 }

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// How to print the list.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
-    /// List Oozie's error codes instead.
+    /// List error codes instead of rules.
     #[arg(long)]
     codes: bool,
 }

@@ -25,9 +25,9 @@ use std::sync::Arc;
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus run app/                       run it with its job.properties
-  ankus run app/ -D day=2024-06-03     the same, with another property
-  ankus run app/ --only load           run one action of it and nothing else
-  ankus run --resume 0000000-…-W       go on with a run that was stopped")]
+  ankus run app/ -D day=2024-06-03     the same, with one property changed
+  ankus run app/ --only load           run one action and nothing else
+  ankus run --resume 0000000-…-W       continue a run that was stopped")]
 pub(super) struct Arguments {
     /// A workflow, the folder of one, or a compiled plan.
     #[arg(value_name = "APP", required_unless_present = "resume")]

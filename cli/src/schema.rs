@@ -7,10 +7,10 @@ use ankus::settings;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ankus schema settings > ankus.schema.json   for an editor that completes ankus.toml
+  ankus schema settings > ankus.schema.json   for completion of ankus.toml in editors
   ankus schema check                          what `ankus check --format json` prints")]
 pub(crate) struct Arguments {
-    /// What is described.
+    /// The format to describe.
     #[arg(value_name = "NAME")]
     name: Name,
 }

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 /// Check, back up, compact or export a store.
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
-  ankus store check                       whether everything in it is as it was written
-  ankus store backup /backup/today.sqlite a copy of one moment, whoever runs jobs meanwhile
-  ankus job purge && ankus store compact  give the room of old jobs back to the disk
-  ankus store export out/                 every job as JSON")]
+  ankus store check                       check that the store is intact
+  ankus store backup /backup/today.sqlite a consistent copy, even while jobs run
+  ankus job purge && ankus store compact  free the disk space of old jobs
+  ankus store export out/                 export every job as JSON")]
 pub(super) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
@@ -51,7 +51,7 @@ enum Command {
 /// How something is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Readable text.
     Human,
     /// One object.
     Json,

@@ -39,36 +39,36 @@ const MOST_WRITTEN: usize = 500;
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
   ankus test --init app/        write a first set of scenarios
-  ankus test                    play every *.scenario.toml below this folder
-  ankus test app/ --coverage    and say which transitions none of them takes")]
+  ankus test                    run every *.scenario.toml below this folder
+  ankus test app/ --coverage    and list the transitions none of them takes")]
 pub(super) struct Arguments {
-    /// Scenarios, or folders with scenarios.
+    /// Scenario files or folders containing them.
     #[arg(value_name = "PATH", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Only scenarios whose path or title has this text.
+    /// Run only scenarios whose path or title contains this text.
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     /// How.
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
-    /// Write what was seen into the scenarios, in the place of what they expect.
+    /// Update the scenarios to expect what was observed.
     #[arg(long)]
     update: bool,
     /// Write a first set of scenarios for an application.
     #[arg(long, value_name = "APP", conflicts_with_all = ["update", "coverage", "filter"])]
     init: Option<PathBuf>,
-    /// Say which transitions no scenario takes.
+    /// List the transitions that no scenario takes.
     #[arg(long)]
     coverage: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people.
+    /// Readable text.
     Human,
     /// One object.
     Json,
-    /// JUnit's XML.
+    /// JUnit XML.
     Junit,
     /// Test Anything Protocol.
     Tap,

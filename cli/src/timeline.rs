@@ -18,30 +18,30 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 #[derive(Debug, clap::Args)]
 #[command(before_help = "Examples:
-  ankus timeline apps/daily                                the first actions, with their data
-  ankus timeline apps/daily --from 2026-03-27 --count 5    those around a change of clocks
-  ankus timeline coordinator.xml --root data --count 3     and what they would still wait for
-  ankus timeline bundle.xml --format svg > bundle.svg      a picture of all coordinators of a bundle")]
+  ankus timeline apps/daily                                the first actions with their data
+  ankus timeline apps/daily --from 2026-03-27 --count 5    the actions around a clock change
+  ankus timeline coordinator.xml --root data --count 3     and the data they would wait for
+  ankus timeline bundle.xml --format svg > bundle.svg      a picture of all coordinators in a bundle")]
 pub(crate) struct Arguments {
     /// A coordinator or a bundle: its file, or its folder.
     #[arg(value_name = "COORDINATOR|BUNDLE", default_value = ".")]
     application: PathBuf,
-    /// Actions from this time on, as `2026-01-31T00:00Z` or `2026-01-31`.
+    /// First time to include, as `2026-01-31T00:00Z` or `2026-01-31`.
     #[arg(long, value_name = "T", value_parser = instant)]
     from: Option<Instant>,
-    /// Actions before this time.
+    /// End of the period (exclusive).
     #[arg(long, value_name = "T", value_parser = instant)]
     to: Option<Instant>,
-    /// At most so many actions.
+    /// Maximum number of actions.
     #[arg(long, value_name = "N")]
     count: Option<u64>,
-    /// The time at which actions are created and data is looked for, instead of now.
+    /// Time at which to create actions and look for data, instead of now.
     #[arg(long, value_name = "NOW", value_parser = instant)]
     at: Option<Instant>,
-    /// The folder that stands for the file systems: what is missing in it is told, and `latest` is looked for.
+    /// Folder that stands in for the file systems; missing data is listed, and `latest` is resolved in it.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// How to print it.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     format: Format,
     #[command(flatten)]
@@ -50,15 +50,15 @@ pub(crate) struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// For people; twenty actions where nothing else is asked for.
+    /// Readable text; twenty actions unless asked otherwise.
     Human,
-    /// One object; an action a line.
+    /// One object, one action per line.
     Json,
     /// A table.
     Csv,
     /// A picture.
     Svg,
-    /// Events for a calendar.
+    /// Calendar events (iCalendar).
     Ics,
 }
 

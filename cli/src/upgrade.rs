@@ -13,16 +13,16 @@ use std::sync::Arc;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A workflow, coordinator or bundle: its file, its folder, or a tree of them.
+    /// A workflow, coordinator or bundle: its file, its folder, or a directory tree.
     #[arg(value_name = "APP", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The version of the workflow language; actions, coordinators and SLA blocks get what belongs to it.
+    /// Workflow schema version to upgrade to; actions, coordinators and SLA blocks follow.
     #[arg(long, value_name = "VERSION", default_value = "1.0")]
     to: String,
-    /// Move the cluster that every action names to a `global` section.
+    /// Move the name-node and job-tracker shared by all actions to a `global` section.
     #[arg(long)]
     global: bool,
-    /// Print what would change, and change nothing.
+    /// Print the changes, without making them.
     #[arg(long)]
     diff: bool,
 }
