@@ -270,9 +270,61 @@ pub struct Launchers {
     pub after_reboot: AfterReboot,
     /// How many seconds a program has to end when it is asked to; 5 where nothing is said.
     pub grace: Option<u64>,
+    /// How many programs may run at once in a store; [`Launchers::usual_max`] where nothing is said.
+    pub max: Option<u64>,
+    /// How many of a type of action.
+    pub types: BTreeMap<String, u64>,
+    /// How many in a queue.
+    pub queues: BTreeMap<String, u64>,
+    /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] where nothing is said.
+    pub disk_floor: Option<u64>,
     /// Programs of this machine.
     pub local: LocalLauncher,
 }
+
+impl Launchers {
+    /// Free bytes below which nothing new starts.
+    pub const USUAL_FLOOR: u64 = 100 << 20;
+
+    /// How many programs run at once on a machine of so many processors: most of them wait for something else.
+    pub fn usual_max(processors: usize) -> usize {
+        (2 * processors).max(8)
+    }
+
+    /// What `base` says where these say nothing.
+    fn over(mut self, base: &Launchers) -> Launchers {
+        if self.after_reboot == AfterReboot::default() {
+            self.after_reboot = base.after_reboot;
+        }
+        self.grace = self.grace.or(base.grace);
+        self.max = self.max.or(base.max);
+        for (own, base) in [(&mut self.types, &base.types), (&mut self.queues, &base.queues)] {
+            for (name, most) in base {
+                own.entry(name.clone()).or_insert(*most);
+            }
+        }
+        self.disk_floor = self.disk_floor.or(base.disk_floor);
+        if self.local.environment.is_none() {
+            self.local.environment.clone_from(&base.local.environment);
+        }
+        self
+    }
+}
+
+/// Types of actions that run a program, beside those of the site.
+pub const PROGRAMS: [&str; 11] = [
+    "distcp",
+    "git",
+    "hive",
+    "hive2",
+    "java",
+    "map-reduce",
+    "pig",
+    "shell",
+    "spark",
+    "sqoop",
+    "ssh",
+];
 
 /// How programs are started on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -460,9 +512,7 @@ impl Settings {
         if self.mail == Mail::default() {
             self.mail = base.mail.clone();
         }
-        if self.launchers == Launchers::default() {
-            self.launchers = base.launchers.clone();
-        }
+        self.launchers = std::mem::take(&mut self.launchers).over(&base.launchers);
         self.now = self.now.or(base.now);
         self
     }
@@ -563,6 +613,29 @@ pub fn instant(text: &str) -> Option<Instant> {
     utc.parse(text).or_else(|_| utc.parse(&format!("{text}T00:00Z"))).ok()
 }
 
+/// So many bytes: `1048576`, `1024KB`, `1 MB`; KB, MB, GB and TB are powers of 1024.
+pub fn size(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 0,
+        "K" | "KB" | "KIB" => 10,
+        "M" | "MB" | "MIB" => 20,
+        "G" | "GB" | "GIB" => 30,
+        "T" | "TB" | "TIB" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+/// A size as [`size`] reads it.
+pub fn size_text(bytes: u64) -> String {
+    let units = [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")];
+    let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
+    unit.map_or(bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
+}
+
 type Key<'a> = &'a toml::Spanned<toml::de::DeString<'a>>;
 type Value<'a> = &'a toml::Spanned<DeValue<'a>>;
 
@@ -609,6 +682,7 @@ impl Reader<'_> {
             "now",
         ];
         let mut read = Settings::default();
+        let mut launchers = None;
         for (key, value) in table {
             let word: &str = key.get_ref();
             match word {
@@ -664,7 +738,8 @@ impl Reader<'_> {
                 }
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
-                "launchers" => read.launchers = self.launchers(value),
+                // Types of the site may stand further down.
+                "launchers" => launchers = Some(value),
                 "now" => {
                     let Some(text) = self.string(word, value) else { continue };
                     match instant(&text) {
@@ -678,6 +753,11 @@ impl Reader<'_> {
                 }
                 _ => self.unknown(key, KEYS),
             }
+        }
+        if let Some(value) = launchers {
+            let types: Vec<String> =
+                read.actions.iter().map(|action| action.name.clone()).collect();
+            read.launchers = self.launchers(value, &types);
         }
         read
     }
@@ -963,10 +1043,47 @@ impl Reader<'_> {
         read
     }
 
-    fn launchers(&mut self, value: Value<'_>) -> Launchers {
+    fn at_least_one(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
+        let number = self.number(name, value)?;
+        if number == 0 {
+            let message = format!("with `{name} = 0` nothing would ever start");
+            self.problem(span_of(value), message, None);
+        }
+        Some(number)
+    }
+
+    /// Bytes: a number, or a text as `"256MB"`.
+    fn size(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
+        if let Some(text) = value.get_ref().as_str() {
+            let size = size(text);
+            if size.is_none() {
+                let help = "write it as `512KB`, `256MB` or `4GB`".to_owned();
+                self.problem(span_of(value), format!("`{text}` is not a size"), Some(help));
+            }
+            return size;
+        }
+        self.number(name, value)
+    }
+
+    fn launchers(&mut self, value: Value<'_>, types: &[String]) -> Launchers {
         let mut read = Launchers::default();
-        let known = ["after_reboot", "grace", "local"];
+        let own = ["after_reboot", "disk_floor", "grace", "local", "max", "queues"];
+        let site = types.iter().map(String::as_str);
+        let known: Vec<&str> = own.into_iter().chain(PROGRAMS).chain(site).collect();
         self.table("launchers", value, &known, |reader, key, value| match key {
+            "max" => read.max = reader.at_least_one(key, value),
+            "disk_floor" => read.disk_floor = reader.size(key, value),
+            "queues" => {
+                let DeValue::Table(table) = value.get_ref() else {
+                    return reader.problem(span_of(value), format!("`{key}` is a table"), None);
+                };
+                for (queue, value) in table {
+                    let queue: &str = queue.get_ref();
+                    if let Some(most) = reader.at_least_one(queue, value) {
+                        read.queues.insert(queue.to_owned(), most);
+                    }
+                }
+            }
             "after_reboot" => {
                 let words = [AfterReboot::Again, AfterReboot::Error];
                 let word = reader.word(key, value, &words.map(AfterReboot::name));
@@ -974,8 +1091,13 @@ impl Reader<'_> {
                 read.after_reboot = word.and_then(named).unwrap_or_default();
             }
             "grace" => read.grace = reader.number(key, value),
-            _ => reader.table(key, value, &["environment"], |reader, key, value| {
+            "local" => reader.table(key, value, &["environment"], |reader, key, value| {
                 read.local.environment = Some(reader.strings(key, value));
+            }),
+            kind => reader.table(kind, value, &["max"], |reader, key, value| {
+                if let Some(most) = reader.at_least_one(key, value) {
+                    read.types.insert(kind.to_owned(), most);
+                }
             }),
         });
         read

@@ -1,7 +1,7 @@
 //! `ankus config`: what holds, from where it came, and a file to begin with.
 
 use super::{Exit, Failure, Shell};
-use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target};
+use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};
 use ankus_project::{Kind, unreadable};
 use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
@@ -157,7 +157,17 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.push(format!("after_reboot = {}", quoted(launchers.after_reboot.name())));
     }
     lines.extend(launchers.grace.map(|grace| format!("grace = {grace}")));
+    lines.extend(launchers.max.map(|most| format!("max = {most}")));
+    let floor = launchers.disk_floor.map(size_text);
+    lines.extend(floor.map(|floor| format!("disk_floor = {}", quoted(&floor))));
     text.push_str(&section("[launchers]", &lines));
+    for (kind, most) in &launchers.types {
+        let title = format!("[launchers.{}]", quoted(kind));
+        text.push_str(&section(&title, &[format!("max = {most}")]));
+    }
+    let queues = launchers.queues.iter();
+    let lines: Vec<_> = queues.map(|(queue, most)| format!("{} = {most}", quoted(queue))).collect();
+    text.push_str(&section("[launchers.queues]", &lines));
     let environment = launchers.local.environment.iter();
     let lines = environment.map(|listed| format!("environment = {}", list(listed)));
     text.push_str(&section("[launchers.local]", &lines.collect::<Vec<_>>()));
@@ -259,7 +269,8 @@ mod tests {
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\
-            [launchers]\nafter_reboot = \"error\"\ngrace = 3\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n";
+            [launchers]\nafter_reboot = \"error\"\ngrace = 3\nmax = 4\ndisk_floor = \"3GB\"\n\
+            [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

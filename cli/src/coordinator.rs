@@ -58,7 +58,7 @@ pub(super) fn run(
     let root = arguments.root.as_deref();
     let base = loaded.settings.file.as_deref();
     let needs = needs::needs(root, &settings, base)?;
-    let mut runner = Runner::open(&arguments.store, needs)?;
+    let mut runner = Runner::open(&arguments.store, needs, needs::limits(&settings))?;
     let definitions: Vec<Definition> =
         tracks.tracks.into_iter().map(|track| track.definition).collect();
     let mounts = mounts(&loaded, &definitions);
@@ -99,7 +99,7 @@ pub(super) fn take_up(
     let definition = Path::new("coordinator.xml");
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(root, &settings, file.as_deref())?;
-    let mut runner = Runner::open(store, needs)?;
+    let mut runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
     let is_suspended = matches!(
         job.status(),
         Status::Suspended | Status::SuspendedWithError | Status::PrepSuspended
@@ -276,7 +276,7 @@ pub(super) fn follow(
             let rests = matches!(job.status(), Status::Suspended | Status::PrepSuspended);
             // Programs that run go on meanwhile, and their end is waited for.
             if rests && !job.is_pending() {
-                if !is_busy(&*reader, &job)? {
+                if !is_busy(&*reader, &job, &mut runner)? {
                     break;
                 }
                 std::thread::sleep(10 * LOOK);
@@ -300,7 +300,7 @@ pub(super) fn follow(
 }
 
 /// Whether programs of suspended workflows of a job still run.
-fn is_busy(reader: &dyn Reader, job: &Job) -> miette::Result<bool> {
+fn is_busy(reader: &dyn Reader, job: &Job, runner: &mut Runner) -> miette::Result<bool> {
     let coordinators: Vec<&str> = match job {
         Job::Coordinator(record) => vec![&record.id],
         Job::Bundle(record) => record.coordinators.iter().flatten().map(String::as_str).collect(),
@@ -313,7 +313,9 @@ fn is_busy(reader: &dyn Reader, job: &Job) -> miette::Result<bool> {
             let Some(record) = record.filter(|record| !record.job.status.is_end()) else {
                 continue;
             };
-            if store::is_busy(&view::run(reader, &record).map_err(store::failure)?) {
+            let run = view::run(reader, &record).map_err(store::failure)?;
+            let waiting = runner.waiting(&workflow).map_err(store::failure)?;
+            if store::is_busy(&run, &waiting) {
                 return Ok(true);
             }
         }

@@ -471,8 +471,22 @@ fn show(
     shown.say_missing(shell);
     let (run, plan) = (&shown.run, &shown.plan);
     let stopping = view::stopping(&*reader, &shown.record).map_err(store::failure)?;
+    let waiting = match shown.record.open.is_empty() {
+        true => Vec::new(),
+        false => store::waiting(store, id),
+    };
     if format == Format::Json {
         let mut object = store::full(run, plan, shown.fault.as_ref(), &mask);
+        if !waiting.is_empty() {
+            object["waiting"] = waiting.len().into();
+        }
+        for waiting in &waiting {
+            let name = plan.node(waiting.node).name.as_str();
+            let actions = object["actions"].as_array_mut().into_iter().flatten();
+            for action in actions.filter(|action| action["name"] == name) {
+                action["waiting"] = store::waiting_object(waiting);
+            }
+        }
         if stopping > 0 {
             object["stopping"] = stopping.into();
         }
@@ -505,8 +519,11 @@ fn show(
         let pad = width - node.name.chars().count();
         let target = row.transition.as_deref().map_or(String::new(), |to| format!(" -> {to}"));
         let kind = node.work.row_type().trim_matches(':').to_ascii_lowercase();
+        let waiting = waiting.iter().find(|waiting| waiting.node == index);
+        let waiting = waiting
+            .map_or(String::new(), |waiting| format!(", {}", store::waits_for(&waiting.what)));
         shell.line(format!(
-            "  {}{:pad$}  {kind:<12} {}{target}",
+            "  {}{:pad$}  {kind:<12} {}{waiting}{target}",
             node.name,
             "",
             row.status.name()
@@ -530,7 +547,7 @@ fn open(store: &StoreArguments, id: &str, shell: &Shell) -> miette::Result<Opene
     let definition = Path::new(&shown.plan.path);
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
-    let runner = Runner::open(store, needs)?;
+    let runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
     Ok(Opened { runner, shown, settings })
 }
 
@@ -629,7 +646,11 @@ fn purge(
         return Ok(Exit::Success);
     }
     let (settings, file) = store::settings_of(shell, Path::new("coordinator.xml"))?;
-    let runner = Runner::open(store, needs::needs(None, &settings, file.as_deref())?)?;
+    let runner = Runner::open(
+        store,
+        needs::needs(None, &settings, file.as_deref())?,
+        needs::limits(&settings),
+    )?;
     let Some(driver) = runner.driver() else {
         let failure = Failure::new("another process runs the jobs of this store");
         return Err(failure.help("purge when it has ended").into());

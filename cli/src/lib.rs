@@ -155,6 +155,7 @@ pub mod testing {
     use super::needs;
     use ankus::settings::Settings;
     use ankus_project::application::Frontend;
+    use ankus_runtime::driver::places::Limits;
     use ankus_runtime::driver::{Compiler, Needs, Surroundings};
     use ankus_runtime::host::process::Local;
     use std::path::{Path, PathBuf};
@@ -172,6 +173,7 @@ pub mod testing {
         Surroundings {
             needs: Needs { grace_ms: 1_000, ..needs },
             launchers: Box::new(Local::new(launcher)),
+            limits: Limits::default(),
             frontends: Box::new(needs::Kept),
         }
     }

@@ -1,8 +1,9 @@
 //! What a job runs with, as it is where it is submitted, and what the settings among it mean where it runs.
 
-use super::Failure;
-use ankus::settings::{AfterReboot, Settings};
+use super::{Failure, Shell, store};
+use ankus::settings::{AfterReboot, Launchers, Settings};
 use ankus_project::application::Frontend;
+use ankus_runtime::driver::places::Limits;
 use ankus_runtime::driver::{Compiler, Frontends, Needs};
 use ankus_runtime::host::files::{Hosts, Place};
 use serde::{Deserialize, Serialize};
@@ -100,6 +101,28 @@ pub(crate) fn needs(
         settings_file: file.map(absolute),
         user: ankus_project::user().to_owned(),
     })
+}
+
+/// How many programs may run at once where this process runs.
+pub(crate) fn own_limits(shell: &Shell) -> miette::Result<Limits> {
+    let (settings, _) = store::settings_of(shell, Path::new("workflow.xml"))?;
+    Ok(limits(&settings))
+}
+
+/// How many programs may run at once where these settings hold.
+pub(crate) fn limits(settings: &Settings) -> Limits {
+    let launchers = &settings.launchers;
+    let number = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
+    let numbers = |of: &BTreeMap<String, u64>| {
+        of.iter().map(|(name, most)| (name.clone(), number(*most))).collect()
+    };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    Limits {
+        most: Some(launchers.max.map_or(Launchers::usual_max(processors), number)),
+        of_type: numbers(&launchers.types),
+        of_queue: numbers(&launchers.queues),
+        disk_floor: launchers.disk_floor.unwrap_or(Launchers::USUAL_FLOOR),
+    }
 }
 
 /// What stands for which authority; folders are those below the folder of the settings.

@@ -161,7 +161,7 @@ pub(super) fn steer(
     let definition = Path::new("coordinator.xml");
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
-    let mut runner = Runner::open(store, needs)?;
+    let mut runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
     let before = stamp(&job);
     let mut taken = send(&mut runner, id, &sent);
     if taken.is_err() && runner.has_asked_again && stamp(&Job::read(&*reader, id)?) != before {

@@ -138,7 +138,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     submit.id = arguments.id.clone();
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
-    let mut runner = Runner::open(&arguments.store, needs)?;
+    let mut runner = Runner::open(&arguments.store, needs, needs::limits(&settings))?;
     let id = match runner.submit(submit) {
         Ok(id) => id,
         Err(driver::Error::Refused(refused)) => {
@@ -331,7 +331,7 @@ pub(super) fn take_up(
         let root = kept.root.display();
         shell.say(format!("--root changes nothing: the job goes on with the root it has, {root}"));
     }
-    let mut runner = Runner::open(store, needs)?;
+    let mut runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
     let following =
         Following { store, settings: &settings, format, detach, from: shown.record.moments };
     if !shown.run.job.status.is_end() {

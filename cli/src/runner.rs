@@ -7,6 +7,7 @@ use super::needs;
 use super::store::{self, StoreArguments};
 use ankus_runtime::driver::bundle::SubmitBundle;
 use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_runtime::driver::places::{Limits, Waiting};
 use ankus_runtime::driver::{self, Driver, Needs, Opened, Place, Submit, Surroundings};
 use ankus_runtime::host::process::Local;
 use ankus_runtime::machine::Command;
@@ -24,6 +25,7 @@ pub(crate) struct Runner {
     link: Link,
     store: StoreArguments,
     needs: Needs,
+    limits: Limits,
     /// Whether a request had to be made again, because nobody answered it.
     pub(crate) has_asked_again: bool,
 }
@@ -36,12 +38,13 @@ pub(crate) enum Link {
     Theirs(Box<Client>),
 }
 
-fn link(store: &StoreArguments, needs: &Needs) -> Result<Link, driver::Error> {
+fn link(store: &StoreArguments, needs: &Needs, limits: &Limits) -> Result<Link, driver::Error> {
     let launcher = std::env::current_exe()
         .map_err(|error| driver::Error::Folder("the program that is running".into(), error))?;
     let surroundings = Surroundings {
         needs: needs.clone(),
         launchers: Box::new(Local::new(launcher)),
+        limits: limits.clone(),
         frontends: Box::new(needs::Kept),
     };
     Ok(match driver::open(Place::Folder(store.store.clone()), surroundings)? {
@@ -52,17 +55,21 @@ fn link(store: &StoreArguments, needs: &Needs) -> Result<Link, driver::Error> {
 
 impl Runner {
     /// Opens a store to run its jobs, or reaches whoever does. Jobs that are submitted here run with these needs.
-    pub(crate) fn open(store: &StoreArguments, needs: Needs) -> miette::Result<Runner> {
+    pub(crate) fn open(
+        store: &StoreArguments,
+        needs: Needs,
+        limits: Limits,
+    ) -> miette::Result<Runner> {
         let began = Instant::now();
         let link = loop {
-            match link(store, &needs) {
+            match link(store, &needs, &limits) {
                 // It ended while we came to it.
                 Err(driver::Error::Control(ControlError::Gone(_)))
                     if began.elapsed() < PATIENCE => {}
                 other => break other.map_err(store::failure)?,
             }
         };
-        Ok(Runner { link, store: store.clone(), needs, has_asked_again: false })
+        Ok(Runner { link, store: store.clone(), needs, limits, has_asked_again: false })
     }
 
     /// The driver, if it is ours.
@@ -97,7 +104,7 @@ impl Runner {
     fn next(&self) -> Result<Link, driver::Error> {
         let began = Instant::now();
         loop {
-            match link(&self.store, &self.needs) {
+            match link(&self.store, &self.needs, &self.limits) {
                 Err(driver::Error::Control(ControlError::Gone(_)))
                     if began.elapsed() < PATIENCE => {}
                 other => return other,
@@ -205,6 +212,14 @@ impl Runner {
         self.ask(|link| match link {
             Link::Mine(driver) => driver.abandon(id),
             Link::Theirs(client) => driver::abandon_there(client, id),
+        })
+    }
+
+    /// The actions of a job that are ready to start and may not yet.
+    pub(crate) fn waiting(&mut self, id: &str) -> Result<Vec<Waiting>, driver::Error> {
+        self.ask(|link| match link {
+            Link::Mine(driver) => Ok(driver.waiting(id)),
+            Link::Theirs(client) => driver::waiting_there(client, id),
         })
     }
 

@@ -8,9 +8,11 @@ use ankus::settings::Settings;
 use ankus::settings::secrets::Masker;
 use ankus::text::hanging;
 use ankus_runtime::driver::object::{self, Mask};
+use ankus_runtime::driver::places::{Waiting, What};
 use ankus_runtime::driver::{self, JobRecord, Moment, view};
-use ankus_runtime::machine::{Change, Fault, JobStatus, Run, Status};
+use ankus_runtime::machine::{Change, Fault, JobStatus, Row, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
+use ankus_runtime::procedure::control::{Client, Holder};
 use ankus_runtime::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -262,7 +264,7 @@ pub(crate) fn follow(
         }
         if status == JobStatus::Suspended && moments.is_empty() {
             let run = view::run(&*reader, &record).map_err(failure)?;
-            if !is_busy(&run) {
+            if !is_busy(&run, &runner.waiting(id).map_err(failure)?) {
                 break;
             }
         }
@@ -303,9 +305,55 @@ pub(crate) fn still_stopping(programs: usize) -> String {
     }
 }
 
-/// Whether something of a job is under way that a suspension does not stop.
-pub(super) fn is_busy(run: &Run) -> bool {
-    run.rows.values().any(|row| row.calling.is_some() || row.status == Status::Running)
+/// Whether something of a job is under way that a suspension does not stop: not what only waits for a place.
+pub(super) fn is_busy(run: &Run, waiting: &[Waiting]) -> bool {
+    let waits = |node| waiting.iter().any(|waiting| waiting.node == node);
+    let is_under_way = |(node, row): (_, &Row)| {
+        row.status == Status::Running || (row.calling.is_some() && !waits(node))
+    };
+    run.rows.iter().any(is_under_way)
+}
+
+/// The actions of a job that are ready to start and may not yet, as whoever runs the store tells. Without anybody nothing waits.
+pub(crate) fn waiting(store: &StoreArguments, id: &str) -> Vec<Waiting> {
+    let path = store.store.join(driver::STORE);
+    let Ok(Some(_)) = Holder::of(&path) else { return Vec::new() };
+    let answer = Client::reach(&path).map_err(driver::Error::from);
+    answer.and_then(|mut client| driver::waiting_there(&mut client, id)).unwrap_or_default()
+}
+
+/// What an action waits for, in words.
+pub(crate) fn waits_for(what: &What) -> String {
+    match what {
+        What::Place { limit, .. } if limit.is_empty() => "WAITING for a place".to_owned(),
+        What::Place { limit, taken, most } => {
+            format!("WAITING for a place: {taken} of {most} taken, {limit}")
+        }
+        What::Disk { free, floor } => {
+            let megabytes = |bytes: &u64| bytes >> 20;
+            let (free, floor) = (megabytes(free), megabytes(floor));
+            format!(
+                "WAITING for room on the disk: {free} MB of {floor} MB free, [launchers] disk_floor"
+            )
+        }
+        What::Suspended => "WAITING until its job is resumed".to_owned(),
+        What::Room(why) => format!("WAITING for what it takes to start a program: {why}"),
+    }
+}
+
+/// The same for programs.
+pub(crate) fn waiting_object(waiting: &Waiting) -> Value {
+    let since = object::instant(waiting.since);
+    match &waiting.what {
+        What::Place { limit, taken, most } => {
+            json!({"for": "place", "since": since, "limit": limit, "taken": taken, "most": most})
+        }
+        What::Disk { free, floor } => {
+            json!({"for": "disk", "since": since, "limit": "[launchers] disk_floor", "free": free, "floor": floor})
+        }
+        What::Suspended => json!({"for": "resume", "since": since}),
+        What::Room(why) => json!({"for": "system", "since": since, "message": why}),
+    }
 }
 
 /// Waits until the coordinator of a workflow has heard of its end, which it does at once, if at all.

@@ -54,7 +54,8 @@ fn serve(
 ) -> miette::Result<Exit> {
     let signals = store::signals();
     let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
-    let mut runner = Runner::open(store, needs::needs(None, &settings, file.as_deref())?)?;
+    let needs = needs::needs(None, &settings, file.as_deref())?;
+    let mut runner = Runner::open(store, needs, needs::limits(&settings))?;
     let reader = store::reader(store)?;
     let mut seen = statuses(&*reader)?;
     let open: BTreeSet<String> =
@@ -100,7 +101,7 @@ fn serve(
             }
         }
         seen = now;
-        if until_idle && is_idle(&*reader)? {
+        if until_idle && is_idle(&*reader, &mut runner)? {
             break;
         }
         looked = Instant::now();
@@ -137,7 +138,7 @@ fn statuses(reader: &dyn Reader) -> miette::Result<BTreeMap<String, (&'static st
 }
 
 /// Whether nothing would happen any more without a command.
-fn is_idle(reader: &dyn Reader) -> miette::Result<bool> {
+fn is_idle(reader: &dyn Reader, runner: &mut Runner) -> miette::Result<bool> {
     let records: BTreeMap<String, JobRecord> = view::records(reader)
         .map_err(store::failure)?
         .into_iter()
@@ -146,7 +147,7 @@ fn is_idle(reader: &dyn Reader) -> miette::Result<bool> {
     // Jobs that have ended and stopped all they began need no look.
     for record in records.values() {
         let is_through = record.job.status.is_end() && record.open.is_empty();
-        if !is_through && !rests(reader, &records, record, 0)? {
+        if !is_through && !rests(reader, &records, record, 0, runner)? {
             return Ok(false);
         }
     }
@@ -206,6 +207,7 @@ fn rests(
     records: &BTreeMap<String, JobRecord>,
     record: &JobRecord,
     depth: usize,
+    runner: &mut Runner,
 ) -> miette::Result<bool> {
     let status = record.job.status;
     if status == JobStatus::Prep || (status.is_end() && !record.open.is_empty()) || depth > 1_000 {
@@ -223,14 +225,21 @@ fn rests(
         return Ok(false);
     }
     let mut any_child = false;
+    let waiting = match status == JobStatus::Suspended && !record.open.is_empty() {
+        true => runner.waiting(&record.job.id).map_err(store::failure)?,
+        false => Vec::new(),
+    };
     for open in &record.open {
+        if waiting.iter().any(|waiting| waiting.node == open.node) {
+            continue;
+        }
         if open.what != Calls::Child {
             return Ok(false);
         }
         let child = run.rows.get(&open.node).and_then(|row| row.external.id());
         let Some(child) = child.and_then(|child| records.get(child)) else { return Ok(false) };
         // The end of a child wakes its parent.
-        if child.job.status.is_end() || !rests(reader, records, child, depth + 1)? {
+        if child.job.status.is_end() || !rests(reader, records, child, depth + 1, runner)? {
             return Ok(false);
         }
         any_child = true;

@@ -55,6 +55,7 @@ fn driver(folder: &std::path::Path) -> Box<ankus_runtime::driver::Driver> {
     let surroundings = Surroundings {
         needs: Needs { root: folder.join("root"), ..Needs::default() },
         launchers: Box::new(Local::new(Default::default())),
+        limits: Default::default(),
         frontends: Box::new(Nothing),
     };
     match open(Place::Folder(folder.to_owned()), surroundings).expect("a driver") {

@@ -24,6 +24,9 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     let text = |description: &str| json!({"type": "string", "description": description});
     let number =
         |description: &str| json!({"type": "integer", "minimum": 0, "description": description});
+    let most =
+        |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
+    let size = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "description": description});
     let map = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string"}, "description": description});
     let list = |description: &str| described(&texts, description);
     let mut function = object(
@@ -97,6 +100,9 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             "launchers": object("How programs of actions are started and stopped.", json!({
                 "after_reboot": {"enum": ["again", "error"], "default": "again", "description": "What becomes of a program that a shutdown or a service manager ended: it is started again, or its action ends with an error."},
                 "grace": number("How many seconds a program has to end when it is asked to; 5 where nothing is said."),
+                "max": most("How many programs may run at once in a store; twice as many as there are processors where nothing is said, and at least 8."),
+                "disk_floor": size("With less free on the disk of the store nothing new starts: bytes, or a text as `1GB`; 100MB where nothing is said."),
+                "queues": {"type": "object", "description": "How many programs may run at once, by queue.", "additionalProperties": {"type": "integer", "minimum": 1}},
                 "local": object("Programs of this machine.", json!({
                     "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All where nothing is said."),
                 })),
@@ -113,6 +119,16 @@ pub fn schema(kinds: &[&Kind]) -> Value {
             })),
         }),
     );
+    let of_type = object(
+        "Programs of this type of action.",
+        json!({"max": most("How many may run at once in a store.")}),
+    );
+    let launchers = &mut settings["properties"]["launchers"];
+    for kind in super::PROGRAMS {
+        launchers["properties"][kind] = of_type.clone();
+    }
+    // Types of the site.
+    launchers["additionalProperties"] = of_type;
     settings["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     settings["title"] = json!("ankus.toml");
     settings

@@ -30,6 +30,7 @@ mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
 mod layout;
+mod limits;
 mod lint;
 mod mending;
 mod mistakes;

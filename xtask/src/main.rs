@@ -13,6 +13,7 @@
 //! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
 //! `cargo xtask panel [FOLDER] [--half odd|even|both] [--sample N] [--seed N]` lists findings to be judged by people.
+//! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
 
 #![expect(
     clippy::disallowed_macros,
@@ -31,6 +32,7 @@ mod runs;
 mod scale;
 #[path = "../../tests/it/storms.rs"]
 mod storms;
+mod wide;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -73,6 +75,18 @@ fn main() -> ExitCode {
                 ));
             }
             told(runs::kill(&program, option("--times").unwrap_or(100), seed))
+        }
+        Some("wide") => {
+            let own = std::env::current_exe().expect("this program has a file");
+            let own = own.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
+            let program = text("--program").map_or(own, PathBuf::from);
+            let shape = wide::Shape {
+                branches: option("--branches").unwrap_or(500),
+                actions: option("--actions").unwrap_or(20),
+                most: option("--max").unwrap_or(8),
+                nap_ms: option("--nap").unwrap_or(100),
+            };
+            told(wide::measure(&program, &shape))
         }
         Some("mutate") => mutate::run(number(2).unwrap_or(10_000), number(3).unwrap_or(1)),
         Some("killed") => {

@@ -410,6 +410,33 @@ pub fn merged(
     Ok(merged)
 }
 
+/// The queue of an action, `default` where it names none or its configuration cannot be read.
+pub fn queue_of(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> String {
+    let launcher = child(element, "launcher").and_then(|launcher| child_text(launcher, "queue"));
+    let of_configuration = || {
+        let application = application_folder(files, run);
+        let configuration = merged(files, &application, element, evaluate).ok()?;
+        let named = QUEUES.iter().find_map(|name| configuration.get(*name));
+        named.map(|queue| queue.trim().to_owned())
+    };
+    let queue = launcher.or_else(of_configuration).filter(|queue| !queue.is_empty());
+    queue.unwrap_or_else(|| "default".to_owned())
+}
+
+/// Where an action says in which queue its launcher runs, and then its jobs; the first that is there counts.
+const QUEUES: [&str; 5] = [
+    "oozie.launcher.queue",
+    "oozie.launcher.mapreduce.job.queuename",
+    "oozie.launcher.mapred.job.queue.name",
+    "mapreduce.job.queuename",
+    "mapred.job.queue.name",
+];
+
 /// What an action may not set, for the launcher neither.
 const FORBIDDEN: [&str; 5] = [
     "user.name",

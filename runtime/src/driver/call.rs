@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::job::{self, Job};
 use super::keep::{JobRecord, Keep, encode, expectations, spaces};
 use super::needs::{self, Equipped};
+use super::places::{self, Claim, Class as PlaceClass, Held};
 use super::world::TYPES;
 use super::{Needs, Shared, view};
 use crate::actions::command::{Capture, Class};
@@ -39,6 +40,8 @@ const STOPPING_MS: (u64, u64) = (10, 500);
 const AGAIN_MS: u64 = 2_000;
 /// Before a program is started once more for which there was no room.
 const ROOM_MS: u64 = 10_000;
+/// How often it is looked, by whoever waits for a place, whether there is room on the disk by now.
+const DISK_MS: u64 = 5_000;
 /// How often the loss of a launcher, or the want of room, is made up for in one attempt.
 const MOST_AGAIN: u32 = 3;
 
@@ -59,6 +62,8 @@ pub(super) struct What {
 pub(super) enum Wish {
     /// It ends what it began.
     Stop,
+    /// It looks whether it may begin now.
+    Look,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -94,6 +99,10 @@ pub(super) struct Call {
     is_taken_up: bool,
     /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
     asked: Option<(u64, u64)>,
+    /// Whether its last step has nothing to do but to wait for a place, or to look after one.
+    is_waiting: bool,
+    /// The place of its program, or the wish for one. A call that was begun by another process has one until somebody has looked.
+    place: Option<Held>,
 }
 
 /// A call as it is kept: all that it touches it knows from here, never from what its job has come to since.
@@ -143,7 +152,7 @@ impl Call {
             again: 0,
             is_older: false,
         };
-        Call { shared, saved, is_taken_up: false, asked: None }
+        Call { shared, saved, is_taken_up: false, asked: None, is_waiting: false, place: None }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
@@ -161,7 +170,15 @@ impl Call {
                 Saved { what, stage, folder, is_stopped, child, again, is_older: true }
             }
         };
-        Ok(Call { shared: shared.clone(), saved, is_taken_up: true, asked: None })
+        let place = (saved.what.phase == Phase::Start).then(|| shared.places.found());
+        Ok(Call {
+            shared: shared.clone(),
+            saved,
+            is_taken_up: true,
+            asked: None,
+            is_waiting: false,
+            place,
+        })
     }
 
     /// Has it end at once what it would begin.
@@ -268,6 +285,9 @@ impl Call {
             }
             kind => {
                 let folder = self.folder(&looked);
+                if let Some(step) = self.wait_for_place(context, &looked, element, &folder) {
+                    return Ok(step);
+                }
                 let shared = self.shared.clone();
                 let all = OnceCell::new();
                 let called = Call {
@@ -275,6 +295,8 @@ impl Call {
                     saved: self.saved.clone(),
                     is_taken_up: self.is_taken_up,
                     asked: None,
+                    is_waiting: false,
+                    place: None,
                 };
                 let evaluate = |text: &str| called.evaluate(&looked, &all, text);
                 let workplace = Workplace {
@@ -291,6 +313,61 @@ impl Call {
                 self.start_program(context, kind, &workplace)
             }
         }
+    }
+
+    /// What the program of an action counts as. Its queue is that of its configuration, as far as that can be read.
+    fn class(&self, looked: &Looked, element: roxmltree::Node<'_, '_>) -> PlaceClass {
+        let kind = element.tag_name().name().to_owned();
+        let queue = self.shared.places.asks_for_queues().then(|| {
+            let all = OnceCell::new();
+            let evaluate = |text: &str| self.evaluate(looked, &all, text);
+            crate::actions::workplace::queue_of(
+                &looked.equipped.files,
+                &looked.run,
+                element,
+                &evaluate,
+            )
+        });
+        PlaceClass { kind, queue }
+    }
+
+    fn claim(&self, context: &Context<'_>, class: PlaceClass) -> Claim {
+        let What { job, root, node, .. } = &self.saved.what;
+        let (procedure, job, root) = (context.id(), job.clone(), root.clone());
+        Claim { procedure, job, root, node: *node, class }
+    }
+
+    /// Takes a place for a program that is to start. Where there is none the answer is the step that waits for it.
+    fn wait_for_place(
+        &mut self,
+        context: &mut Context<'_>,
+        looked: &Looked,
+        element: roxmltree::Node<'_, '_>,
+        folder: &Path,
+    ) -> Option<Step> {
+        let class = self.class(looked, element);
+        // It may have started before we were killed.
+        let has_started = self.is_taken_up
+            && self.shared.surroundings.launchers.fate(folder).is_ok_and(|it| it != State::Absent);
+        if has_started {
+            self.shared.places.take(&mut self.place, class);
+            return None;
+        }
+        let now = self.shared.host.wall_ms();
+        let claim = self.claim(context, class);
+        let is_first = self.place.is_none() && !self.is_taken_up;
+        let is_suspended = looked.record.job.status == JobStatus::Suspended;
+        if is_suspended && !is_first && matches!(self.saved.stage, Stage::Begin) {
+            let what = places::What::Suspended;
+            self.shared.places.waits_for(&mut self.place, claim, now, what);
+        } else if self.shared.places.ask(&mut self.place, claim, now) {
+            return None;
+        }
+        self.is_waiting = true;
+        context.skip_persistence();
+        // A place comes by itself; room on a disk does not.
+        let pause = if self.shared.places.is_short_of_disk() { DISK_MS } else { LOOK_MS };
+        Some(Step::Suspend(Wait::new().or_pause(pause)))
     }
 
     /// Nothing runs. Of an action that ran before, a start that failed for the moment is tried again.
@@ -412,6 +489,8 @@ impl Call {
         let state = match self.shared.surroundings.launchers.fate(&folder) {
             Ok(State::Running) => {
                 if std::mem::take(&mut self.is_taken_up) {
+                    let class = self.class_again();
+                    self.shared.places.take(&mut self.place, class);
                     self.watch(context.id(), &folder);
                 }
                 context.skip_persistence();
@@ -457,6 +536,10 @@ impl Call {
         let Stage::Stopping { folder, then } = self.saved.stage.clone() else { return Step::Done };
         let now = context.host().elapsed_ms();
         let is_first = self.asked.is_none();
+        if is_first && self.is_taken_up {
+            let class = self.class_again();
+            self.shared.places.take(&mut self.place, class);
+        }
         let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
         // Without its job nothing is known of what it needs, and it is stopped as usual.
         let grace_ms =
@@ -691,10 +774,36 @@ impl Call {
 
 impl Procedure for Call {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        let is_stop = |message: &Message| matches!(&message.note, Note::Data(bytes) if postcard::from_bytes::<Wish>(bytes).is_ok());
+        let step = self.step(context);
+        let goes_on = matches!(&step, Ok(Step::Suspend(_)));
+        let has_program =
+            matches!(self.saved.stage, Stage::Program { .. } | Stage::Stopping { .. });
+        let waits = self.is_waiting && !self.saved.is_stopped;
+        if !goes_on || !(has_program || waits) {
+            self.place = None;
+        }
+        step
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![MARK];
+        bytes.extend(encode(&self.saved));
+        bytes
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}
+
+impl Call {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        self.is_waiting = false;
+        let is_stop = |message: &Message| matches!(&message.note, Note::Data(bytes) if matches!(postcard::from_bytes(bytes), Ok(Wish::Stop)));
         let stops = context.messages().iter().any(is_stop);
         let What { root, job, .. } = &self.saved.what;
         if !(stops || self.saved.is_stopped || self.shared.is_active(root, job, context.id())) {
+            self.sleep(context);
             return Ok(Step::Suspend(Wait::new()));
         }
         let mut child_ended = None;
@@ -733,14 +842,38 @@ impl Procedure for Call {
         }
     }
 
-    fn save(&self) -> Vec<u8> {
-        let mut bytes = vec![MARK];
-        bytes.extend(encode(&self.saved));
-        bytes
+    /// What ran when another process left the store has its place until it ends, though nobody wants anything of it.
+    fn sleep(&mut self, context: &Context<'_>) {
+        let folder = match &self.saved.stage {
+            Stage::Program { folder, .. } | Stage::Stopping { folder, .. } => folder.clone(),
+            Stage::Begin | Stage::Again if self.saved.what.phase == Phase::Start => {
+                self.saved.folder.clone()
+            }
+            _ => PathBuf::new(),
+        };
+        let launchers = &self.shared.surroundings.launchers;
+        let runs = !folder.as_os_str().is_empty()
+            && launchers.fate(&folder).is_ok_and(|state| state == State::Running);
+        if !runs {
+            self.place = None;
+            return;
+        }
+        self.is_waiting = true;
+        let class = self.class_again();
+        self.shared.places.take(&mut self.place, class);
+        self.watch(context.id(), &folder);
     }
 
-    fn undoable(&self) -> bool {
-        false
+    /// The same of a program that was started before.
+    fn class_again(&self) -> PlaceClass {
+        let unknown = PlaceClass { kind: String::new(), queue: None };
+        let Ok(looked) = self.look() else { return unknown };
+        let row = looked.run.rows.get(&self.saved.what.node);
+        let Some(text) = row.and_then(|row| row.conf.clone()) else { return unknown };
+        match roxmltree::Document::parse(&text) {
+            Ok(document) => self.class(&looked, document.root_element()),
+            Err(_) => unknown,
+        }
     }
 }
 

@@ -263,7 +263,7 @@ impl Procedure for Job {
         let loaded = self.load()?;
         let equipped = needs::of_record(&shared, &loaded.record)
             .map_err(|error| Failure::new("job", "store", error.to_string()))?;
-        let world = shared.world(&equipped);
+        let world = shared.world_of(&equipped, &id);
         let before = loaded.run.job.status;
         let mut calling = Calling {
             loaded,
@@ -319,6 +319,15 @@ impl Procedure for Job {
         }
         for procedure in stopped {
             context.send(procedure, 0, encode(&Wish::Stop));
+        }
+        if before == JobStatus::Suspended && loaded.run.job.status == JobStatus::Running {
+            // What was ready to start did not while the job was suspended.
+            let is_begun = |open: &&Open| {
+                loaded.run.rows.get(&open.node).is_none_or(|row| row.calling != Some(Phase::Start))
+            };
+            for open in loaded.record.open.iter().filter(|open| !is_begun(open)) {
+                context.send(open.procedure, 0, encode(&Wish::Look));
+            }
         }
         let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
         for Fresh { node, serial, phase, folder: (name, run, starts), stop } in fresh {

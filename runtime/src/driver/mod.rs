@@ -15,6 +15,7 @@ pub mod needs;
 mod notice;
 mod notify;
 pub mod object;
+pub mod places;
 pub mod purge;
 pub mod view;
 mod watch;
@@ -68,6 +69,8 @@ pub struct Surroundings {
     pub needs: Needs,
     /// Who starts programs.
     pub launchers: Box<dyn Launchers>,
+    /// How many of them may run at once.
+    pub limits: places::Limits,
     /// The frontends.
     pub frontends: Box<dyn Frontends>,
 }
@@ -153,6 +156,8 @@ pub(crate) struct Shared {
     /// Procedures that sleep because their job is not active.
     asleep: Mutex<Vec<Asleep>>,
     plans: Mutex<HashMap<String, Arc<Plan>>>,
+    /// Who may start a program.
+    places: Arc<places::Places>,
     /// Held while a coordinator or a bundle is commanded, so that none lives twice.
     commands: Mutex<()>,
     notifier: Arc<notify::Notifier>,
@@ -277,6 +282,13 @@ impl Shared {
 
     fn world<'a>(&self, equipped: &'a needs::Equipped) -> world::Surrounded<'a> {
         world::Surrounded::new(self, equipped)
+    }
+
+    /// The same as a job sees it whose actions may wait for a place.
+    fn world_of<'a>(&self, equipped: &'a needs::Equipped, job: &str) -> world::Surrounded<'a> {
+        let mut world = world::Surrounded::new(self, equipped);
+        world.waiting = self.places.nodes_of(job);
+        world
     }
 }
 
@@ -424,12 +436,15 @@ impl Driver {
             Some(stamp) => String::from_utf8_lossy(&stamp).into_owned(),
             None => keep::stamp(host.wall_ms()),
         };
+        // Programs start in folders of their own, and find theirs from there.
+        let jobs = std::path::absolute(folder.join("jobs")).unwrap_or_else(|_| folder.join("jobs"));
+        let (wakes, mut woken) = tokio::sync::mpsc::unbounded_channel();
+        let places = surroundings.limits.clone();
+        let places = places::Places::new(places, folder.clone(), host.clone(), wakes);
         let shared = Arc::new(Shared {
             surroundings,
             equipped: Mutex::default(),
-            // Programs start in folders of their own, and find theirs from there.
-            folder: std::path::absolute(folder.join("jobs"))
-                .unwrap_or_else(|_| folder.join("jobs")),
+            folder: jobs,
             host: host.clone(),
             executor: OnceLock::new(),
             reader: OnceLock::new(),
@@ -438,6 +453,7 @@ impl Driver {
             found: Mutex::default(),
             asleep: Mutex::default(),
             plans: Mutex::default(),
+            places: Arc::new(places),
             commands: Mutex::default(),
             notifier: Arc::default(),
             watch: watch::Watch::default(),
@@ -477,6 +493,13 @@ impl Driver {
             executor.wake(call.id);
         }
         executor.start(runtime.handle(), workers());
+        // A place may be given back wherever a call goes, in the midst of the executor too: others hear of it from outside.
+        let waking = executor.clone();
+        runtime.spawn(async move {
+            while let Some(procedure) = woken.recv().await {
+                waking.wake(procedure);
+            }
+        });
         let server = match guard {
             None => None,
             Some(guard) => {
@@ -597,6 +620,11 @@ impl Driver {
     /// The jobs on top that may do something here.
     pub fn active(&self) -> BTreeSet<String> {
         self.shared.active.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The actions of a job that are ready to start and may not yet.
+    pub fn waiting(&self, id: &str) -> Vec<places::Waiting> {
+        self.shared.places.waiting(|job| job == id)
     }
 
     /// Lets a job, and all below it, do what it has to do.
@@ -1023,6 +1051,10 @@ impl Shared {
                 let active = self.active.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 Ok(keep::encode(&active))
             }
+            "waiting" => {
+                let id = String::from_utf8_lossy(data);
+                Ok(keep::encode(&self.places.waiting(|job| job == id)))
+            }
             "activate" => {
                 let id = String::from_utf8_lossy(data);
                 self.activate(&id).map(|()| Vec::new()).map_err(shown)
@@ -1085,6 +1117,15 @@ pub fn activate_all_there(client: &mut control::Client, resumes: bool) -> Result
 pub fn active_there(client: &mut control::Client) -> Result<BTreeSet<String>, Error> {
     let bytes = client.call("active", b"")?;
     Ok(keep::decode("the list of active jobs", &bytes)?)
+}
+
+/// Asks the process that runs the store which actions of a job are ready to start and may not yet.
+pub fn waiting_there(
+    client: &mut control::Client,
+    id: &str,
+) -> Result<Vec<places::Waiting>, Error> {
+    let bytes = client.call("waiting", id.as_bytes())?;
+    Ok(keep::decode("the list of waiting actions", &bytes)?)
 }
 
 /// Asks the process that runs the store to let a job go on.

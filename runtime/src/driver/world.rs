@@ -1,11 +1,14 @@
 //! The world that jobs of a driver see.
 
+use std::collections::BTreeSet;
+
 use super::Shared;
 use super::needs::Equipped;
 use crate::actions::fs::{GLOB_LIMIT, is_known};
 use crate::el::{self, Failure, FileScope};
 use crate::host::files::{FileUri, Files};
 use crate::machine::World;
+use crate::plan::NodeIndex;
 
 /// Types of actions that run without a site's doing.
 pub(crate) const TYPES: [&str; 14] = [
@@ -30,11 +33,14 @@ pub(crate) struct Surrounded<'a> {
     equipped: &'a Equipped,
     now: i64,
     files: FilesOf<'a>,
+    /// Nodes whose actions wait for a place.
+    pub(super) waiting: BTreeSet<NodeIndex>,
 }
 
 impl<'a> Surrounded<'a> {
     pub(super) fn new(shared: &Shared, equipped: &'a Equipped) -> Surrounded<'a> {
-        Surrounded { equipped, now: shared.host.wall_ms(), files: FilesOf(&equipped.files) }
+        let (now, files) = (shared.host.wall_ms(), FilesOf(&equipped.files));
+        Surrounded { equipped, now, files, waiting: BTreeSet::new() }
     }
 }
 
@@ -53,6 +59,10 @@ impl World for Surrounded<'_> {
 
     fn knows(&self, kind: &str) -> bool {
         TYPES.contains(&kind) || self.equipped.needs.site_types.contains(kind)
+    }
+
+    fn is_waiting(&self, node: NodeIndex) -> bool {
+        self.waiting.contains(&node)
     }
 }
 

@@ -77,7 +77,10 @@ impl Step<'_> {
     fn event(&mut self, event: &Event) {
         match event {
             Event::Command(command) => {
-                let busy = self.run.rows.values().any(|row| row.calling.is_some());
+                let is_busy = |(node, row): (NodeIndex, &Row)| {
+                    row.calling.is_some() && !self.world.is_waiting(node)
+                };
+                let busy = self.run.rows.iter().any(is_busy);
                 if busy && *command != Command::Start {
                     self.run.job.deferred.push(*command);
                 } else {
@@ -412,6 +415,14 @@ impl Step<'_> {
             let row = &self.run.rows[&node];
             let (status, pending) = (row.status, row.pending);
             let due = row.due.unwrap_or(self.now);
+            // One that waits for a place to begin goes on waiting.
+            if row.calling.is_some() {
+                if status == Status::StartRetry {
+                    self.row(node).pending = true;
+                    self.changed(node);
+                }
+                continue;
+            }
             match status {
                 Status::StartRetry | Status::EndRetry => {
                     self.row(node).pending = true;

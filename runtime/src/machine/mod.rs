@@ -516,6 +516,11 @@ pub trait World {
         true
     }
 
+    /// Whether a call to begin this node has done nothing yet, and waits until there is a place for it. It is in nobody's way.
+    fn is_waiting(&self, _node: NodeIndex) -> bool {
+        false
+    }
+
     /// The address at which the outside reports on an action.
     fn callback(&self, action_id: &str, status: &str) -> Option<String> {
         Some(format!("http://localhost:11000/oozie/callback?id={action_id}&status={status}"))

@@ -1,0 +1,270 @@
+//! Limits of launchers: how many programs run at once, and what becomes of actions that wait.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::run::{ankus, application, shell, text};
+
+/// Notes when it begins and ends, and stays until it may end.
+const STEP: &str = "#!/bin/sh\necho \"begin $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\n\
+                    while [ ! -e \"$ANKUS_FILE_ROOT/go\" ]; do sleep 0.05; done\n\
+                    echo \"end $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\n";
+
+/// A fork of so many branches, each with two programs.
+fn wide(branches: usize) -> String {
+    let paths: String = (0..branches).map(|at| format!("<path start='first{at}'/>")).collect();
+    let nodes: String = (0..branches)
+        .map(|at| {
+            shell(&format!("first{at}"), &format!("second{at}"))
+                + &shell(&format!("second{at}"), "both")
+        })
+        .collect();
+    format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='wide'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='split'/><fork name='split'>{paths}</fork>{nodes}\
+         <join name='both' to='end'/><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+struct Ground {
+    folder: tempfile::TempDir,
+}
+
+impl Ground {
+    fn new(branches: usize, settings: &str) -> Ground {
+        let folder = tempfile::tempdir().expect("a folder");
+        let files = [("workflow.xml", wide(branches)), ("step.sh", STEP.to_owned())];
+        for (name, content) in &files {
+            application(&folder.path().join("app"), &[(name, content)]);
+        }
+        fs::write(folder.path().join("ankus.toml"), settings).expect("a file");
+        fs::create_dir_all(folder.path().join("root")).expect("a folder");
+        Ground { folder }
+    }
+
+    fn root(&self, name: &str) -> PathBuf {
+        self.folder.path().join("root").join(name)
+    }
+
+    fn start(&self, arguments: &[&str]) -> Child {
+        let mut command = ankus(self.folder.path(), arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    }
+
+    fn tell(&self, arguments: &[&str]) -> String {
+        let output = ankus(self.folder.path(), arguments).output().expect("it runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output));
+        text(&output)
+    }
+
+    fn show(&self) -> serde_json::Value {
+        let shown = self.tell(&["job", "show", "wide", "--format", "json"]);
+        serde_json::from_str(&shown).expect("an object")
+    }
+
+    fn log(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.root("log")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn let_go(&self) {
+        fs::write(self.root("go"), "").expect("a file");
+    }
+
+    #[track_caller]
+    fn until(&self, what: &str, mut comes: impl FnMut() -> bool) {
+        let since = Instant::now();
+        while !comes() {
+            assert!(since.elapsed() < Duration::from_secs(120), "{what}: {:?}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    #[track_caller]
+    fn until_begun(&self, programs: usize) {
+        self.until("programs begin", || self.log().len() == programs);
+    }
+
+    /// Of the programs noted in the log, the most at once; each has to begin once and end once.
+    #[track_caller]
+    fn most_at_once(&self, programs: usize) -> usize {
+        let (mut now, mut most) = (0, 0);
+        let log = self.log();
+        for line in &log {
+            match line.starts_with("begin") {
+                true => now += 1,
+                false => now -= 1,
+            }
+            most = most.max(now);
+        }
+        let mut begun: Vec<_> = log.iter().filter(|line| line.starts_with("begin")).collect();
+        begun.sort();
+        begun.dedup();
+        assert_eq!((now, begun.len(), log.len()), (0, programs, 2 * programs), "{log:?}");
+        most
+    }
+}
+
+fn waiting(job: &serde_json::Value) -> usize {
+    let actions = job["actions"].as_array().expect("actions");
+    let waiting = actions.iter().filter(|action| action["waiting"].is_object()).count();
+    assert_eq!(job["waiting"].as_u64().unwrap_or_default() as usize, waiting);
+    waiting
+}
+
+#[test]
+fn no_more_programs_run_at_once_than_may() {
+    let ground = Ground::new(6, "[launchers]\nmax = 2\n");
+    let run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(2);
+    let shown = ground.show();
+    assert_eq!(waiting(&shown), 4);
+    let of = |shown: &serde_json::Value| {
+        let actions = shown["actions"].as_array().expect("actions").iter();
+        actions.clone().find_map(|action| action.get("waiting").cloned()).expect("one waits")
+    };
+    let what = of(&shown);
+    assert_eq!(
+        (
+            what["for"].as_str(),
+            what["limit"].as_str(),
+            what["taken"].as_u64(),
+            what["most"].as_u64()
+        ),
+        (Some("place"), Some("[launchers] max"), Some(2), Some(2))
+    );
+    let human = ground.tell(&["job", "show", "wide"]);
+    let line = "PREP, WAITING for a place: 2 of 2 taken, [launchers] max";
+    assert_eq!(human.matches(line).count(), 4, "{human}");
+    ground.let_go();
+    let output = run.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(ground.most_at_once(12), 2);
+}
+
+#[test]
+fn types_and_queues_have_places_of_their_own() {
+    for settings in ["[launchers.shell]\nmax = 1\n", "[launchers.queues]\ndefault = 1\n"] {
+        let ground = Ground::new(3, settings);
+        ground.let_go();
+        ground.tell(&["run", "app", "--id", "wide", "--root", "root"]);
+        assert_eq!(ground.most_at_once(6), 1, "{settings}");
+    }
+    let ground = Ground::new(3, "[launchers.queues]\nother = 1\n[launchers.pig]\nmax = 1\n");
+    let run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(3);
+    ground.let_go();
+    assert!(run.wait_with_output().expect("it ends").status.success());
+}
+
+#[test]
+fn a_killed_action_that_waits_starts_nothing() {
+    let ground = Ground::new(5, "[launchers]\nmax = 1\ngrace = 1\n");
+    let run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(1);
+    ground.until("four wait", || waiting(&ground.show()) == 4);
+    let killed = ground.tell(&["job", "kill", "wide"]);
+    assert!(killed.starts_with("KILLED wide"), "{killed}");
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert_eq!(ground.log().len(), 1, "{:?}", ground.log());
+    let shown = ground.show();
+    let killed = shown["actions"].as_array().expect("actions").iter();
+    assert_eq!(killed.filter(|action| action["status"] == "KILLED").count(), 5);
+    // What was killed while it waited runs when the job runs again.
+    ground.let_go();
+    fs::remove_file(ground.root("log")).expect("it is there");
+    ground.tell(&["job", "rerun", "wide", "--failed"]);
+    assert_eq!(ground.most_at_once(10), 1);
+}
+
+#[test]
+fn what_waits_is_not_started_while_its_job_is_suspended() {
+    let ground = Ground::new(4, "[launchers]\nmax = 1\n");
+    let mut run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(1);
+    ground.until("three wait", || waiting(&ground.show()) == 3);
+    // The one that runs does not keep the job from being suspended.
+    ground.tell(&["job", "suspend", "wide"]);
+    assert_eq!(ground.show()["status"], "SUSPENDED");
+    ground.let_go();
+    // What runs now ends, and then nothing is left to wait for.
+    let status = run.wait().expect("it ends");
+    assert_eq!(status.code(), Some(3));
+    assert_eq!(ground.log().len(), 2, "{:?}", ground.log());
+    assert_eq!(ground.show()["status"], "SUSPENDED");
+    let up = ankus(ground.folder.path(), &["up", "--until-idle"]).output().expect("it runs");
+    assert_eq!(up.status.code(), Some(3), "{}", text(&up));
+    assert_eq!(ground.log().len(), 2, "{:?}", ground.log());
+    ground.tell(&["job", "resume", "wide"]);
+    assert_eq!(ground.most_at_once(8), 1);
+}
+
+#[test]
+fn what_waits_is_taken_up_after_a_crash() {
+    let ground = Ground::new(4, "[launchers]\nmax = 2\n");
+    let mut run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(2);
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    assert_eq!(waiting(&ground.show()), 0, "nobody runs it");
+    let run = ground.start(&["run", "--resume", "wide"]);
+    ground.until("two wait again", || waiting(&ground.show()) == 2);
+    assert_eq!(ground.log().len(), 2, "the programs of before have their places");
+    ground.let_go();
+    let output = run.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(ground.most_at_once(8), 2);
+}
+
+#[test]
+fn programs_of_a_job_that_nobody_runs_have_places() {
+    let ground = Ground::new(2, "[launchers]\nmax = 2\n");
+    let mut run = ground.start(&["run", "app", "--id", "left", "--root", "root"]);
+    ground.until_begun(2);
+    run.kill().expect("it runs");
+    run.wait().expect("it ends");
+    let run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground
+        .until("both wait", || run_is_there(ground.folder.path()) && waiting(&ground.show()) == 2);
+    assert_eq!(ground.log().len(), 2, "{:?}", ground.log());
+    ground.let_go();
+    let output = run.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(ground.log().len(), 4 + 8, "{:?}", ground.log());
+}
+
+fn run_is_there(folder: &Path) -> bool {
+    let shown = ankus(folder, &["job", "show", "wide"]).output().expect("it runs");
+    shown.status.success()
+}
+
+#[test]
+fn nothing_starts_below_the_floor_of_the_disk() {
+    let ground = Ground::new(2, "[launchers]\ndisk_floor = \"1000TB\"\n");
+    let mut run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground
+        .until("both wait", || run_is_there(ground.folder.path()) && waiting(&ground.show()) == 2);
+    let human = ground.tell(&["job", "show", "wide"]);
+    assert!(human.contains("WAITING for room on the disk: "), "{human}");
+    assert_eq!(ground.show()["actions"][2]["waiting"]["for"], "disk");
+    ground.tell(&["job", "kill", "wide"]);
+    assert_eq!(run.wait().expect("it ends").code(), Some(1));
+    assert!(ground.log().is_empty());
+}
+
+#[test]
+fn limits_that_make_no_sense_are_refused() {
+    for (settings, why) in [
+        ("[launchers]\nmax = 0\n", "nothing would ever start"),
+        ("[launchers.fs]\nmax = 1\n", "unknown key `fs`"),
+        ("[launchers]\ndisk_floor = \"1 mile\"\n", "`1 mile` is not a size"),
+    ] {
+        let ground = Ground::new(1, settings);
+        let output = ankus(ground.folder.path(), &["run", "app"]).output().expect("it runs");
+        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+        assert!(text(&output).contains(why), "{}", text(&output));
+    }
+}
