@@ -157,6 +157,12 @@ impl Context<'_> {
         self.effects.result = Some(result.into());
     }
 
+    /// Forgets all that this step has collected, and puts back the messages that it took.
+    pub(crate) fn start_over(&mut self) {
+        self.effects = Effects::default();
+        self.first = 0;
+    }
+
     /// Leaves nothing of this step in the store: a crash repeats it, and rollback does not undo it. Has no effect on a
     /// step that collects something, has children, ends or fails.
     pub fn skip_persistence(&mut self) {

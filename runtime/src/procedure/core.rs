@@ -269,6 +269,8 @@ pub(super) struct Core {
     timers: BinaryHeap<Reverse<(u64, ProcedureId, u32)>>,
     pending: Batch,
     refused: Vec<u64>,
+    /// What rows were before a submission, by its number, until that is durable.
+    undo: HashMap<u64, Vec<Write>, IdHasher>,
     assigned: u64,
     committed: u64,
     inbox: Arc<str>,
@@ -297,6 +299,7 @@ impl Core {
             timers: BinaryHeap::new(),
             pending: Batch::default(),
             refused: Vec::new(),
+            undo: HashMap::default(),
             assigned: 0,
             committed: 0,
             inbox: INBOX.into(),
@@ -345,11 +348,13 @@ impl Core {
         ProcedureId(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Queues the submission of roots, and rows that go with them. Returns the number to wait for.
+    /// Queues the submission of roots, and rows that go with them; `undo` is what these rows were before. Returns the number to
+    /// wait for.
     pub(super) fn submit(
         &mut self,
         new: Vec<(ProcedureId, New, Option<Nonce>)>,
         rows: Vec<Write>,
+        undo: Vec<Write>,
     ) -> u64 {
         let mut entries = Vec::with_capacity(new.len());
         let mut writes = rows;
@@ -360,7 +365,11 @@ impl Core {
             writes.push(write(id, &entry, undoable, None));
             entries.push((id, entry, undoable));
         }
-        self.unit(writes, After::Submitted(entries))
+        let number = self.unit(writes, After::Submitted(entries));
+        if !undo.is_empty() {
+            self.undo.insert(number, undo);
+        }
+        number
     }
 
     /// Queues a message from outside; none if nobody of this id is alive.
@@ -848,6 +857,10 @@ impl Core {
             Outcome::Executed(Ok(Step::Fail(failure)) | Err(failure)) => {
                 self.step_failed(id, failure, effects, &data)
             }
+            Outcome::Executed(Ok(Step::Done)) if self.wants_messages(id) => {
+                effects.result = None;
+                self.step_more(id, effects, &data);
+            }
             Outcome::Executed(Ok(Step::Done)) => self.step_ended(id, Some(&data), effects),
             Outcome::Executed(Ok(Step::Children(children))) if children.is_empty() => {
                 self.step_ended(id, Some(&data), effects);
@@ -904,6 +917,13 @@ impl Core {
                 }
             }
         }
+    }
+
+    /// Whether there are messages for one that does not end without them.
+    fn wants_messages(&self, id: ProcedureId) -> bool {
+        let entry = &self.procedures[&id];
+        let drops = entry.body.as_ref().is_none_or(|body| body.drops_messages());
+        !drops && !entry.inbox.is_empty() && !entry.flags.bypass
     }
 
     /// Ends being busy without a commit. Goes back to the queue if it was woken.
@@ -1124,7 +1144,7 @@ impl Core {
     }
 
     /// The store refused a batch. Steps wait for the next try; submissions and messages from outside are given back to
-    /// whoever made them, and what may have been written of them is removed.
+    /// whoever made them, and what may have been written of them is made as it was.
     pub(super) fn refused(&mut self, batch: Batch) {
         self.metrics.store_failures += 1;
         let mut writes = batch.writes.into_iter();
@@ -1144,14 +1164,18 @@ impl Core {
                 continue;
             }
             self.refused.push(unit.number);
-            let back: Vec<_> = own
+            let undo = self.undo.remove(&unit.number);
+            let has_undo = undo.is_some();
+            let mut back: Vec<_> = own
                 .into_iter()
                 .filter_map(|write| match write {
                     Write::Record(id, _) => Some(Write::Remove(id)),
-                    Write::Put(row) => Some(Write::Delete(row.key)),
-                    Write::Remove(_) | Write::Delete(_) => None,
+                    // A message, which nobody has had.
+                    Write::Put(row) if !has_undo => Some(Write::Delete(row.key)),
+                    Write::Put(_) | Write::Remove(_) | Write::Delete(_) => None,
                 })
                 .collect();
+            back.extend(undo.unwrap_or_default());
             self.pending.units.push(Unit {
                 writes: back.len(),
                 after: After::Nothing,
@@ -1172,6 +1196,9 @@ impl Core {
         let Batch { mut writes, mut units } = batch;
         for unit in units.drain(..) {
             self.committed = unit.number;
+            if !self.undo.is_empty() {
+                self.undo.remove(&unit.number);
+            }
             self.after(unit.after);
         }
         // The next batch is made in the same room, unless it has begun in its own.

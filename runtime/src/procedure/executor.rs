@@ -185,23 +185,73 @@ impl Submitted {
 #[derive(Debug, Default)]
 pub struct Rows {
     writes: Vec<Write>,
+    /// Which of them are known to be new.
+    new: Vec<bool>,
 }
 
 impl Rows {
-    /// Writes a row.
+    /// Writes a row, perhaps over one that is there.
     pub fn put(
         &mut self,
         space: impl Into<Arc<str>>,
         key: impl AsRef<[u8]>,
         value: impl Into<Vec<u8>>,
     ) {
+        self.push(space, key, value, false);
+    }
+
+    /// Writes a row of which it is known that it is not there.
+    pub fn put_new(
+        &mut self,
+        space: impl Into<Arc<str>>,
+        key: impl AsRef<[u8]>,
+        value: impl Into<Vec<u8>>,
+    ) {
+        self.push(space, key, value, true);
+    }
+
+    fn push(
+        &mut self,
+        space: impl Into<Arc<str>>,
+        key: impl AsRef<[u8]>,
+        value: impl Into<Vec<u8>>,
+        is_new: bool,
+    ) {
         let value: Vec<u8> = value.into();
         self.writes.push(Write::Put(Row { key: Key::new(space, key), value: value.into() }));
+        self.new.push(is_new);
     }
 
     /// Removes a row.
     pub fn delete(&mut self, space: impl Into<Arc<str>>, key: impl AsRef<[u8]>) {
         self.writes.push(Write::Delete(Key::new(space, key)));
+        self.new.push(false);
+    }
+
+    /// What brings everything to where it was.
+    fn undo(&self, reader: &dyn Reader) -> Result<Vec<Write>, store::Error> {
+        let mut undo = Vec::with_capacity(self.writes.len());
+        for (write, is_new) in self.writes.iter().zip(&self.new) {
+            let key = match write {
+                Write::Put(row) => &row.key,
+                Write::Delete(key) => key,
+                Write::Record(..) | Write::Remove(_) => continue,
+            };
+            let before = match is_new {
+                true => None,
+                // What nobody can read is not worth keeping.
+                false => match reader.get(&key.space, &key.key) {
+                    Err(store::Error::Damaged(_)) => None,
+                    before => before?,
+                },
+            };
+            let key = key.clone();
+            undo.push(match before {
+                Some(value) => Write::Put(Row { key, value }),
+                None => Write::Delete(key),
+            });
+        }
+        Ok(undo)
     }
 }
 
@@ -331,7 +381,8 @@ impl Executor {
         let id = core.fresh_id();
         let mut with = Rows::default();
         rows(id, &mut with);
-        let number = core.submit(vec![(id, new, None)], with.writes);
+        let undo = with.undo(&*self.shared.reader)?;
+        let number = core.submit(vec![(id, new, None)], with.writes, undo);
         drop(core);
         self.shared.durable(number)?;
         Ok(id)
@@ -356,7 +407,8 @@ impl Executor {
         let ids: Vec<ProcedureId> = new.iter().map(|(id, _, _)| *id).collect();
         let mut with = Rows::default();
         rows(&ids, &mut with);
-        let number = core.submit(new, with.writes);
+        let undo = with.undo(&*self.shared.reader)?;
+        let number = core.submit(new, with.writes, undo);
         drop(core);
         self.shared.durable(number)?;
         Ok(ids)
@@ -419,7 +471,15 @@ impl Executor {
         };
         let mut with = Rows::default();
         rows(id, &mut with);
-        let number = core.submit(vec![(id, new, Some(nonce))], with.writes);
+        let undo = match with.undo(&*self.shared.reader) {
+            Ok(undo) => undo,
+            Err(error) => {
+                drop(core);
+                self.unregister(nonce);
+                return Err(error.into());
+            }
+        };
+        let number = core.submit(vec![(id, new, Some(nonce))], with.writes, undo);
         drop(core);
         let durable = self.shared.durable(number);
         if durable.is_err() {
@@ -593,7 +653,8 @@ impl Executor {
         self.shared.lock().ended.get(&id).map(finished)
     }
 
-    /// Waits until a root has ended, at most so long. None when it has not, or is not known.
+    /// Waits until a root has ended, at most so long. None when it has not, or is not known. Where nothing moves by itself,
+    /// nothing is waited for.
     pub fn wait(&self, id: ProcedureId, at_most: Option<Duration>) -> Option<Finished> {
         let mut core = self.shared.lock();
         let since = self.shared.host.elapsed_ms();
@@ -603,7 +664,7 @@ impl Executor {
             }
             let waited = Duration::from_millis(self.shared.host.elapsed_ms().saturating_sub(since));
             let over = at_most.is_some_and(|at_most| waited >= at_most);
-            if over || !core.procedures.contains_key(&id) || self.shared.stopping() {
+            if over || !core.procedures.contains_key(&id) || !self.shared.runs_by_itself() {
                 return None;
             }
             let rest = at_most.map(|at_most| at_most - waited);

@@ -91,6 +91,11 @@ pub trait Procedure: Send {
         true
     }
 
+    /// Whether messages that come during its last step are dropped, as those are that come later. Where not, another step follows.
+    fn drops_messages(&self) -> bool {
+        true
+    }
+
     /// Whether it goes to the end of the queue after each step, instead of running on.
     fn yields_after_step(&self) -> bool {
         false

@@ -349,6 +349,30 @@ fn a_step_whose_commit_is_refused_is_committed_later() {
     assert!(executor.metrics().store_failures > 2);
 }
 
+#[test]
+fn a_submission_that_is_refused_leaves_rows_as_they_were() {
+    let memory = Memory::new();
+    let (executor, _) = open(Refuses { memory, every: 2, commits: 0 });
+    let written = executor.write(|rows| {
+        rows.put("kept", b"a", *b"first");
+        rows.put("kept", b"b", *b"stays");
+    });
+    written.expect("the first commit is taken");
+    let refused = executor.submit_with(new("done"), |_, rows| {
+        rows.put("kept", b"a", *b"second");
+        rows.delete("kept", b"b");
+        rows.put("kept", b"c", *b"third");
+    });
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
+    for _ in 0..4 {
+        let _ = executor.commit();
+    }
+    let row = |key: &[u8]| executor.reader().get("kept", key).expect("readable");
+    assert_eq!(row(b"a").as_deref(), Some(&b"first"[..]));
+    assert_eq!(row(b"b").as_deref(), Some(&b"stays"[..]));
+    assert_eq!(row(b"c"), None);
+}
+
 /// Runs a procedure that writes more than there is room for, until the executor gives up; then lets it go on.
 #[track_caller]
 fn check_full(path: &Path, small: Options, make_room: impl FnOnce() -> Options) {
