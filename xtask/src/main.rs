@@ -3,7 +3,8 @@
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
 //! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
-//! the executor of procedures through so many simulated storms, and `cargo xtask kill --times N` kills so many processes
+//! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
+//! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, and `cargo xtask kill --times N` kills so many processes
 //! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
 //! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
         }
+        Some("operators") => operators(option("--first").unwrap_or(0)),
         Some("kill") => kills(option("--times").unwrap_or(200)),
         Some("kill-runs") => {
             let program = std::env::current_exe().expect("this program has a file");
@@ -156,7 +158,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo xtask gen [--check] | floors | bench-peers | simulate [--seeds N] [--first N] \
-                 | kill [--times N] | kill-runs [--times N | --storms N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | operators [--seeds N | --scripts N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
@@ -241,6 +243,30 @@ fn storms(seeds: u64, first: u64) -> ExitCode {
     }
     eprintln!("{seeds} storms: {all:?}");
     ExitCode::SUCCESS
+}
+
+/// Operators in simulated time, until something does not hold.
+fn operators(first: u64) -> ExitCode {
+    use ankus_runtime::driver::simulation as played;
+    let folder = std::env::temp_dir().join(format!("ankus-operators-{}", std::process::id()));
+    let done = match option("--scripts") {
+        Some(stride) => played::everywhere(first, stride, &folder).map_err(|(number, fault)| {
+            format!("script {number} of {}: {fault}", played::scripts())
+        }),
+        None => {
+            let seeds = option("--seeds").unwrap_or(10_000);
+            let mut all = played::Report::default();
+            (first..first + seeds)
+                .try_for_each(|seed| {
+                    let report = played::run(seed, &folder);
+                    all.add(&report.map_err(|fault| format!("seed {seed}: {fault}"))?);
+                    Ok(())
+                })
+                .map(|()| all)
+        }
+    };
+    let _ = std::fs::remove_dir_all(&folder);
+    told(done.map(|all| eprintln!("{all:?}")))
 }
 
 fn kills(kills: u64) -> ExitCode {

@@ -4,7 +4,7 @@
 //! Its coordinators are resolved when it is submitted, so that one the server would refuse, or that is not there, refuses
 //! the bundle at once instead of leaving it in PREP.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError};
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::coordinator::{self, Moment};
 use super::keep::{decode, encode, prefix, spaces};
-use super::{Error, Needs, Shared};
+use super::{Error, Needs, Shared, steady};
 use crate::coordinator::{Bundle as Definition, Definition as Coordinator};
 use crate::machine::coordinator::bundle::{Effect, Event, Job, apply};
 use crate::machine::coordinator::{Event as Passed, Status};
@@ -164,6 +164,8 @@ pub(super) struct Bundle {
     saved: Saved,
     loaded: Option<Loaded>,
     look_ms: u64,
+    /// How many times in a row a step could not be made.
+    failures: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -181,7 +183,7 @@ struct Loaded {
 
 impl Bundle {
     fn of(shared: Arc<Shared>, saved: Saved) -> Bundle {
-        Bundle { shared, saved, loaded: None, look_ms: LOOK_MS.0 }
+        Bundle { shared, saved, loaded: None, look_ms: LOOK_MS.0, failures: 0 }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Bundle, String> {
@@ -201,14 +203,14 @@ impl Bundle {
     }
 }
 
-impl Procedure for Bundle {
-    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+impl Bundle {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
         let id = self.saved.id.clone();
         if !shared.is_active(&id, &id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
-        let broken = |error: Error| Failure::new("bundle", "store", error.to_string());
+        let broken = |error: Error| steady::broken("bundle", &error);
         let first = self.saved.first.take();
         let mut is_changed = first.is_some();
         let mut events: VecDeque<Event> = first.into_iter().collect();
@@ -234,6 +236,8 @@ impl Procedure for Bundle {
         let now_ms = shared.host.wall_ms();
         let now = Instant(now_ms.div_euclid(1000));
         let mut moments = Vec::new();
+        // Coordinators that begin with this step are not in the store yet.
+        let mut begun = BTreeMap::new();
         let mut has_passed = false;
         loop {
             let Some(event) = events.pop_front() else {
@@ -263,7 +267,9 @@ impl Procedure for Bundle {
                             record.coordinators.resize(at + 1, None);
                         }
                         let needs = record.needs.clone();
-                        let new = coordinator::begin(context, &shared, of, &id, at, needs);
+                        let (new, procedure) =
+                            coordinator::begin(context, &shared, of, &id, at, needs);
+                        begun.insert(at, procedure);
                         record.coordinators[at] = Some(new);
                         events.push_front(Event::Accepted(at, true));
                         continue;
@@ -279,7 +285,9 @@ impl Procedure for Bundle {
                         (at, coordinator::rerun_all(&kept, of, dates))
                     }
                 };
-                if let Some(Some(member)) = record.coordinators.get(at) {
+                if let Some(procedure) = begun.get(&at) {
+                    coordinator::send(context, *procedure, passed);
+                } else if let Some(Some(member)) = record.coordinators.get(at) {
                     coordinator::pass_on(context, &shared, member, passed).map_err(broken)?;
                 }
             }
@@ -300,7 +308,9 @@ impl Procedure for Bundle {
         } else {
             context.skip_persistence();
         }
-        let is_over = record.job.status.is_end() && !record.job.pending;
+        // One that is killed before it has begun has nobody who could answer for it.
+        let waits_for_members = record.job.members.iter().any(|member| member.pending);
+        let is_over = record.job.status.is_end() && !(record.job.pending && waits_for_members);
         if is_over {
             let mut any_lives = false;
             for member in record.coordinators.iter().flatten() {
@@ -318,8 +328,7 @@ impl Procedure for Bundle {
         let kick_off = record.job.kick_off.filter(|_| record.job.status == Status::Prep);
         let mut wakes: Vec<u64> =
             [waits(kick_off), waits(record.job.pause)].into_iter().flatten().collect();
-        let is_pending =
-            is_over || record.job.pending || record.job.members.iter().any(|member| member.pending);
+        let is_pending = is_over || record.job.pending || waits_for_members;
         self.look_ms = if is_changed { LOOK_MS.0 } else { (self.look_ms * 2).min(LOOK_MS.1) };
         if is_pending {
             wakes.push(self.look_ms);
@@ -329,12 +338,33 @@ impl Procedure for Bundle {
             None => Wait::for_message(),
         }))
     }
+}
+
+impl Procedure for Bundle {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let before = self.saved.clone();
+        match steady::attempt(context, |context| self.step(context)) {
+            Err(failure) if !steady::is_lasting(&failure) => {
+                // What it has come to is in the store.
+                (self.saved, self.loaded) = (before, None);
+                Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
+            }
+            made => {
+                self.failures = 0;
+                made
+            }
+        }
+    }
 
     fn save(&self) -> Vec<u8> {
         encode(&self.saved)
     }
 
     fn undoable(&self) -> bool {
+        false
+    }
+
+    fn drops_messages(&self) -> bool {
         false
     }
 }
@@ -382,8 +412,8 @@ impl Shared {
                     needs: needs.key,
                 };
                 let definitions = (&new.bundle, &new.coordinators);
-                rows.put(DEFINITION, id.as_bytes(), encode(&definitions));
-                rows.put(RECORD, id.as_bytes(), encode(&record));
+                rows.put_new(DEFINITION, id.as_bytes(), encode(&definitions));
+                rows.put_new(RECORD, id.as_bytes(), encode(&record));
             },
         )?;
         Ok(id)
@@ -403,6 +433,9 @@ impl Shared {
         self.wake_all(id);
         let message = encode(&Message::Event(event.clone()));
         if !self.executor().send(kept.procedure, 0, message)? {
+            // What it came to last may be on its way into the store.
+            self.executor().write(|_| {})?;
+            let kept = record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))?;
             let saved = Saved { id: id.to_owned(), first: Some(event.clone()) };
             let body = Bundle::of(self.clone(), saved);
             self.executor().submit_with(

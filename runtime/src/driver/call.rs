@@ -13,7 +13,7 @@ use super::keep::{JobRecord, Keep, encode, expectations, spaces};
 use super::needs::{self, Equipped};
 use super::places::{self, Claim, Class as PlaceClass, Held};
 use super::world::TYPES;
-use super::{Needs, Shared, view};
+use super::{Needs, Shared, steady, view};
 use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
@@ -42,6 +42,10 @@ const AGAIN_MS: u64 = 2_000;
 const ROOM_MS: u64 = 10_000;
 /// How often it is looked, by whoever waits for a place, whether there is room on the disk by now.
 const DISK_MS: u64 = 5_000;
+/// The longest pause before a step that cannot be made is made again: something may have to stop.
+const STEADY_MS: u64 = 1_000;
+/// A step that cannot be made is made again so often.
+const MOST_FAILURES: u32 = 6;
 /// How often the loss of a launcher, or the want of room, is made up for in one attempt.
 const MOST_AGAIN: u32 = 3;
 
@@ -97,6 +101,8 @@ pub(super) struct Call {
     saved: Saved,
     /// Whether it was begun by another process. Its first step here may come before its job is active, and do nothing.
     is_taken_up: bool,
+    /// How many times in a row a step could not be made.
+    failures: u32,
     /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
     asked: Option<(u64, u64)>,
     /// Whether its last step has nothing to do but to wait for a place, or to look after one.
@@ -152,7 +158,8 @@ impl Call {
             again: 0,
             is_older: false,
         };
-        Call { shared, saved, is_taken_up: false, asked: None, is_waiting: false, place: None }
+        let (is_taken_up, failures) = (false, 0);
+        Call { shared, saved, is_taken_up, failures, asked: None, is_waiting: false, place: None }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
@@ -175,6 +182,7 @@ impl Call {
             shared: shared.clone(),
             saved,
             is_taken_up: true,
+            failures: 0,
             asked: None,
             is_waiting: false,
             place,
@@ -210,11 +218,11 @@ impl Call {
 
     fn equipped(&self) -> Result<Arc<Equipped>, Failure> {
         let equipped = self.shared.equipped_of(&self.saved.what.job);
-        equipped.map_err(|error| Failure::new("call", "store", error.to_string()))
+        equipped.map_err(|error| steady::broken("call", &error))
     }
 
     fn look(&self) -> Result<Looked, Failure> {
-        let broken = |error: super::Error| Failure::new("call", "store", error.to_string());
+        let broken = |error: super::Error| steady::broken("call", &error);
         let what = &self.saved.what;
         let record = self.shared.record(&what.job).map_err(broken)?;
         let reader = self.shared.reader();
@@ -294,6 +302,7 @@ impl Call {
                     shared: shared.clone(),
                     saved: self.saved.clone(),
                     is_taken_up: self.is_taken_up,
+                    failures: 0,
                     asked: None,
                     is_waiting: false,
                     place: None,
@@ -772,30 +781,6 @@ impl Call {
     }
 }
 
-impl Procedure for Call {
-    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        let step = self.step(context);
-        let goes_on = matches!(&step, Ok(Step::Suspend(_)));
-        let has_program =
-            matches!(self.saved.stage, Stage::Program { .. } | Stage::Stopping { .. });
-        let waits = self.is_waiting && !self.saved.is_stopped;
-        if !goes_on || !(has_program || waits) {
-            self.place = None;
-        }
-        step
-    }
-
-    fn save(&self) -> Vec<u8> {
-        let mut bytes = vec![MARK];
-        bytes.extend(encode(&self.saved));
-        bytes
-    }
-
-    fn undoable(&self) -> bool {
-        false
-    }
-}
-
 impl Call {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         self.is_waiting = false;
@@ -864,6 +849,36 @@ impl Call {
         self.watch(context.id(), &folder);
     }
 
+    /// A step could not be made. It is made again; where that is of no use, what it began is stopped, and only then is the job
+    /// told of it.
+    fn failed(&mut self, context: &mut Context<'_>, failure: &Failure) -> Step {
+        let is_patient = !steady::is_lasting(failure) && self.failures < MOST_FAILURES;
+        let has_folder = !self.saved.folder.as_os_str().is_empty();
+        let phase = match (&self.saved.stage, self.saved.what.phase) {
+            _ if is_patient => return steady::later(context, &mut self.failures, STEADY_MS),
+            (Stage::Program { .. } | Stage::Again, _) => Phase::Check,
+            (Stage::Begin, phase @ (Phase::Check | Phase::End)) => phase,
+            (Stage::Begin, Phase::Start) => Phase::Start,
+            // Whoever stops something, or has a child, cannot do without.
+            (Stage::Stopping { .. } | Stage::Child, _) | (Stage::Begin, Phase::Kill) => {
+                return steady::later(context, &mut self.failures, STEADY_MS);
+            }
+        };
+        self.failures = 0;
+        let answer = Answer::Error(Class::Error, "JA018".to_owned(), failure.to_string());
+        let event = self.event(phase, answer);
+        if !has_folder || matches!(phase, Phase::End) || self.saved.what.phase == Phase::Check {
+            context.set_result(event);
+            return Step::Done;
+        }
+        let folder = match &self.saved.stage {
+            Stage::Program { folder, .. } => folder.clone(),
+            _ => self.saved.folder.clone(),
+        };
+        self.saved.stage = Stage::Stopping { folder, then: Then::Tell(event) };
+        self.stopping(context)
+    }
+
     /// The same of a program that was started before.
     fn class_again(&self) -> PlaceClass {
         let unknown = PlaceClass { kind: String::new(), queue: None };
@@ -874,6 +889,40 @@ impl Call {
             Ok(document) => self.class(&looked, document.root_element()),
             Err(_) => unknown,
         }
+    }
+}
+
+impl Procedure for Call {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let (before, asked) = (self.saved.clone(), self.asked);
+        let step = match steady::attempt(context, |context| self.step(context)) {
+            Ok(step) => {
+                self.failures = 0;
+                step
+            }
+            Err(failure) => {
+                (self.saved, self.asked) = (before, asked);
+                self.failed(context, &failure)
+            }
+        };
+        let goes_on = matches!(&step, Step::Suspend(_));
+        let has_program =
+            matches!(self.saved.stage, Stage::Program { .. } | Stage::Stopping { .. });
+        let waits = (self.is_waiting && !self.saved.is_stopped) || self.failures > 0;
+        if !goes_on || !(has_program || waits) {
+            self.place = None;
+        }
+        Ok(step)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![MARK];
+        bytes.extend(encode(&self.saved));
+        bytes
+    }
+
+    fn undoable(&self) -> bool {
+        false
     }
 }
 
@@ -952,8 +1001,13 @@ impl Timer {
 
 impl Procedure for Timer {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        if !self.shared.is_active(&self.saved.root, &self.saved.root, context.id()) {
-            return Ok(Step::Suspend(Wait::new()));
+        let root = &self.saved.root;
+        if !self.shared.is_active(root, root, context.id()) {
+            // What it was to wake has perhaps ended with all above it.
+            return Ok(match self.shared.is_over(root) {
+                true => Step::Done,
+                false => Step::Suspend(Wait::new()),
+            });
         }
         let left = self.saved.at.saturating_sub(context.host().wall_ms());
         let elapsed = context.host().elapsed_ms();

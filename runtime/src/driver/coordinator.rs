@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::keep::{self, JobRecord, Keep, decode, encode, prefix, spaces};
 use super::needs::{self, Equipped};
 use super::watch::Watched;
-use super::{Error, Needs, Shared, bundle, job, notice};
+use super::{Error, Needs, Shared, bundle, job, notice, steady};
 use crate::coordinator::{
     Definition, Existing, Failure as Fault, Progress, SlaEvent, partition_places,
 };
@@ -283,6 +283,8 @@ pub(super) struct Coordinator {
     waits: (Vec<String>, bool),
     /// Whether the file system tells when that comes.
     is_watched: bool,
+    /// How many times in a row a step could not be made.
+    failures: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -328,6 +330,7 @@ impl Coordinator {
             seen: Instant(i64::MIN),
             waits: (Vec::new(), true),
             is_watched: true,
+            failures: 0,
         }
     }
 
@@ -360,6 +363,7 @@ impl Coordinator {
             beside.insert(number, kept.beside);
             record.job.restore(number, kept.run);
         }
+        record.job.restored();
         self.loaded = Some(Loaded { record, definition, beside, waiting, expecting, held });
         Ok(())
     }
@@ -375,13 +379,13 @@ struct Changes {
     has_status: bool,
 }
 
-impl Procedure for Coordinator {
-    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+impl Coordinator {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
         if !shared.is_active(&self.saved.root, &self.saved.id, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
-        let broken = |error: Error| Failure::new("coordinator", "store", error.to_string());
+        let broken = |error: Error| steady::broken("coordinator", &error);
         self.load().map_err(broken)?;
         let Saved { id, root, .. } = self.saved.clone();
         let first = self.saved.first.take();
@@ -416,8 +420,14 @@ impl Procedure for Coordinator {
         let definition = loaded.definition.clone();
         let plan = Plan::new(&definition, id.as_str(), Rules::default());
         let has_messages = !events.is_empty();
+        // A command that came when the workflow had ended is answered by nobody else.
+        for number in loaded.record.job.unanswered() {
+            let status = loaded.beside.get(&number).and_then(|beside| beside.came_to(&shared));
+            events.extend(status.map(|status| Event::Workflow(number, status)));
+        }
         events.push_back(Event::Pause);
         events.push_back(Event::Materialize);
+        events.push_back(Event::Recover);
         let has_news = shared.watch.take_news(context.id());
         let is_look = was_commanded || has_news || clock_ms >= self.next_look;
         let due = loaded.waiting.range(..=(world.now, i64::MAX));
@@ -426,8 +436,12 @@ impl Procedure for Coordinator {
         self.seen = world.now;
 
         let mut changes = Changes::default();
+        // Workflows that begin with this step are nowhere to be seen yet.
+        let mut begins = false;
         for number in std::mem::take(&mut loaded.held) {
-            events.extend(loaded.begin(context, &shared, &id, &root, number));
+            let begun = loaded.begin(context, &shared, &id, &root, number);
+            begins |= matches!(begun, Some(Event::Started(_)));
+            events.extend(begun);
             changes.is_any |= !loaded.held.contains(&number);
         }
         let (mut has_passed, mut has_more) = (false, false);
@@ -459,8 +473,14 @@ impl Procedure for Coordinator {
                 changes.actions.insert(*number);
             }
             let before = job.status;
+            let is_of_many = matches!(next, Event::Kill | Event::KillActions(..))
+                || matches!(next, Event::Suspend | Event::Resume);
             // What the machine refuses, a client was told when it asked; a look that failed comes again.
             let Ok(effects) = apply(&plan, job, &next, &world) else { continue };
+            if is_of_many {
+                // That an action waits for an answer is no change of its state.
+                changes.actions.extend(job.asked());
+            }
             changes.has_status |= before != job.status;
             let mut fault = None;
             for effect in effects {
@@ -501,6 +521,7 @@ impl Procedure for Coordinator {
                     Effect::Start(number) => {
                         changes.actions.insert(number);
                         let begun = loaded.begin(context, &shared, &id, &root, number);
+                        begins |= matches!(begun, Some(Event::Started(_)));
                         if let Some(begun) = begun {
                             events.push_front(begun);
                         }
@@ -581,7 +602,7 @@ impl Procedure for Coordinator {
         }
         let job = &loaded.record.job;
         let is_over = job.status.is_end() && !job.pending && loaded.held.is_empty();
-        if is_over && !loaded.has_live_workflows(&shared) {
+        if is_over && !begins && !loaded.has_live_workflows(&shared) {
             shared.watch.wait_for(own, &[]);
             context.set_result(job.status.name().as_bytes());
             return Ok(Step::Done);
@@ -598,6 +619,24 @@ impl Procedure for Coordinator {
             None => Wait::for_message(),
         }))
     }
+}
+
+impl Procedure for Coordinator {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let before = self.saved.clone();
+        match steady::attempt(context, |context| self.step(context)) {
+            Err(failure) if !steady::is_lasting(&failure) => {
+                // What it has come to is in the store.
+                (self.saved, self.loaded) = (before, None);
+                self.shared.nothing_begun(&self.saved.id);
+                Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
+            }
+            made => {
+                self.failures = 0;
+                made
+            }
+        }
+    }
 
     fn save(&self) -> Vec<u8> {
         encode(&self.saved)
@@ -606,9 +645,21 @@ impl Procedure for Coordinator {
     fn undoable(&self) -> bool {
         false
     }
+
+    fn drops_messages(&self) -> bool {
+        false
+    }
 }
 
 impl Beside {
+    /// What its workflow came to, where that is through with everything.
+    fn came_to(&self, shared: &Shared) -> Option<WorkflowStatus> {
+        let record = shared.record(self.workflow.as_deref()?).ok()?;
+        // It may have been run again by itself since.
+        let is_through = record.job.status.is_end() && !shared.lives(record.procedure);
+        is_through.then(|| status_of(record.job.status.name().as_bytes()))
+    }
+
     fn child(&self) -> Option<Child> {
         Some((self.workflow.clone()?, self.procedure?))
     }
@@ -671,12 +722,24 @@ impl Loaded {
             return None;
         }
         let child = self.beside.get(&number).and_then(Beside::child);
-        if let Some((workflow, _)) = &child
-            && let Ok(last) = shared.record(workflow)
-            && shared.lives(last.procedure)
-        {
-            self.held.insert(number);
-            return None;
+        let action = format!("{id}@{number}");
+        if let Some((workflow, _)) = &child {
+            // Whoever has the last workflow run again by itself does so under this lock.
+            let Ok(_alone) = shared.commands.try_lock() else {
+                self.held.insert(number);
+                return None;
+            };
+            let is_through = match shared.record(workflow) {
+                Ok(last) => !shared.lives(last.procedure),
+                Err(error) => matches!(error, Error::Unknown(_)),
+            };
+            if !is_through || !matches!(shared.lives_at(workflow), Ok(None)) {
+                self.held.insert(number);
+                return None;
+            }
+            // From here on nobody does, though what follows is not in the store yet.
+            let mut begun = shared.begun.lock().unwrap_or_else(PoisonError::into_inner);
+            begun.insert(action.clone(), None);
         }
         let started = match child.filter(|_| run.reruns) {
             Some(child) => rerun(context, shared, &child, number, root),
@@ -687,6 +750,11 @@ impl Loaded {
         };
         Some(match started {
             Ok((workflow, procedure)) => {
+                if let Some(begun) =
+                    shared.begun.lock().unwrap_or_else(PoisonError::into_inner).get_mut(&action)
+                {
+                    *begun = Some(procedure);
+                }
                 let beside = self.beside.entry(number).or_default();
                 beside.workflow = Some(workflow);
                 beside.procedure = Some(procedure);
@@ -859,17 +927,19 @@ fn meaning(note: Note, tag: u64) -> Option<Message> {
     }
     let event = match note {
         Note::Data(bytes) => return postcard::from_bytes(&bytes).ok(),
-        Note::Succeeded(Some(status)) => {
-            let status = match &*status {
-                b"SUCCEEDED" => WorkflowStatus::Succeeded,
-                b"KILLED" => WorkflowStatus::Killed,
-                _ => WorkflowStatus::Failed,
-            };
-            Event::Workflow(number, status)
-        }
+        Note::Succeeded(Some(status)) => Event::Workflow(number, status_of(&status)),
         Note::Succeeded(None) | Note::Failed(_) => Event::Workflow(number, WorkflowStatus::Failed),
     };
     Some(Message::Event(event))
+}
+
+/// How a workflow ended, by the word for it.
+fn status_of(word: &[u8]) -> WorkflowStatus {
+    match word {
+        b"SUCCEEDED" => WorkflowStatus::Succeeded,
+        b"KILLED" => WorkflowStatus::Killed,
+        _ => WorkflowStatus::Failed,
+    }
 }
 
 /// In how many milliseconds something can happen without a message.
@@ -898,7 +968,8 @@ fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64) -> Option<
         let is_past = pause <= now;
         wakes.push(if is_past { 60_000 } else { in_ms(pause) });
     }
-    if job.pending {
+    // A server recovers what is ready too.
+    if job.pending || (runs && job.count(ActionStatus::Ready) > 0) {
         wakes.push(look_ms);
     }
     for number in &loaded.expecting {
@@ -1025,7 +1096,7 @@ impl Shared {
         rows.put(spaces::META, b"counter", counter.to_le_bytes());
         rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
         if let Some((key, bytes)) = needs.row() {
-            rows.put(spaces::NEEDS, key.as_bytes(), bytes);
+            rows.put_new(spaces::NEEDS, key.as_bytes(), bytes);
         }
     }
 
@@ -1050,8 +1121,8 @@ impl Shared {
                 self.put_surroundings(rows, &mut needs);
                 super::answer(rows, asked, &id);
                 let record = fresh(&id, &definition, created, None, procedure, needs.key);
-                rows.put(DEFINITION, id.as_bytes(), encode(&definition));
-                rows.put(RECORD, id.as_bytes(), encode(&record));
+                rows.put_new(DEFINITION, id.as_bytes(), encode(&definition));
+                rows.put_new(RECORD, id.as_bytes(), encode(&record));
             },
         )?;
         Ok(id)
@@ -1097,6 +1168,8 @@ impl Shared {
         }
         self.activate_coordinator(id)?;
         if !self.executor().send(record.procedure, 0, encode(message))? {
+            // What it came to last may be on its way into the store.
+            self.executor().write(|_| {})?;
             let root = record.root().to_owned();
             let body = Coordinator::new(self.clone(), id, &root, Some(message.clone()));
             let mut kept = self.coordinator_record(id)?;
@@ -1109,6 +1182,24 @@ impl Shared {
             )?;
         }
         Ok(())
+    }
+
+    /// A step of a coordinator could not be made, and what it was to begin has not begun.
+    fn nothing_begun(&self, id: &str) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|action, _| action.rsplit_once('@').is_none_or(|(of, _)| of != id));
+    }
+
+    /// Whether a coordinator is about to run an action.
+    pub(super) fn coordinator_comes_to(&self, id: &str, number: &str) -> Result<bool, Error> {
+        let Ok(number) = number.parse::<i64>() else { return Ok(false) };
+        let Some(bytes) = self.reader().get(ACTION, &key(id, number))? else { return Ok(false) };
+        let Kept { run, beside } = decode(&format!("an action of {id}"), &bytes)?;
+        use ActionStatus::{Ready, Submitted, Waiting};
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = begun.get(&format!("{id}@{number}")).copied();
+        Ok(matches!(run.status, Waiting | Ready | Submitted)
+            || begun.is_some_and(|begun| begun.is_none() || begun != beside.procedure))
     }
 
     pub(super) fn activate_coordinator(&self, id: &str) -> Result<ProcedureId, Error> {
@@ -1154,7 +1245,7 @@ pub(super) fn begin(
     bundle: &str,
     at: usize,
     needs: String,
-) -> String {
+) -> (String, ProcedureId) {
     let id = shared.id_of('C');
     let body = Coordinator::new(shared.clone(), &id, bundle, None);
     let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
@@ -1164,7 +1255,12 @@ pub(super) fn begin(
     context.put(spaces::META, b"counter", counter.to_le_bytes());
     context.put(DEFINITION, id.as_bytes(), encode(definition));
     context.put(RECORD, id.as_bytes(), encode(&record));
-    id
+    (id, procedure)
+}
+
+/// Has a coordinator that begins with this very step take an event.
+pub(super) fn send(context: &mut Context<'_>, to: ProcedureId, event: Event) {
+    context.send(to, 0, encode(&Message::Event(event)));
 }
 
 /// Has a coordinator of a bundle take an event; one that has ended lives again.

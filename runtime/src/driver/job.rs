@@ -11,7 +11,7 @@ use super::keep::{
 };
 use super::needs::{self, Equipped};
 use super::notify::{self, Notification};
-use super::{Shared, coordinator, notice, view};
+use super::{Shared, coordinator, notice, steady, view};
 use crate::coordinator::SlaEvent;
 use crate::host::files::{FileUri, Files as _};
 use crate::machine::coordinator::WorkflowStatus;
@@ -30,6 +30,8 @@ pub(super) struct Job {
     shared: Arc<Shared>,
     saved: Saved,
     loaded: Option<Loaded>,
+    /// How many times in a row a step could not be made.
+    failures: u32,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,7 +48,8 @@ struct Loaded {
 
 impl Job {
     pub(super) fn new(shared: Arc<Shared>, id: &str, root: &str) -> Job {
-        Job { shared, saved: Saved { id: id.to_owned(), root: root.to_owned() }, loaded: None }
+        let saved = Saved { id: id.to_owned(), root: root.to_owned() };
+        Job { shared, saved, loaded: None, failures: 0 }
     }
 
     /// A job that was just submitted, with what it would otherwise read from the store.
@@ -59,12 +62,12 @@ impl Job {
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Job, String> {
         let saved: Saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
         shared.found.lock().unwrap_or_else(PoisonError::into_inner).push(saved.id.clone());
-        Ok(Job { shared: shared.clone(), saved, loaded: None })
+        Ok(Job { shared: shared.clone(), saved, loaded: None, failures: 0 })
     }
 
     fn load(&mut self) -> Result<&mut Loaded, Failure> {
         if self.loaded.is_none() {
-            let broken = |error: super::Error| Failure::new("job", "store", error.to_string());
+            let broken = |error: super::Error| steady::broken("job", &error);
             let record = self.shared.record(&self.saved.id).map_err(broken)?;
             let run = view::run(self.shared.reader(), &record).map_err(broken)?;
             let plan = self.shared.plan(&record.plan).map_err(broken)?;
@@ -252,8 +255,8 @@ fn stopped(node: NodeIndex, serial: u32) -> Event {
     Event::Answered { node, serial, phase: Phase::Kill, answer: Answer::Stopped }
 }
 
-impl Procedure for Job {
-    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+impl Job {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let (id, root) = (self.saved.id.clone(), self.saved.root.clone());
         let shared = self.shared.clone();
         if !shared.is_active(&root, &id, context.id()) {
@@ -262,7 +265,7 @@ impl Procedure for Job {
         let own = context.id();
         let loaded = self.load()?;
         let equipped = needs::of_record(&shared, &loaded.record)
-            .map_err(|error| Failure::new("job", "store", error.to_string()))?;
+            .map_err(|error| steady::broken("job", &error))?;
         let world = shared.world_of(&equipped, &id);
         let before = loaded.run.job.status;
         let mut calling = Calling {
@@ -408,6 +411,22 @@ impl Procedure for Job {
             return Ok(Step::Done);
         }
         Ok(Step::Suspend(loaded.wait(now)))
+    }
+}
+
+impl Procedure for Job {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        match steady::attempt(context, |context| self.step(context)) {
+            Err(failure) if !steady::is_lasting(&failure) => {
+                // What it has come to is in the store.
+                self.loaded = None;
+                Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
+            }
+            made => {
+                self.failures = 0;
+                made
+            }
+        }
     }
 
     fn save(&self) -> Vec<u8> {

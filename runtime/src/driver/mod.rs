@@ -17,6 +17,8 @@ mod notify;
 pub mod object;
 pub mod places;
 pub mod purge;
+pub mod simulation;
+mod steady;
 pub mod view;
 mod watch;
 mod world;
@@ -30,7 +32,9 @@ use std::time::Duration;
 use crate::host::files::{FileUri, Files};
 use crate::host::private;
 use crate::host::process::Launchers;
-use crate::machine::{Change, Command, Event, JobStatus, Refused, RerunBy, Submission, submit};
+use crate::machine::{
+    Change, Command, Event, JobStatus, Refused, RerunBy, Row, Status, Submission, submit,
+};
 use crate::plan::{Global, Plan};
 use crate::procedure::{
     self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, control,
@@ -160,6 +164,8 @@ pub(crate) struct Shared {
     places: Arc<places::Places>,
     /// Held while a coordinator or a bundle is commanded, so that none lives twice.
     commands: Mutex<()>,
+    /// Actions of coordinators that began once more, with the procedures of their workflows, which may not be in the store yet.
+    begun: Mutex<HashMap<String, Option<ProcedureId>>>,
     notifier: Arc<notify::Notifier>,
     /// Wakes coordinators when data come.
     watch: watch::Watch,
@@ -199,6 +205,30 @@ impl Shared {
             asleep.push(Asleep { root: root.to_owned(), job: job.to_owned(), procedure });
         }
         false
+    }
+
+    /// Whether a job on top has ended, and nothing of it is left to do: nobody will ask for it any more.
+    fn is_over(&self, root: &str) -> bool {
+        let reader = self.reader();
+        let workflow = || {
+            let record = view::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure))
+        };
+        let coordinator = || {
+            let record = coordinator::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure))
+        };
+        let bundle = || {
+            let record = bundle::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure()))
+        };
+        let known = workflow().or_else(coordinator).or_else(bundle);
+        known.is_some_and(|(has_ended, procedure)| has_ended && !self.lives(procedure))
+    }
+
+    /// The same as [`Shared::is_active`] for whoever only has something to tell: he does so too when everything else is over.
+    fn may_tell(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
+        self.is_active(root, job, procedure) || self.is_over(root)
     }
 
     /// A job has ended, and what it has begun ends too.
@@ -320,12 +350,40 @@ struct Submitted {
     rows: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
+/// Where a job stands: the job or the action of a coordinator on top, and the nodes from there. Two jobs stand at one place where one
+/// was run in the other's stead.
+struct Standing<'a>(HashMap<&'a str, &'a JobRecord>);
+
+impl<'a> Standing<'a> {
+    fn new(records: &'a [JobRecord]) -> Standing<'a> {
+        Standing(records.iter().map(|record| (record.job.id.as_str(), record)).collect())
+    }
+
+    fn of(&self, id: &'a str) -> Vec<&'a str> {
+        let mut place = Vec::new();
+        let mut of = id;
+        while let Some(record) = self.0.get(of).filter(|_| place.len() <= self.0.len()) {
+            let Some(parent) = record.job.parent_id.as_deref() else { break };
+            // The id by which its parent knows it: job, node, run.
+            let node = record.job.external_id.as_deref().and_then(|id| id.strip_prefix(parent));
+            let node = node.and_then(|rest| Some(rest.strip_prefix('@')?.rsplit_once('@')?.0));
+            place.extend(node);
+            of = parent;
+        }
+        place.push(of);
+        place.reverse();
+        place
+    }
+}
+
 /// Runs the jobs of one store.
 pub struct Driver {
     shared: Arc<Shared>,
     executor: Executor,
     _server: Option<control::Server>,
     runtime: Option<tokio::runtime::Runtime>,
+    /// Who was given a place, where no thread hears of it.
+    still: Option<Mutex<tokio::sync::mpsc::UnboundedReceiver<ProcedureId>>>,
 }
 
 /// Where the jobs of a driver are kept.
@@ -359,7 +417,7 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
         }
     };
     let host = Arc::new(RealHost::new());
-    Driver::new(store, guard, folder, surroundings, host)
+    Driver::new(store, guard, folder, surroundings, host, true)
         .map(|driver| Opened::Mine(Box::new(driver)))
 }
 
@@ -418,7 +476,17 @@ pub fn open_store_on(
     surroundings: Surroundings,
     host: Arc<dyn Host>,
 ) -> Result<Driver, Error> {
-    Driver::new(store, None, folder, surroundings, host)
+    Driver::new(store, None, folder, surroundings, host, true)
+}
+
+/// The same without threads: nothing happens but what [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`] do.
+pub fn open_still(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host, false)
 }
 
 impl Driver {
@@ -428,6 +496,7 @@ impl Driver {
         folder: PathBuf,
         surroundings: Surroundings,
         host: Arc<dyn Host>,
+        moves: bool,
     ) -> Result<Driver, Error> {
         let reader = store.reader();
         let number = reader.get(spaces::META, b"counter")?;
@@ -455,6 +524,7 @@ impl Driver {
             plans: Mutex::default(),
             places: Arc::new(places),
             commands: Mutex::default(),
+            begun: Mutex::default(),
             notifier: Arc::default(),
             watch: watch::Watch::default(),
             counter: AtomicU64::new(number.unwrap_or(0)),
@@ -483,23 +553,30 @@ impl Driver {
         let _ = shared.executor.set(executor.clone());
         shared.watch.set_executor(executor.clone());
         shared.find_ending()?;
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .map_err(|error| Error::Folder(folder.clone(), error))?;
+        let runtime = || {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            let built = builder.worker_threads(1).enable_all().build();
+            built.map_err(|error| Error::Folder(folder.clone(), error))
+        };
+        let runtime = moves.then(runtime).transpose()?;
         // A program may have ended while nobody waited for it.
         for call in executor.list().into_iter().filter(|listing| listing.kind == call::KIND) {
             executor.wake(call.id);
         }
-        executor.start(runtime.handle(), workers());
         // A place may be given back wherever a call goes, in the midst of the executor too: others hear of it from outside.
         let waking = executor.clone();
-        runtime.spawn(async move {
-            while let Some(procedure) = woken.recv().await {
-                waking.wake(procedure);
+        let mut still = None;
+        match &runtime {
+            Some(runtime) => {
+                executor.start(runtime.handle(), workers());
+                runtime.spawn(async move {
+                    while let Some(procedure) = woken.recv().await {
+                        waking.wake(procedure);
+                    }
+                });
             }
-        });
+            None => still = Some(Mutex::new(woken)),
+        }
         let server = match guard {
             None => None,
             Some(guard) => {
@@ -508,7 +585,7 @@ impl Driver {
                 Some(guard.serve(executor.clone(), answer)?)
             }
         };
-        Ok(Driver { shared, executor, _server: server, runtime: Some(runtime) })
+        Ok(Driver { shared, executor, _server: server, runtime, still })
     }
 
     /// Submits a job and lets it run. It is durable when this returns.
@@ -662,6 +739,15 @@ impl Driver {
         self.wait_for(self.shared.record(id)?.procedure, at_most)
     }
 
+    /// Wakes those who were given a place, where no thread does: see [`open_still`].
+    pub fn give_places(&self) {
+        let Some(woken) = &self.still else { return };
+        let mut woken = woken.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(procedure) = woken.try_recv() {
+            self.executor.wake(procedure);
+        }
+    }
+
     /// The executor, for its metrics.
     pub fn executor(&self) -> &Executor {
         &self.executor
@@ -737,16 +823,16 @@ impl Shared {
                 answer(rows, asked, &id);
                 job.record.procedure = *procedure;
                 if let Some(bytes) = job.new_plan.take() {
-                    rows.put(spaces::PLAN, job.record.plan.as_bytes(), bytes);
+                    rows.put_new(spaces::PLAN, job.record.plan.as_bytes(), bytes);
                 }
                 if let Some((key, bytes)) = job.needs.row() {
-                    rows.put(spaces::NEEDS, key.as_bytes(), bytes);
+                    rows.put_new(spaces::NEEDS, key.as_bytes(), bytes);
                 }
-                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*job.conf));
+                rows.put_new(spaces::CONF, id.as_bytes(), keep::encode(&*job.conf));
                 for (key, sla) in job.rows.drain(..) {
-                    rows.put(spaces::EXPECTATION, key, sla);
+                    rows.put_new(spaces::EXPECTATION, key, sla);
                 }
-                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&job.record));
+                rows.put_new(spaces::JOB, id.as_bytes(), keep::encode(&job.record));
             }
         })?;
         Ok(jobs.into_iter().map(|job| job.record.job.id).collect())
@@ -832,7 +918,11 @@ impl Shared {
             resumes && matches!(status, Suspended | SuspendedWithError | PrepSuspended)
         };
         let mut open = 0;
+        let mut suspended = BTreeSet::new();
         for record in bundle::records(self.reader())? {
+            if is_suspended(record.job.status) {
+                suspended.insert(record.id.clone());
+            }
             if !record.job.status.is_end() || self.lives(record.procedure()) {
                 open += 1;
                 self.activate_bundle(&record.id)?;
@@ -845,7 +935,9 @@ impl Shared {
             if !record.job.status.is_end() || self.lives(record.procedure) {
                 open += 1;
                 self.activate_coordinator(&record.id)?;
-                if record.bundle.is_none() && is_suspended(record.job.status) {
+                // A bundle that is resumed resumes its own.
+                let is_of_it = record.bundle.as_ref().is_some_and(|(of, _)| suspended.contains(of));
+                if !is_of_it && is_suspended(record.job.status) {
                     let resume = coordinator::Message::Event(OfCoordinator::Resume);
                     let _ = self.ask_coordinator(&record.id, &resume);
                 }
@@ -907,6 +999,46 @@ impl Shared {
         Err(Error::State(format!("{programs} of `{id}` are still stopping")))
     }
 
+    /// A job below this place, however deep, that runs, or another at the very place: run again by itself, perhaps.
+    fn lives_at(&self, id: &str) -> Result<Option<String>, Error> {
+        let records = view::records(self.reader())?;
+        let places = Standing::new(&records);
+        let place = places.of(id);
+        let is_meant = |other: &JobRecord| other.job.id != id && self.lives(other.procedure);
+        let live = records.iter().filter(|other| is_meant(other));
+        let found = live.map(|it| &it.job.id).find(|id| places.of(id).starts_with(&place));
+        Ok(found.cloned())
+    }
+
+    /// Who above a job is about to run it, or another in its place: meanwhile it does not run again by itself, or there were two
+    /// copies of its actions.
+    fn comes_to(&self, id: &str) -> Result<Option<String>, Error> {
+        let records = view::records(self.reader())?;
+        let places = Standing::new(&records);
+        let place = places.of(id);
+        if let Some((coordinator, number)) = place.first().and_then(|top| top.rsplit_once('@'))
+            && self.coordinator_comes_to(coordinator, number)?
+        {
+            return Ok(Some(coordinator.to_owned()));
+        }
+        for above in records.iter().filter(|it| self.lives(it.procedure)) {
+            let of = places.of(&above.job.id);
+            let Some(node) = place.get(of.len()).filter(|_| place.starts_with(&of)) else {
+                continue;
+            };
+            if above.job.status.is_end() {
+                continue;
+            }
+            let node = self.plan(&above.plan)?.find(node);
+            let row = node.map(|node| view::row(self.reader(), &above.job.id, node)).transpose()?;
+            let is_through = |row: Row| row.status.is_complete() || row.status == Status::Failed;
+            if !row.flatten().is_some_and(is_through) {
+                return Ok(Some(above.job.id.clone()));
+            }
+        }
+        Ok(None)
+    }
+
     /// Takes everything for ended that an ended job began.
     fn abandon(&self, id: &str) -> Result<(), Error> {
         let record = self.record(id)?;
@@ -938,6 +1070,16 @@ impl Shared {
         let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
         self.wait_for_stop(id)?;
         let mut record = self.record(id)?;
+        if let Some(other) = self.lives_at(id)? {
+            let why =
+                format!("`{other}`, which runs what `{id}` runs, has not ended; kill it first");
+            return Err(Error::State(why));
+        }
+        if let Some(above) = self.comes_to(id)? {
+            let why =
+                format!("`{above}` above `{id}` runs it, or is about to run another in its place");
+            return Err(Error::State(why));
+        }
         let equipped = needs::of_record(self, &record)?;
         let old = self.plan(&record.plan)?;
         let mut run = view::run(self.reader(), &record)?;
@@ -1067,7 +1209,7 @@ impl Shared {
 /// Keeps the answer to a submission, in case it is made again.
 fn answer(rows: &mut procedure::Rows, asked: Option<u64>, id: &str) {
     if let Some(asked) = asked {
-        rows.put(spaces::ASKED, asked.to_be_bytes(), id.as_bytes());
+        rows.put_new(spaces::ASKED, asked.to_be_bytes(), id.as_bytes());
     }
 }
 

@@ -243,7 +243,7 @@ fn escaped(text: &str) -> String {
 
 impl Procedure for Notice {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
-        if !self.shared.is_active(&self.saved.root, &self.saved.root, context.id()) {
+        if !self.shared.may_tell(&self.saved.root, &self.saved.root, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         if self.tell() || self.saved.left == 0 {

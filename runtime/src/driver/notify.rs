@@ -89,7 +89,7 @@ impl Notification {
 impl Procedure for Notification {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let shared = self.shared.clone();
-        if !shared.is_active(&self.saved.root, &self.saved.job, context.id()) {
+        if !shared.may_tell(&self.saved.root, &self.saved.job, context.id()) {
             return Ok(Step::Suspend(Wait::new()));
         }
         let equipped = shared.equipped_of(&self.saved.job);

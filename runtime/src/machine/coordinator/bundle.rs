@@ -311,7 +311,8 @@ impl Turn<'_> {
     }
 
     fn kill_members(&mut self) -> Vec<usize> {
-        let active = self.each_with_job(|member| !member.status.is_end());
+        // One that has ended and is about to run again is still told of by its end.
+        let active = self.each_with_job(|member| !member.status.is_end() || member.pending);
         for at in &active {
             self.set_member(*at, Status::Killed, true);
         }

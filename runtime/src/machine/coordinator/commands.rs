@@ -92,6 +92,9 @@ impl Turn<'_, '_> {
             if matches!(run.status, ActionStatus::Running | ActionStatus::Suspended) {
                 self.job.set_pending(number, |pending| pending + 1);
                 with_workflow.push(number);
+            } else if !run.has_workflow {
+                // It was about to start: nobody will tell of it.
+                self.job.set_pending(number, |_| 0);
             }
             self.set_action(number, ActionStatus::Killed);
         }
@@ -115,6 +118,9 @@ impl Turn<'_, '_> {
                     with_workflow.push(number);
                 }
                 self.job.set_pending(number, |pending| pending + 1);
+            } else {
+                // It was about to start: nobody will tell of it.
+                self.job.set_pending(number, |_| 0);
             }
             self.set_action(number, ActionStatus::Killed);
         }

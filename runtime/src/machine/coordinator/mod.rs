@@ -297,6 +297,27 @@ impl Job {
         self.counts[status as usize]
     }
 
+    /// Actions that have a command that nobody has answered yet.
+    pub fn asked(&self) -> Vec<i64> {
+        if self.pending_runs == 0 {
+            return Vec::new();
+        }
+        let asked = self.actions.iter().filter(|(_, run)| run.pending > 0);
+        asked.map(|(number, _)| *number).collect()
+    }
+
+    /// Those of them that have ended.
+    pub fn unanswered(&self) -> Vec<i64> {
+        let mut asked = self.asked();
+        asked.retain(|number| !self.actions[number].status.is_active());
+        asked
+    }
+
+    /// All actions were put back: a job that waits for the answer of none of them has one pass over states to make.
+    pub fn restored(&mut self) {
+        self.is_touched |= self.pending && self.pending_runs == 0;
+    }
+
     /// Puts an action back that was kept.
     pub fn restore(&mut self, number: i64, run: Run) {
         self.pending_runs += usize::from(run.pending > 0);
@@ -337,6 +358,8 @@ pub enum Event {
     Status,
     /// A pass over pauses.
     Pause,
+    /// A look at actions that are ready and that nothing else starts.
+    Recover,
     /// A look at the inputs of an action.
     Check(i64),
     /// The workflow of an action was created.
@@ -416,6 +439,7 @@ pub fn apply(
         Event::Materialize => turn.materialize(),
         Event::Status => turn.status(),
         Event::Pause => turn.pause(),
+        Event::Recover => turn.start_ready(),
         Event::Check(number) => turn.check(*number)?,
         Event::Started(number) => turn.started(*number),
         Event::NotStarted { number, code, message } => turn.not_started(*number, code, message),
