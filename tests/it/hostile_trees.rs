@@ -274,3 +274,217 @@ fn nothing_gets_out_of_a_tree() {
     );
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
+
+/// Applications whose properties hold a secret wherever a value is asked for.
+const VALUES: &[(&str, &[(&str, &str)])] = &[
+    (
+        "workflow.xml",
+        &[(
+            "workflow.xml",
+            "<workflow-app xmlns='uri:oozie:workflow:0.5' name='${v}'>\n<global><job-tracker>${v}</job-tracker><name-node>${v}</name-node><job-xml>${v}</job-xml></global>\n<start to='a'/>\n\
+             <action name='a' retry-max='${v}' cred='${v}'><shell xmlns='uri:oozie:shell-action:0.3'><exec>${v}</exec><argument>${v}</argument><env-var>${v}</env-var><file>${v}</file></shell><ok to='b'/><error to='${v}'/></action>\n\
+             <action name='b'><sub-workflow><app-path>${v}/x</app-path></sub-workflow><ok to='c'/><error to='end'/></action>\n\
+             <action name='c'><fs><mkdir path='${v}'/><chmod path='${v}' permissions='${v}'/><move source='${v}' target='${v}'/></fs><ok to='e'/><error to='end'/></action>\n\
+             <action name='e'><email xmlns='uri:oozie:email-action:0.2'><to>${v}</to><subject>${v}</subject><body>${v}</body><attachment>${v}</attachment></email><ok to='d'/><error to='end'/></action>\n\
+             <decision name='d'><switch><case to='end'>${v}</case><case to='f'>${v eq 1}</case><case to='f'>${wf:actionData(v)[v]}</case><case to='f'>${v gt 7}</case><case to='f'>${fs:exists(v)}</case><case to='f'>${hcat:exists(v)}</case><default to='f'/></switch></decision>\n\
+             <action name='f'><java><job-tracker>j</job-tracker><name-node>n</name-node><prepare><delete path='${v}'/></prepare><configuration><property><name>mapred.output.dir</name><value>${v}</value></property></configuration><main-class>${v}</main-class></java><ok to='end'/><error to='end'/></action>\n\
+             <end name='end'/>\n</workflow-app>",
+        )],
+    ),
+    (
+        "coordinator.xml",
+        &[(
+            "coordinator.xml",
+            "<coordinator-app xmlns='uri:oozie:coordinator:0.5' name='${v}' frequency='AT' start='AS' end='AE' timezone='AZ'>\n<controls><timeout>AC</timeout><concurrency>AC</concurrency><execution>AX</execution></controls>\n\
+             <datasets><include>AI</include><dataset name='d' frequency='AF' initial-instance='AD' timezone='AY'><uri-template>${v}/${YEAR}</uri-template><done-flag>${v}</done-flag></dataset></datasets>\n\
+             <input-events><data-in name='i' dataset='AN'><instance>AM</instance></data-in></input-events>\n\
+             <action><workflow><app-path>${v}</app-path><configuration><property><name>p</name><value>${v}</value></property></configuration></workflow></action>\n</coordinator-app>",
+        )],
+    ),
+    (
+        "bundle.xml",
+        &[
+            (
+                "bundle.xml",
+                "<bundle-app xmlns='uri:oozie:bundle:0.2' name='${v}'><controls><kick-off-time>${v}</kick-off-time></controls>\n<coordinator name='${v}'><app-path>${v}</app-path><configuration><property><name>p</name><value>${v}</value></property></configuration></coordinator>\n\
+                 <coordinator name='c'><app-path>c/coordinator.xml</app-path><configuration><property><name>start</name><value>${v}</value></property></configuration></coordinator>\n</bundle-app>",
+            ),
+            (
+                "c/coordinator.xml",
+                "<coordinator-app xmlns='uri:oozie:coordinator:0.5' name='c' frequency='5' start='${start}' end='2030-01-01T00:00Z' timezone='UTC'><action><workflow><app-path>/x</app-path></workflow></action></coordinator-app>",
+            ),
+        ],
+    ),
+];
+
+/// What stands in the place of each attribute of the coordinator where it is not the one that is tried.
+const ATTRIBUTES: [(&str, &str); 12] = [
+    ("AT", "${coord:days(1)}"),
+    ("AS", "2020-01-01T00:00Z"),
+    ("AE", "2030-01-01T00:00Z"),
+    ("AZ", "UTC"),
+    ("AC", "5"),
+    ("AX", "FIFO"),
+    ("AI", "${nameNode}/x.xml"),
+    ("AF", "${coord:days(1)}"),
+    ("AD", "2020-01-01T00:00Z"),
+    ("AY", "UTC"),
+    ("AN", "d"),
+    ("AM", "${coord:current(0)}"),
+];
+
+/// Findings give names of properties and shapes of values, and never what properties hold.
+#[test]
+fn values_of_properties_are_in_no_finding() {
+    let mut faults = Vec::new();
+    let mut told = 0;
+    for (main, files) in VALUES {
+        let tries: &[(&str, &str)] =
+            if *main == "coordinator.xml" { &ATTRIBUTES } else { &[("", "")] };
+        for (tried, _) in tries {
+            for value in [
+                CANARY.to_owned(),
+                format!("hdfs://{CANARY}:8020/{CANARY}"),
+                format!("{CANARY}${{w}}"),
+            ] {
+                let folder = tempfile::tempdir().expect("room");
+                let path = |name: &str| folder.path().join(name);
+                std::fs::create_dir_all(path(".git")).expect("a folder");
+                std::fs::create_dir_all(path("c")).expect("a folder");
+                for (name, text) in *files {
+                    let mut text = (*text).to_owned();
+                    for (place, usual) in ATTRIBUTES {
+                        let own = if place == *tried { "${v}" } else { usual };
+                        text = text.replace(place, own);
+                    }
+                    std::fs::write(path(name), text).expect("a file");
+                }
+                let keys = ["wf", "coord", "bundle"];
+                let paths =
+                    keys.map(|key| format!("oozie.{key}.application.path={value}/{main}\n"));
+                let own = paths
+                    [keys.iter().position(|key| main.starts_with(&key[..1])).unwrap_or(0)]
+                .clone();
+                let text = format!(
+                    "v={value}\nw={CANARY}\nnameNode={value}\njobTracker={value}\n{own}oozie.wf.workflow.notification.url=http://{CANARY}/x\n"
+                );
+                std::fs::write(path("job.properties"), text).expect("a file");
+                let defaults = format!(
+                    "<configuration><property><name>user.x</name><value>{CANARY}</value></property><property><name>y</name><value>${{{CANARY}</value></property></configuration>"
+                );
+                std::fs::write(path("config-default.xml"), defaults).expect("a file");
+                for format in [
+                    "human",
+                    "concise",
+                    "json",
+                    "jsonl",
+                    "sarif",
+                    "github",
+                    "gitlab",
+                    "junit",
+                    "checkstyle",
+                    "rdjson",
+                ] {
+                    let arguments = ["check", "--profile", "strict", "--format", format, "."];
+                    let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+                        .args(arguments)
+                        .current_dir(folder.path())
+                        .env_remove("ANKUS_USER_CONFIG")
+                        .output()
+                        .expect("the program starts");
+                    let all = [output.stdout, output.stderr].concat();
+                    let all = String::from_utf8_lossy(&all);
+                    told += all.lines().count();
+                    if let Some(line) = all.lines().find(|line| line.contains(CANARY)) {
+                        let line: String = line.chars().take(400).collect();
+                        faults.push(format!("{main} {tried}, {format}: {line}"));
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    assert!(told > 1_000, "there was something to say: {told} lines");
+    assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// A baseline that somebody names is theirs and counts, whatever the tree says; one that lies in the tree does not.
+#[test]
+fn a_baseline_that_is_named_counts_for_an_isolated_check() {
+    let folder = tempfile::tempdir().expect("room");
+    let ankus = |arguments: &[&str]| {
+        let program = env!("CARGO_BIN_EXE_ankus");
+        let output = Command::new(program).args(arguments).current_dir(folder.path()).output();
+        output.expect("the program starts").status.code()
+    };
+    std::fs::create_dir(folder.path().join(".git")).expect("a folder");
+    let text = "<workflow-app name='a' xmlns='uri:oozie:workflow:0.5'><start to='x'/><end name='e'/></workflow-app>";
+    std::fs::write(folder.path().join("workflow.xml"), text).expect("a file");
+    assert_eq!(ankus(&["check", "--isolated"]), Some(1));
+    assert_eq!(ankus(&["check", "--write-baseline", "baseline.json"]), Some(0));
+    assert_eq!(ankus(&["check", "--isolated"]), Some(1));
+    assert_eq!(ankus(&["check", "--isolated", "--baseline", "baseline.json"]), Some(0));
+}
+
+/// A file that becomes a link while it is looked at leads nowhere else.
+#[test]
+fn a_file_that_changes_under_the_check_leads_nowhere() {
+    let folder = tempfile::tempdir().expect("room");
+    let ground = Ground::new(&folder.path().canonicalize().expect("it is there"));
+    let app = ground.folder().join("tree/app");
+    std::fs::create_dir_all(&app).expect("a folder");
+    let workflow = "<workflow-app name='a' xmlns='uri:oozie:workflow:0.5'><start to='${x}'/><end name='e'/></workflow-app>";
+    std::fs::write(app.join("workflow.xml"), workflow).expect("a file");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let names = ["job.properties", "config-default.xml", "workflow.xml"];
+            let mut round = 0_usize;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                let name = names[round % names.len()];
+                let (new, real) = (app.join("new"), app.join(name));
+                let kept = std::fs::read(&real).unwrap_or_else(|_| workflow.into());
+                let secret = ["secret", "secret.xml", "workflow.xml"][round % names.len()];
+                let _ =
+                    std::os::unix::fs::symlink(ground.folder().join("outside").join(secret), &new);
+                let _ = std::fs::rename(&new, &real);
+                let _ = std::fs::write(
+                    &new,
+                    if name == "workflow.xml" { workflow.into() } else { kept },
+                );
+                let _ = std::fs::rename(&new, &real);
+                // The folder itself, too.
+                let (app_link, aside) =
+                    (ground.folder().join("tree/link"), ground.folder().join("tree/aside"));
+                let _ = std::os::unix::fs::symlink(ground.folder().join("outside"), &app_link);
+                let _ = std::fs::rename(&app, &aside);
+                let _ = std::fs::rename(&app_link, &app);
+                let _ = std::fs::remove_file(&app);
+                let _ = std::fs::rename(&aside, &app);
+                round += 1;
+            }
+        });
+        for _ in 0..40 {
+            for arguments in ["check --format json .", "params app", "check --fix ."] {
+                let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+                    .args(arguments.split(' '))
+                    .current_dir(ground.folder().join("tree"))
+                    .stdin(Stdio::null())
+                    .output()
+                    .expect("the program starts");
+                let all = [output.stdout, output.stderr].concat();
+                let is_out = all.windows(CANARY.len()).any(|part| part == CANARY.as_bytes());
+                if is_out {
+                    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+                    panic!("{arguments}: {}", String::from_utf8_lossy(&all));
+                }
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let secret = std::fs::read_to_string(ground.folder().join("outside/secret")).expect("ours");
+    assert!(secret.contains(CANARY), "what lies outside was not written to");
+    let outside =
+        std::fs::read_to_string(ground.folder().join("outside/workflow.xml")).expect("ours");
+    assert!(outside.contains(CANARY), "what lies outside was not written to");
+}

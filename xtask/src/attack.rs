@@ -26,41 +26,67 @@ const ON_WORKFLOWS: &[&str] = &[
     "check --format rdjson @",
     "check --diff --unsafe-fixes @",
     "check --statistics @",
+    "check --isolated --profile strict @",
+    "check --profile migration @",
+    "check --profile style @",
+    "check --write-baseline base.json @",
+    "check --target 3.3.2 @",
     "params @",
     "params --format json @",
+    "params --format properties @",
     "graph @",
     "graph --format svg @",
+    "graph --format html @",
     "graph --format mermaid @",
     "graph --format json @",
     "graph --format d2 @",
     "graph --data @",
+    "graph --expand-sub-workflows @",
     "compile -o @.plan @",
     "fmt --check @",
     "fmt --diff @",
-    "inventory @",
-    "inventory --format json @",
-    "inventory --format html @",
+    "inventory .",
+    "inventory --format json .",
+    "inventory --format csv .",
+    "inventory --format html .",
     "diff @ @",
     "diff @ @.other",
     "upgrade --to 1.0 --diff @",
     "run --dry-run @",
+    "run --simulate @",
+    "config show @",
+    "test .",
+    "check .",
 ];
 
 /// What is run on coordinators and bundles.
 const ON_OTHERS: &[&str] = &[
     "check --format human @",
     "check --format json @",
+    "check --format sarif @",
+    "check --format junit @",
     "check --diff --unsafe-fixes @",
+    "check --profile migration @",
     "params @",
+    "params --format json @",
+    "graph @",
     "graph --format svg @",
     "graph --data @",
     "timeline @",
     "timeline --format json @",
     "timeline --format svg @",
+    "timeline --format ics @",
+    "timeline --format csv @",
     "fmt --diff @",
-    "inventory @",
+    "inventory .",
+    "inventory --format html .",
     "diff @ @",
+    "diff @ @.other",
+    "upgrade --to 0.5 --diff @",
     "run --dry-run @",
+    "run --simulate @",
+    "test .",
+    "check .",
 ];
 
 /// How a command ended.
@@ -127,7 +153,10 @@ fn written(folder: &Path, tree: &Tree) -> Result<PathBuf, String> {
     // The search for settings ends here.
     std::fs::create_dir_all(folder.join(".git")).map_err(|error| error.to_string())?;
     for (path, bytes) in &tree.files {
-        write(&folder.join(path), bytes)?;
+        let path = folder.join(path);
+        let parent = path.parent().expect("it lies in a folder");
+        std::fs::create_dir_all(parent).map_err(|error| error.to_string())?;
+        write(&path, bytes)?;
     }
     let main = folder.join(tree.main);
     let text = tree.files.iter().find(|(path, _)| *path == tree.main);

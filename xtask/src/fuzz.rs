@@ -14,6 +14,8 @@ mod properties;
 
 /// An input that takes longer is reported.
 const SLOW: Duration = Duration::from_secs(5);
+/// How often a long run says where it is.
+const BETWEEN: Duration = Duration::from_secs(300);
 /// No input becomes longer.
 const LONGEST: usize = 64 * 1024;
 
@@ -195,7 +197,13 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
     let (mut inputs, mut bytes, mut broken, mut slow) = (0_u64, 0_u64, Vec::<String>::new(), 0);
     let mut slowest = Duration::ZERO;
     let plain = seeds.len();
-    while begin.elapsed() < time {
+    let mut worked = Worked::new();
+    let mut said = Duration::ZERO;
+    while worked.so_far() < time {
+        if worked.so_far() >= said + BETWEEN {
+            said = worked.so_far();
+            eprintln!("{name}: {inputs} inputs in {:.0} s so far", said.as_secs_f64());
+        }
         let input = match usize::try_from(inputs) {
             Ok(at) if at < plain => seeds[at].clone(),
             _ => mutated(&seeds, &mut random),
@@ -225,13 +233,46 @@ fn tried(name: &str, property: fn(&[u8]), time: Duration, seed: u64) -> usize {
         }
     }
     eprintln!(
-        "{name}: {inputs} inputs ({} MB) from {plain} seeds in {:.0} s, the slowest {:.1} s: {} kinds of broken promises, {slow} slow",
+        "{name}: {inputs} inputs ({} MB) from {plain} seeds in {:.0} s of the processor ({:.0} s by the clock), the slowest {:.1} s: {} kinds of broken promises, {slow} slow",
         bytes / 1_000_000,
+        worked.so_far().as_secs_f64(),
         begin.elapsed().as_secs_f64(),
         slowest.as_secs_f64(),
         broken.len(),
     );
     broken.len() + slow
+}
+
+/// How long this thread has had a processor, for a machine may have other things to do.
+struct Worked {
+    begin: Instant,
+    before: Option<Duration>,
+    known: Duration,
+    asked: Instant,
+}
+
+impl Worked {
+    fn new() -> Worked {
+        let begin = Instant::now();
+        Worked { begin, before: Worked::of_thread(), known: Duration::ZERO, asked: begin }
+    }
+
+    /// The processor's time of this thread, where the system tells it.
+    fn of_thread() -> Option<Duration> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    }
+
+    /// Asks the system ten times a second.
+    fn so_far(&mut self) -> Duration {
+        let now = Instant::now();
+        if now.duration_since(self.asked) > Duration::from_millis(100) {
+            self.asked = now;
+            let worked = self.before.and_then(|before| Some(Worked::of_thread()? - before));
+            self.known = worked.unwrap_or_else(|| now.duration_since(self.begin));
+        }
+        self.known
+    }
 }
 
 /// An input that breaks the promise as well, with whatever can be left out left out.
