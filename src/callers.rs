@@ -4,17 +4,23 @@
 //! it and what it is started with. A path of a file system is followed to the file whose path here ends as it does; what
 //! nobody can follow is followed nowhere.
 
-use crate::diag::nearest;
+use crate::diag::Patience;
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
 use crate::syntax::xml::{Element, Tree};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::sync::Arc;
 
 /// How many starts of one definition are kept.
 const MOST_CALLERS: usize = 64;
 /// How deep definitions may start one another.
 const DEPTH: usize = 8;
+/// How many starts are followed in all, and how many properties are merged for them: past that, who else starts
+/// something is not known.
+const MOST_FOLLOWED: usize = 4_000_000;
+const MOST_MERGED: usize = 4_000_000;
 
 /// The names of definitions in their folders.
 const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
@@ -35,7 +41,7 @@ struct Call {
     /// What a definition is called in its folder.
     name: &'static str,
     /// What the call itself gives.
-    values: BTreeMap<String, String>,
+    values: Arc<BTreeMap<String, String>>,
     /// Whether what the starter was given is handed on.
     hands_on: bool,
     name_node: bool,
@@ -63,6 +69,8 @@ struct Starter {
 pub struct Index {
     callers: HashMap<String, Vec<Caller>>,
     lost: HashMap<String, Vec<Lost>>,
+    /// By what starts them: definitions, with the place of the start among their callers.
+    started: HashMap<String, Vec<(String, usize)>>,
     /// How many folders all definitions and what starts them have in common.
     common: usize,
     /// The folders below those in which a workflow starts another one that nobody can follow.
@@ -104,6 +112,7 @@ impl Gathering {
         let read = properties::parse(text);
         let values: BTreeMap<String, String> =
             read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+        let values = Arc::new(values);
         let mut calls = Vec::new();
         for (key, name) in KEYS {
             if let Some(entry) = read.entries.iter().rev().find(|entry| entry.name == key) {
@@ -111,7 +120,7 @@ impl Gathering {
                     uri: entry.value.trim().to_owned(),
                     span: entry.value_span,
                     name,
-                    values: values.clone(),
+                    values: Arc::clone(&values),
                     hands_on: false,
                     name_node: false,
                     resource_manager: false,
@@ -170,12 +179,7 @@ impl Gathering {
 
     /// Follows every call.
     pub fn index(self) -> Index {
-        let mut by_name: HashMap<&str, Vec<&str>> = HashMap::new();
-        for path in &self.definitions {
-            by_name.entry(name_of(path)).or_default().push(path);
-            by_name.entry(name_of(folder_of(path))).or_default().push(path);
-        }
-        let followed = Followed::new(by_name, &self.definitions, &self.starters);
+        let followed = Followed::new(&self.definitions, &self.starters);
         let mut index = Index { common: followed.common, ..Index::default() };
         for script in &self.scripts {
             let top = top(script, followed.common).unwrap_or_default().to_owned();
@@ -184,6 +188,7 @@ impl Gathering {
         }
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
+        let (mut followed_so_far, mut merged) = (0, 0);
         // Who is started by properties starts others with them; who was seen to be started by nobody, with what it has.
         for kind in [Kind::Properties, Kind::Bundle, Kind::Coordinator, Kind::Workflow] {
             let unseen = |starter: &Starter| !index.callers.contains_key(&starter.path);
@@ -194,21 +199,27 @@ impl Gathering {
             while let Some((at, context, depth)) = todo.pop() {
                 let starter = &self.starters[at];
                 for call in &starter.calls {
-                    let caller = started(starter, call, context.as_ref());
-                    let targets = followed.to(&starter.path, call, &caller.values);
-                    if targets.is_empty()
+                    if followed_so_far >= MOST_FOLLOWED {
+                        break;
+                    }
+                    followed_so_far += 1;
+                    let caller = started(starter, call, context.as_ref(), &mut merged);
+                    let target = followed.to(&starter.path, call, &caller.values);
+                    let known = index.lost.get(&starter.path).map_or(0, Vec::len);
+                    if target.is_none()
+                        && known < MOST_CALLERS
                         && let Some(lost) = followed.lost(starter, call, &caller.values)
                     {
                         let known = index.lost.entry(starter.path.clone()).or_default();
-                        if known.len() < MOST_CALLERS && !known.contains(&lost) {
+                        if !known.contains(&lost) {
                             known.push(lost);
                         }
                     }
-                    if targets.is_empty() && kind == Kind::Workflow {
+                    if target.is_none() && kind == Kind::Workflow {
                         let top = top(&starter.path, followed.common).unwrap_or_default();
                         index.astray.insert(top.to_owned());
                     }
-                    for target in targets {
+                    if let Some(target) = target {
                         let known = index.callers.entry(target.to_owned()).or_default();
                         if known.len() >= MOST_CALLERS || known.contains(&caller) {
                             continue;
@@ -221,10 +232,15 @@ impl Gathering {
                 }
             }
         }
-        for callers in index.callers.values_mut() {
+        for (target, callers) in &mut index.callers {
             callers.sort();
             callers.dedup();
+            for (at, caller) in callers.iter().enumerate() {
+                let started = index.started.entry(caller.path.clone()).or_default();
+                started.push((target.clone(), at));
+            }
         }
+        index.started.values_mut().for_each(|started| started.sort());
         index
     }
 }
@@ -251,23 +267,33 @@ impl Index {
     }
 
     /// The definitions that one starts, with what they are started by.
-    pub fn started_by<'i>(&'i self, path: &'i str) -> impl Iterator<Item = (&'i str, &'i Caller)> {
-        self.callers.iter().flat_map(move |(target, callers)| {
-            callers
-                .iter()
-                .filter(move |caller| caller.path == path)
-                .map(move |caller| (target.as_str(), caller))
-        })
+    pub fn started_by<'i>(&'i self, path: &str) -> impl Iterator<Item = (&'i str, &'i Caller)> {
+        let started = self.started.get(path).map(Vec::as_slice).unwrap_or_default();
+        started.iter().map(|(target, at)| (target.as_str(), &self.callers[target][*at]))
     }
 }
 
 /// What somebody starts a definition with.
-fn started(starter: &Starter, call: &Call, context: Option<&Caller>) -> Caller {
-    let mut values = match context {
-        Some(context) if call.hands_on => context.values.clone(),
-        _ => BTreeMap::new(),
+fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mut usize) -> Caller {
+    let mut is_all = true;
+    let values = match context.filter(|_| call.hands_on) {
+        Some(context) if call.values.is_empty() => Arc::clone(&context.values),
+        Some(context) => {
+            let count = context.values.len() + call.values.len();
+            is_all = *merged + count <= MOST_MERGED;
+            match is_all {
+                true => {
+                    *merged += count;
+                    let mut values = BTreeMap::clone(&context.values);
+                    let own = call.values.iter();
+                    values.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+                    Arc::new(values)
+                }
+                false => Arc::clone(&call.values),
+            }
+        }
+        None => Arc::clone(&call.values),
     };
-    values.extend(call.values.iter().map(|(name, value)| (name.clone(), value.clone())));
     let above = context.map(|context| match context.by.is_empty() {
         true => context.path.clone(),
         false => format!("{}, {}", context.path, context.by),
@@ -280,7 +306,7 @@ fn started(starter: &Starter, call: &Call, context: Option<&Caller>) -> Caller {
         is_properties: starter.kind == Kind::Properties,
         is_whole: starter.kind == Kind::Properties
             || !call.hands_on
-            || context.is_some_and(|context| context.is_whole),
+            || is_all && context.is_some_and(|context| context.is_whole),
         name_node: call.name_node
             || call.hands_on && context.is_some_and(|context| context.name_node),
         resource_manager: call.resource_manager
@@ -301,7 +327,7 @@ fn call(element: Element<'_, '_>, name: &'static str, hands_on: bool) -> Option<
         uri: path.text.to_string(),
         span: path.span(),
         name,
-        values,
+        values: Arc::new(values),
         hands_on,
         name_node: false,
         resource_manager: false,
@@ -351,21 +377,26 @@ fn top(path: &str, common: usize) -> Option<&str> {
     folder_of(path).split('/').filter(|_| path.contains('/')).nth(common)
 }
 
+/// Parts of a path that are compared from its end; no tree is deeper where it matters.
+const MOST_PARTS: usize = 64;
+
 struct Followed<'d> {
-    /// Definitions by their own name and by that of their folder.
-    by_name: HashMap<&'d str, Vec<&'d str>>,
+    paths: HashSet<&'d str>,
+    /// Definitions by a number for an end of their path, or for an end of their folder with their name; all of them,
+    /// and those below each folder of `tops`. Each list is in the order of the parts of the paths.
+    ends: HashMap<u64, Vec<&'d str>>,
+    /// Names of the folders of definitions by the folder that they are in.
+    beside: HashMap<&'d str, BTreeSet<&'d str>>,
     /// How many folders all paths have in common.
     common: usize,
     /// The folders below those that hold definitions.
     tops: HashSet<&'d str>,
+    patience: Patience,
+    hasher: RandomState,
 }
 
 impl<'d> Followed<'d> {
-    fn new(
-        by_name: HashMap<&'d str, Vec<&'d str>>,
-        definitions: &'d BTreeSet<String>,
-        starters: &[Starter],
-    ) -> Followed<'d> {
+    fn new(definitions: &'d BTreeSet<String>, starters: &[Starter]) -> Followed<'d> {
         let all = || definitions.iter().chain(starters.iter().map(|starter| &starter.path));
         let first: Vec<&str> =
             all().next().map(|path| folder_of(path).split('/').collect()).unwrap_or_default();
@@ -373,84 +404,94 @@ impl<'d> Followed<'d> {
             let folders = folder_of(path).split('/');
             first[..common].iter().zip(folders).take_while(|(one, other)| *one == other).count()
         });
-        let mut followed = Followed { by_name, common, tops: HashSet::new() };
-        followed.tops = definitions.iter().filter_map(|path| top(path, common)).collect();
+        let mut followed = Followed {
+            paths: definitions.iter().map(String::as_str).collect(),
+            ends: HashMap::new(),
+            beside: HashMap::new(),
+            common,
+            tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
+            patience: Patience::default(),
+            hasher: RandomState::new(),
+        };
+        for path in definitions {
+            let (name, folder, top) = (name_of(path), folder_of(path), top(path, common));
+            let tops = [None, top];
+            for top in &tops[..1 + usize::from(top.is_some())] {
+                let files = followed.ends_of(*top, "", &split(path));
+                let folders = followed.ends_of(*top, name, &split(folder));
+                for end in files.into_iter().chain(folders) {
+                    followed.ends.entry(end).or_default().push(path);
+                }
+            }
+            followed.beside.entry(folder_of(folder)).or_default().insert(name_of(folder));
+        }
+        let all = followed.ends.values_mut();
+        all.for_each(|paths| paths.sort_by(|one, other| one.split('/').cmp(other.split('/'))));
         followed
     }
 
-    /// The definitions that a call may mean: those whose path ends as it does, the longest such end; of several, those
-    /// nearest to the caller.
-    fn to(&self, from: &str, call: &Call, values: &BTreeMap<String, String>) -> Vec<&'d str> {
+    /// A number for each end of a path, the shortest first.
+    fn ends_of(&self, top: Option<&str>, name: &str, parts: &[&str]) -> Vec<u64> {
+        let mut hasher = self.hasher.build_hasher();
+        (top, name).hash(&mut hasher);
+        let parts = parts.iter().rev().take(MOST_PARTS);
+        parts
+            .map(|part| {
+                part.hash(&mut hasher);
+                hasher.finish()
+            })
+            .collect()
+    }
+
+    /// The definition that a call means: the one whose path ends as it does, the longest such end; of several, the one
+    /// nearest to the caller, if it is alone there.
+    fn to(&self, from: &str, call: &Call, values: &BTreeMap<String, String>) -> Option<&'d str> {
         let uri = resolved(&call.uri, values);
         let own = folder_of(from);
         if let Some(below) = uri.strip_prefix("${wf:appPath()}") {
-            let here = join(own, below.trim_start_matches('/'));
-            return here.and_then(|here| self.at(&here, call.name)).into_iter().collect();
+            return self.at(&join(own, below.trim_start_matches('/'))?, call.name);
         }
         let mut parts = parts_of(&uri);
         if let Some(open) = parts.iter().rposition(|part| part.contains("${")) {
             parts.drain(..=open);
         }
-        if parts.is_empty() {
+        let Some(last) = parts.last().copied() else {
             // All that is known is that it is an application; the one beside the properties is meant.
             return match call.uri.contains("${") {
-                true => Vec::new(),
-                false => self.at(own, call.name).into_iter().collect(),
+                true => None,
+                false => self.at(own, call.name),
             };
-        }
-        let is_file = parts.last().is_some_and(|last| last.ends_with(".xml"));
-        if is_file && parts.len() == 1 && NAMES.contains(&parts[0]) {
+        };
+        let is_file = last.ends_with(".xml");
+        if is_file && parts.len() == 1 && NAMES.contains(&last) {
             // The name that all definitions have says nothing but of the folder that the properties lie in.
-            if !from.ends_with(".properties") {
-                return Vec::new();
-            }
-            return join(own, parts[0])
-                .and_then(|here| self.at(&here, call.name))
-                .into_iter()
-                .collect();
-        }
-        let last = parts[parts.len() - 1];
-        let candidates = self.by_name.get(last).map(Vec::as_slice).unwrap_or_default();
-        let mut best: (usize, usize, Vec<&'d str>) = (0, 0, Vec::new());
-        for candidate in candidates {
-            let folder = match is_file {
-                true => *candidate,
-                false if name_of(candidate) == call.name => folder_of(candidate),
-                false => continue,
+            return match from.ends_with(".properties") {
+                true => self.at(&join(own, last)?, call.name),
+                false => None,
             };
-            let have: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
-            let same =
-                have.iter().rev().zip(parts.iter().rev()).take_while(|(a, b)| a == b).count();
-            let near = candidate
-                .split('/')
-                .zip(from.split('/'))
-                .take_while(|(one, other)| one == other)
-                .count();
-            // The name that all definitions have is the end of every path.
-            let enough = 1 + usize::from(is_file && NAMES.contains(&last));
-            let whole = !have.is_empty() && same == have.len();
-            if same < enough && !whole {
-                continue;
+        }
+        // A folder with definitions of its own may be a repository of its own: only a path that says where else it
+        // leads, from top to bottom, leads out of it.
+        let home = top(from, self.common).filter(|top| self.tops.contains(top));
+        let ends = self.ends_of(home, if is_file { "" } else { call.name }, &parts);
+        // The name that all definitions have is the end of every path.
+        let enough = 1 + usize::from(is_file && NAMES.contains(&last));
+        for length in (1..=ends.len()).rev() {
+            let alike = self.ends.get(&ends[length - 1]).filter(|_| length >= enough);
+            let mut whole = parts[parts.len() - length..].join("/");
+            if !is_file {
+                whole = format!("{whole}/{}", call.name);
             }
-            // A folder with definitions of its own may be a repository of its own: only a path that says where else it
-            // leads, from top to bottom, leads out of it.
-            let own = top(from, self.common).filter(|top| self.tops.contains(top));
-            if own.is_some() && top(candidate, self.common) != own && !whole {
-                continue;
-            }
-            match (same, near).cmp(&(best.0, best.1)) {
-                std::cmp::Ordering::Greater => best = (same, near, vec![candidate]),
-                std::cmp::Ordering::Equal => best.2.push(candidate),
-                std::cmp::Ordering::Less => {}
+            let rooted = format!("/{whole}");
+            let whole =
+                [whole, rooted].into_iter().filter_map(|path| self.paths.get(&*path).copied());
+            let found: Vec<&'d str> = whole.collect();
+            if alike.is_some() || !found.is_empty() {
+                return nearest_to(alike.map(Vec::as_slice).unwrap_or_default(), &found, from);
             }
         }
-        // A bare name says too little where more than one folder has it.
-        match best.2.len() {
-            // Properties most often lie beside what they start, whatever its folder is called there.
-            0 if from.ends_with(".properties") => self.at(own, call.name).into_iter().collect(),
-            0 | 1 => best.2,
-            _ => Vec::new(),
-        }
+        // Properties most often lie beside what they start, whatever its folder is called there.
+        self.at(own, call.name).filter(|_| from.ends_with(".properties"))
     }
 
     /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is
@@ -470,8 +511,7 @@ impl<'d> Followed<'d> {
             let Some(own) = values.get(key) else { continue };
             let own_uri = resolved(own, values);
             let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
-            let targets = self.to(&starter.path, &probe, values);
-            let [target] = targets[..] else { continue };
+            let Some(target) = self.to(&starter.path, &probe, values) else { continue };
             let mut there = parts_of(&own_uri);
             if there.last().is_some_and(|last| last.ends_with(".xml")) {
                 there.pop();
@@ -496,20 +536,17 @@ impl<'d> Followed<'d> {
             let path = join(&path, &rest.join("/"))?;
             let folder = folder_of(&path);
             // Only among others of its kind its absence means anything.
-            let mut beside: Vec<&str> = self
-                .by_name
-                .values()
-                .flatten()
-                .map(|definition| folder_of(definition))
-                .filter(|place| *place != path && folder_of(place) == folder)
-                .map(name_of)
-                .collect();
-            beside.sort_unstable();
-            beside.dedup();
-            if beside.is_empty() || self.at(&path, call.name).is_some() {
+            let own_name = name_of(&path);
+            let beside = || {
+                let all = self.beside.get(folder).into_iter().flatten().copied();
+                all.filter(|name| *name != own_name)
+            };
+            if beside().next().is_none() || self.at(&path, call.name).is_some() {
                 return None;
             }
-            let near = nearest(name_of(&path), beside.iter().copied()).map(str::to_owned);
+            let near = self.patience.nearest(own_name, beside()).map(str::to_owned);
+            // What properties hold is shown to nobody.
+            let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
             return Some(Lost { span: call.span, uri, near });
         }
         None
@@ -518,10 +555,33 @@ impl<'d> Followed<'d> {
     /// The definition at a path, or in the folder there.
     fn at(&self, path: &str, name: &str) -> Option<&'d str> {
         let inside = join(path, name);
-        [Some(path.to_owned()), inside].into_iter().flatten().find_map(|path| {
-            let known = self.by_name.get(name_of(&path))?;
-            known.iter().copied().find(|known| *known == path)
-        })
+        let known = |path: &str| self.paths.get(path).copied();
+        known(path).or_else(|| known(&inside?))
+    }
+}
+
+/// The parts of the path of a definition.
+fn split(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty()).collect()
+}
+
+/// Of paths in the order of their parts, and of a few others, the one that has most parts in common with `from`, if there
+/// is only one.
+fn nearest_to<'d>(candidates: &[&'d str], others: &[&'d str], from: &str) -> Option<&'d str> {
+    let common =
+        |path: &str| path.split('/').zip(from.split('/')).take_while(|(a, b)| a == b).count();
+    let at = candidates.partition_point(|path| path.split('/').lt(from.split('/')));
+    // Those that have most in common stand around the place where `from` would stand.
+    let around = &candidates[at.saturating_sub(2)..(at + 2).min(candidates.len())];
+    let mut around: Vec<&'d str> = around.iter().chain(others).copied().collect();
+    around.sort_unstable();
+    around.dedup();
+    let most = around.iter().map(|path| common(path)).max()?;
+    let mut nearest = around.into_iter().filter(|path| common(path) == most);
+    match (nearest.next(), nearest.next()) {
+        (Some(path), None) => Some(path),
+        // A bare name says too little where more than one folder has it.
+        _ => None,
     }
 }
 

@@ -291,6 +291,11 @@ pub fn check(input: &Input<'_>) -> Outcome {
         return outcome;
     }
     // What was found so far says nothing: neither what is missing nor what is there can be relied on.
+    given_up(input)
+}
+
+/// The finding for a file that took longer than it may.
+pub fn given_up(input: &Input<'_>) -> Outcome {
     let message = "the check of this file was given up, because it takes longer than it may";
     let found = Diagnostic::new(&CHECK_TIMED_OUT, Span::default(), message)
         .help("nothing is known of it: split the file, or allow more time with `--timeout`");
@@ -714,7 +719,16 @@ impl Part {
                 }
             }
         }
-        let Outcome { file, findings, suppressed, overridden, mut secrets, .. } = outcome;
+        let Outcome { mut file, findings, suppressed, overridden, mut secrets, .. } = outcome;
+        // The server's own words may hold what properties hold.
+        if let Some(reference) = &mut file.reference {
+            let verdicts = [&mut reference.verdict, &mut reference.validate];
+            for verdict in verdicts.into_iter().chain(&mut reference.submit) {
+                for name in &mut verdict.subject {
+                    *name = input.submission.masked(name, &input.source.text);
+                }
+            }
+        }
         for (path, source, _) in &sources {
             let kind = (*path == input.source.path).then_some(input.kind);
             let values = values(path, kind, &source.text).into_iter();

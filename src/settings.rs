@@ -15,9 +15,10 @@ use ankus_runtime::host::files::ClusterUrl;
 use ankus_runtime::time::{Instant, ProcessingZone};
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use secrets::Secrets;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use toml::de::{DeTable, DeValue};
 
 /// The server whose verdict counts.
@@ -165,7 +166,20 @@ pub struct Override {
     pub paths: Vec<String>,
     /// By rule or group.
     pub rules: BTreeMap<String, Rating>,
+    matcher: Matcher,
 }
+
+/// The globs of an override, made ready when they are first asked; it says nothing that they do not.
+#[derive(Clone, Debug, Default)]
+struct Matcher(Arc<OnceLock<Option<Gitignore>>>);
+
+impl PartialEq for Matcher {
+    fn eq(&self, _: &Matcher) -> bool {
+        true
+    }
+}
+
+impl Eq for Matcher {}
 
 /// A function that a site adds to its server.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -241,6 +255,15 @@ pub struct Mail {
     pub password_file: Option<String>,
     /// Whether the password may be sent without TLS.
     pub plain_password: bool,
+}
+
+/// What a command that looks may take for one file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Seconds; 0: as many as it wants.
+    pub timeout: Option<u64>,
+    /// MiB.
+    pub memory: Option<u64>,
 }
 
 /// What becomes of a program that a shutdown ended.
@@ -393,6 +416,8 @@ pub struct Settings {
     pub mail: Mail,
     /// `[launchers]`: how programs are started and stopped.
     pub launchers: Launchers,
+    /// `[limits]`: what a command that looks may take for one file. Only the user's own count.
+    pub limits: Limits,
     /// What counts as now, for who wants the same findings on every day.
     pub now: Option<Instant>,
     /// Whether comments in definitions silence nothing. No file says so, but the command line.
@@ -448,8 +473,14 @@ impl Settings {
         let tools = !std::mem::take(&mut self.tools).is_empty();
         let mail = std::mem::take(&mut self.mail) != Mail::default();
         let launchers = std::mem::take(&mut self.launchers) != Launchers::default();
-        let tables =
-            [("[hosts]", hosts), ("[tools]", tools), ("[mail]", mail), ("[launchers]", launchers)];
+        let limits = std::mem::take(&mut self.limits) != Limits::default();
+        let tables = [
+            ("[hosts]", hosts),
+            ("[tools]", tools),
+            ("[mail]", mail),
+            ("[launchers]", launchers),
+            ("[limits]", limits),
+        ];
         tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
     }
 
@@ -513,6 +544,7 @@ impl Settings {
             self.mail = base.mail.clone();
         }
         self.launchers = std::mem::take(&mut self.launchers).over(&base.launchers);
+        self.limits = base.limits;
         self.now = self.now.or(base.now);
         self
     }
@@ -596,12 +628,15 @@ impl Ratings<'_> {
 impl Override {
     /// Whether a path is one of those meant.
     pub fn covers(&self, path: &str) -> bool {
-        let mut builder = ignore::gitignore::GitignoreBuilder::new("");
-        for glob in &self.paths {
-            // Globs were tried when the settings were read.
-            let _ = builder.add_line(None, glob);
-        }
-        let Ok(matcher) = builder.build() else { return false };
+        let matcher = self.matcher.0.get_or_init(|| {
+            let mut builder = GitignoreBuilder::new("");
+            for glob in &self.paths {
+                // Globs were tried when the settings were read.
+                let _ = builder.add_line(None, glob);
+            }
+            builder.build().ok()
+        });
+        let Some(matcher) = matcher else { return false };
         let path = path.trim_start_matches("../").trim_start_matches('/');
         matcher.matched_path_or_any_parents(path, false).is_ignore()
     }
@@ -635,6 +670,9 @@ pub fn size_text(bytes: u64) -> String {
     let unit = units.into_iter().find(|(shift, _)| bytes > 0 && bytes.is_multiple_of(1 << shift));
     unit.map_or(bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
+
+/// Entries of a list: every definition is held against each of them.
+const LONGEST_LIST: usize = 1_000;
 
 type Key<'a> = &'a toml::Spanned<toml::de::DeString<'a>>;
 type Value<'a> = &'a toml::Spanned<DeValue<'a>>;
@@ -679,6 +717,7 @@ impl Reader<'_> {
             "tools",
             "mail",
             "launchers",
+            "limits",
             "now",
         ];
         let mut read = Settings::default();
@@ -740,6 +779,15 @@ impl Reader<'_> {
                 "mail" => read.mail = self.mail(value),
                 // Types of the site may stand further down.
                 "launchers" => launchers = Some(value),
+                "limits" => {
+                    self.table(word, value, &["timeout", "memory"], |reader, key, value| {
+                        let number = reader.number(key, value);
+                        match key {
+                            "timeout" => read.limits.timeout = number,
+                            _ => read.limits.memory = number,
+                        }
+                    });
+                }
                 "now" => {
                     let Some(text) = self.string(word, value) else { continue };
                     match instant(&text) {
@@ -789,6 +837,12 @@ impl Reader<'_> {
             self.problem(span_of(value), format!("`{name}` is a list"), None);
             return;
         };
+        if array.len() > LONGEST_LIST {
+            let message =
+                format!("`{name}` has {} entries, and {LONGEST_LIST} are the most", array.len());
+            self.problem(span_of(value), message, None);
+            return;
+        }
         for value in array {
             each(self, value);
         }

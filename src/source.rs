@@ -143,6 +143,27 @@ impl Source {
         Position { line: line as u32 + 1, column: (column - skipped) as u32 + 1 }
     }
 
+    /// The column of a byte offset, from 1, in bytes and in the units of UTF-16; a byte-order mark is none of these.
+    pub fn columns(&self, offset: u32) -> (usize, usize) {
+        let offset = self.text.floor_char_boundary((offset as usize).min(self.text.len()));
+        let line_starts = self.line_starts();
+        let line = line_starts.partition_point(|start| *start as usize <= offset) - 1;
+        let start = line_starts[line] as usize;
+        let before = match offset - start {
+            0..BLOCK => Counts::default().and(&self.text.as_bytes()[start..offset]),
+            _ => {
+                let (all, before) = (self.counted(offset), self.counted(start));
+                Counts {
+                    characters: all.characters - before.characters,
+                    wide: all.wide - before.wide,
+                    replacements: 0,
+                }
+            }
+        };
+        let skipped = usize::from(line == 0 && offset >= 3 && self.text.starts_with('\u{feff}'));
+        (offset - start + 1, (before.characters + before.wide) as usize - skipped + 1)
+    }
+
     /// What stands before a byte, which begins a character.
     fn counted(&self, offset: usize) -> Counts {
         let bytes = self.text.as_bytes();

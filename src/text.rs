@@ -65,9 +65,12 @@ fn shown(text: &str, one_line: bool) -> String {
     out
 }
 
+/// The widest column of names: in front of what stands behind a longer one there is no room for it.
+pub const WIDEST: usize = 60;
+
 /// Words that may have lines of their own, below a line that begins with `head`: the others stand further in.
 pub fn hanging(head: &str, words: &str) -> String {
-    let indent = head.len() - head.trim_start().len() + 4;
+    let indent = (head.len() - head.trim_start().len()).min(WIDEST) + 4;
     let lines: Vec<Cow<'_, str>> = words.lines().map(line).collect();
     format!("{}{}", line(head), lines.join(&format!("\n{:indent$}", "")))
 }
@@ -181,8 +184,13 @@ pub fn json(text: &str) -> Cow<'_, str> {
 }
 
 /// A value as indented JSON with a line end.
-pub fn pretty(value: &serde_json::Value) -> String {
-    json(&format!("{value:#}\n")).into_owned()
+pub fn pretty(value: &impl serde::Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("what is shown has names for keys");
+    text.push('\n');
+    match json(&text) {
+        Cow::Owned(text) => text,
+        Cow::Borrowed(_) => text,
+    }
 }
 
 /// A color of a terminal.
@@ -322,7 +330,9 @@ impl Text {
         let length = self.plain.trim_end_matches('\n').len();
         let last = self.style();
         self.plain.truncate(length);
-        self.styles.retain(|(at, _)| *at <= length);
+        while self.styles.last().is_some_and(|(at, _)| *at > length) {
+            self.styles.pop();
+        }
         self.turn(last);
     }
 

@@ -15,7 +15,7 @@ use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
 use ankus::text::Notation;
-use ankus_project::limits::{self, Limits};
+use ankus_project::limits::{self, Said};
 use ankus_project::look::hashed;
 use ankus_project::{
     Found, Given, Kind, Loaded, LoadedSettings, Notes, Project, cache_folder, seen_from, write,
@@ -102,12 +102,14 @@ pub(crate) struct Arguments {
     /// Print nothing but findings.
     #[arg(short, long)]
     quiet: bool,
-    /// Stop checking a file after this many seconds and report that as a finding; 0 for no limit.
-    #[arg(long, value_name = "SECONDS", default_value_t = limits::USUAL.timeout)]
-    timeout: u64,
-    /// Skip a file that would take more memory than this, in MiB, and report that as a finding.
-    #[arg(long, value_name = "MIB", default_value_t = limits::USUAL.memory)]
-    memory: u64,
+    /// Stop checking a file after this many seconds and report that as a finding; 0 for no limit [default: `timeout` of
+    /// `[limits]` in your own settings, or 60]
+    #[arg(long, value_name = "SECONDS")]
+    timeout: Option<u64>,
+    /// Skip a file that would take more memory than this, in MiB, and report that as a finding [default: `memory` of `[limits]`
+    /// in your own settings, or 2048]
+    #[arg(long, value_name = "MIB")]
+    memory: Option<u64>,
     #[command(flatten)]
     properties: PropertyArguments,
 }
@@ -188,7 +190,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     for name in arguments.select.iter().chain(&arguments.ignore) {
         known_rule(name)?;
     }
-    limits::hold(Limits { timeout: arguments.timeout, memory: arguments.memory });
+    limits::hold(Said { timeout: arguments.timeout, memory: arguments.memory });
     if arguments.watch {
         return watch::watch(&arguments, shell);
     }
@@ -551,10 +553,7 @@ impl Adjuster {
 }
 
 fn checked(loaded: &Loaded) -> check::Outcome {
-    match loaded.too_large {
-        Some(size) => check::too_large(&loaded.input(), size),
-        None => limits::check(&loaded.input()),
-    }
+    limits::check(loaded)
 }
 
 /// What came of one file, with its record for the cache, and whether that is as it was.

@@ -171,6 +171,9 @@ pub(super) fn written(settings: &Settings) -> String {
     let environment = launchers.local.environment.iter();
     let lines = environment.map(|listed| format!("environment = {}", list(listed)));
     text.push_str(&section("[launchers.local]", &lines.collect::<Vec<_>>()));
+    let limits = [("timeout", settings.limits.timeout), ("memory", settings.limits.memory)];
+    let lines = limits.iter().filter_map(|(key, value)| Some(format!("{key} = {}", (*value)?)));
+    text.push_str(&section("[limits]", &lines.collect::<Vec<_>>()));
     text
 }
 
@@ -270,7 +273,7 @@ mod tests {
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\
             [launchers]\nafter_reboot = \"error\"\ngrace = 3\nmax = 4\ndisk_floor = \"3GB\"\n\
-            [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n";
+            [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n[limits]\ntimeout = 9\nmemory = 64\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

@@ -205,7 +205,7 @@ fn definition(loaded: &Loaded) -> miette::Result<Definition> {
         let message = format!("`{}` is larger than any definition", loaded.found.shown);
         return Err(Failure::new(message).into());
     }
-    let outcome = limits::check(&loaded.input());
+    let outcome = limits::check(loaded);
     Ok(Definition {
         source: loaded.source.clone(),
         kind: loaded.found.kind,

@@ -71,10 +71,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 .collect();
             settings.rules.extend(on);
             loaded.settings.settings = Arc::new(settings);
-            let outcome = match loaded.too_large {
-                Some(size) => check::too_large(&loaded.input(), size),
-                None => limits::check(&loaded.input()),
-            };
+            let outcome = limits::check(&loaded);
             Ok(Application::new(
                 &outcome.file,
                 &outcome.findings,

@@ -514,9 +514,10 @@ fn show(
     let rows = run.in_order();
     let width =
         rows.iter().map(|(node, _)| plan.node(*node).name.chars().count()).max().unwrap_or(0);
+    let width = width.min(ankus::text::WIDEST);
     for (index, row) in rows {
         let node = plan.node(index);
-        let pad = width - node.name.chars().count();
+        let pad = width.saturating_sub(node.name.chars().count());
         let target = row.transition.as_deref().map_or(String::new(), |to| format!(" -> {to}"));
         let kind = node.work.row_type().trim_matches(':').to_ascii_lowercase();
         let waiting = waiting.iter().find(|waiting| waiting.node == index);

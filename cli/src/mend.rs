@@ -54,7 +54,7 @@ fn state(project: &Project, loaded: &Loaded, files: &Files, given: &Given) -> St
         loaded.submission.clone()
     };
     let input = check::Input { source, submission: &submission, files, ..loaded.input() };
-    let outcome = limits::check(&input);
+    let outcome = limits::check_text(&input);
     let reference = outcome.file.reference.as_ref();
     State {
         accepted: reference.map(|reference| reference.verdict.code.is_none()),

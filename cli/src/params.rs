@@ -6,7 +6,7 @@ use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::source::Source;
 use ankus::syntax::xml::Tree;
-use ankus::text::{self, line};
+use ankus::text::{self, WIDEST, line};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -71,6 +71,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     Ok(Exit::Success)
 }
 
+/// Places of one parameter that are listed.
+const MOST_READS: usize = 1_000;
+
 fn lines(parameter: &Parameter, source: &Source) -> Vec<u32> {
     let mut lines: Vec<u32> =
         parameter.reads.iter().map(|span| source.position(span.start).line).collect();
@@ -79,7 +82,8 @@ fn lines(parameter: &Parameter, source: &Source) -> Vec<u32> {
 }
 
 fn human(list: &[Parameter], source: &Source) -> String {
-    let width = list.iter().map(|each| each.name.chars().count()).max().unwrap_or_default();
+    let widths = list.iter().map(|each| each.name.chars().count());
+    let width = widths.max().unwrap_or_default().min(WIDEST);
     let mut text = String::new();
     for each in list {
         let state = match (&each.given, &each.default) {
@@ -118,9 +122,11 @@ fn json(list: &[Parameter], source: &Source) -> String {
     let parameters: Vec<Value> = list
         .iter()
         .map(|each| {
+            // The places of one that is read everywhere would be the whole answer.
             let reads: Vec<Value> = each
                 .reads
                 .iter()
+                .take(MOST_READS)
                 .map(|span| {
                     let at = source.position(span.start);
                     json!({"path": source.path, "line": at.line, "column": at.column, "offset": span.start})
@@ -134,6 +140,7 @@ fn json(list: &[Parameter], source: &Source) -> String {
                 "default": from(&each.default),
                 "description": each.description,
                 "reads": reads,
+                "read": each.reads.len(),
             })
         })
         .collect();

@@ -81,7 +81,8 @@ fn human(plan: &Plan) -> String {
         let default = default.as_deref().map_or("required".to_owned(), |text| format!("= {text}"));
         let _ = ankus::put!(&mut text, "  parameter {name} {default}");
     }
-    let width = plan.nodes.iter().map(|node| node.name.chars().count()).max().unwrap_or(0);
+    let widths = plan.nodes.iter().map(|node| node.name.chars().count());
+    let width = widths.max().unwrap_or(0).min(ankus::text::WIDEST);
     for node in &plan.nodes {
         let targets = match &node.work {
             Work::Action(action) => {
@@ -96,7 +97,7 @@ fn human(plan: &Plan) -> String {
                 }
             }
         };
-        let pad = width - node.name.chars().count();
+        let pad = width.saturating_sub(node.name.chars().count());
         let line = format!("  {}{:pad$}  {:<12} {targets}", node.name, "", node.work.row_type());
         let _ = ankus::put!(&mut text, "{}", line.trim_end());
     }

@@ -75,10 +75,7 @@ impl Project {
     pub fn application(&self, path: &Path, given: &Given) -> miette::Result<Application> {
         let found = self.find(path, given)?;
         let loaded = self.load(&found, given, None)?;
-        let outcome = match loaded.too_large {
-            Some(size) => check::too_large(&loaded.input(), size),
-            None => limits::check(&loaded.input()),
-        };
+        let outcome = limits::check(&loaded);
         Ok(Application { loaded, outcome })
     }
 }
@@ -258,7 +255,7 @@ impl Compiler for Frontend {
             let manager = inherited.resource_manager.as_ref().map(|(_, manager)| manager.clone());
             server.resource_manager = manager.or(server.resource_manager.take());
         }
-        let outcome = limits::check(&check::Input {
+        let outcome = limits::check_text(&check::Input {
             source: &source,
             encoding: if bytes.is_empty() { Encoding::Utf8 } else { encoding },
             not_text: None,

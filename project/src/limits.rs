@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use ankus::budget::{self, Budget};
 use ankus::check::{self, Input, Outcome};
 
+use super::Loaded;
+
 /// What one file may take.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -18,24 +20,66 @@ pub struct Limits {
 /// What holds where nobody says otherwise.
 pub const USUAL: Limits = Limits { timeout: 60, memory: budget::MEMORY >> 20 };
 
-/// What holds for all files of this process, once a command line has said so.
-static LIMITS: OnceLock<Limits> = OnceLock::new();
+/// What somebody has said of the limits; the rest is as usual.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Said {
+    /// `--timeout`, or `timeout` of `[limits]`.
+    pub timeout: Option<u64>,
+    /// `--memory`, or `memory` of `[limits]`.
+    pub memory: Option<u64>,
+}
+
+/// What a command line has said for all files of this process.
+static GIVEN: OnceLock<Said> = OnceLock::new();
+/// What the user's own settings say.
+static OWN: OnceLock<Said> = OnceLock::new();
 
 /// Has these limits hold for every file from now on.
-pub fn hold(limits: Limits) {
+pub fn hold(given: Said) {
     // A process has one command line; a second one, in tests, changes nothing.
-    let _ = LIMITS.set(limits);
+    let _ = GIVEN.set(given);
+}
+
+/// Has these limits hold where the command line says nothing.
+pub(crate) fn hold_own(own: Said) {
+    let _ = OWN.set(own);
+}
+
+fn limits() -> Limits {
+    let [given, own] = [&GIVEN, &OWN].map(|said| said.get().copied().unwrap_or_default());
+    Limits {
+        timeout: given.timeout.or(own.timeout).unwrap_or(USUAL.timeout),
+        memory: given.memory.or(own.memory).unwrap_or(USUAL.memory),
+    }
 }
 
 /// Checks one file within the limits.
-pub fn check(input: &Input<'_>) -> Outcome {
-    let limits = LIMITS.get().copied().unwrap_or(USUAL);
+pub fn check(loaded: &Loaded) -> Outcome {
+    let input = loaded.input();
+    match (loaded.too_large, loaded.gave_up) {
+        (Some(size), _) => check::too_large(&input, size),
+        (None, true) => check::given_up(&input),
+        (None, false) => check_text(&input),
+    }
+}
+
+/// Checks one text, however it was come by, within the limits.
+pub fn check_text(input: &Input<'_>) -> Outcome {
+    budget::limited(budget(), || check::check(input))
+}
+
+/// Does some work within the limits of a file; with whether it was given up.
+pub(crate) fn within<T>(work: impl FnOnce() -> T) -> (T, bool) {
+    budget::limited(budget(), || (work(), budget::was_spent()))
+}
+
+fn budget() -> Budget {
+    let limits = limits();
     let begun = Instant::now();
     let time = Duration::from_secs(limits.timeout);
     let over: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || begun.elapsed() >= time);
-    let budget = Budget {
+    Budget {
         over: (limits.timeout > 0).then_some(over),
         memory: limits.memory.saturating_mul(1 << 20),
-    };
-    budget::limited(budget, || check::check(input))
+    }
 }

@@ -8,7 +8,8 @@ use super::search::{Found, kind_of};
 use super::settings::{LoadedSettings, Project};
 use super::submission::{Given, text_of};
 use super::tree::{Kind, Tree, absolute, shown};
-use super::{Failure, Looks, Notes, unreadable};
+use super::{Failure, Looks, Notes, limits, unreadable};
+use ankus::budget;
 use ankus::check::{FileKind, Input};
 use ankus::files::{Entry, Files, folder_of, name_of};
 use ankus::source::{self, Encoding, NotText, Source};
@@ -17,7 +18,7 @@ use ankus::syntax::properties::Submission;
 use ankus_runtime::host::files::FileUri;
 use ankus_runtime::time::Instant;
 use memchr::memmem;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -29,6 +30,10 @@ const LISTED_FOLDERS: usize = 64;
 const SIDE_TEXTS: usize = 64;
 /// How many jars of an application are looked into.
 const JARS: usize = 256;
+/// How many parts of a path in a file system are looked for around a definition, from its end.
+const PATH_PARTS: usize = 32;
+/// How many applications of a bundle are looked for.
+const APPLICATIONS: usize = 2_000;
 /// How many listings of folders are kept at once.
 const KNOWN_FOLDERS: usize = 1_024;
 
@@ -51,6 +56,8 @@ pub struct Loaded {
     pub submission: Submission,
     /// What else may be looked at.
     pub files: Files,
+    /// Whether what belongs to it took longer than a file may, so that nothing can be said of it.
+    pub gave_up: bool,
 }
 
 /// Who runs this process, as the server would take it from a submission.
@@ -101,6 +108,16 @@ impl Project {
         given: &Given,
         notes: Option<&Notes>,
     ) -> miette::Result<Loaded> {
+        let (loaded, gave_up) = limits::within(|| self.load_within(found, given, notes));
+        Ok(Loaded { gave_up, ..loaded? })
+    }
+
+    fn load_within(
+        &self,
+        found: &Found,
+        given: &Given,
+        notes: Option<&Notes>,
+    ) -> miette::Result<Loaded> {
         let looks = Looks::into_tree(&found.tree, notes);
         let mut loaded = self.read_through(found, looks)?;
         let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
@@ -145,6 +162,7 @@ impl Project {
             settings: self.settings(&found.path)?,
             submission: Submission::default(),
             files: Files::new(),
+            gave_up: false,
         };
         match looks.read(&found.path, source::SIZE_LIMIT) {
             Ok(bytes) => set_text(&mut loaded, bytes),
@@ -179,6 +197,7 @@ impl Project {
             settings: self.settings(path)?,
             submission: self.submission(given, path, kind)?,
             files: Files::new(),
+            gave_up: false,
             found,
         };
         if loaded.too_large.is_none() {
@@ -275,11 +294,20 @@ fn named_folders(text: &str) -> Vec<String> {
 /// Adds the workflow of a coordinator or the coordinators of a bundle, with the defaults beside them, where they lie
 /// around it; they go by the path under which the definition asks for them as well.
 fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
+    // Members of a bundle may share an application.
+    let mut read: HashMap<PathBuf, Option<Entry>> = HashMap::new();
+    let mut asked_for = HashSet::new();
+    let folder = folder_of(&loaded.found.shown).to_owned();
     for (uri, name) in ankus::check::application_paths(&loaded.input()) {
+        if budget::spent() || asked_for.len() > APPLICATIONS {
+            break;
+        }
+        if !asked_for.insert(uri.clone()) {
+            continue;
+        }
         let Some(file) = application_around(looks, &loaded.found.path, &uri, name) else {
             continue;
         };
-        let folder = folder_of(&loaded.found.shown).to_owned();
         let asked = FileUri::parse(&uri).path;
         let is_file = asked.ends_with(".xml");
         let base = if is_file { folder_of(&asked).to_owned() } else { asked.clone() };
@@ -287,15 +315,17 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
         let others = beside.map(|name| (file.with_file_name(name), format!("{base}/{name}")));
         let own = if is_file { asked.clone() } else { format!("{asked}/{name}") };
         for (file, asked) in [(file.clone(), own)].into_iter().chain(others) {
-            let Some(bytes) = looks.side(&file) else { continue };
-            let Ok((text, _)) = source::decode(&bytes) else { continue };
             let path = shown(&file);
-            let entry = Entry::Text(Arc::new(Source::new(path.clone(), text)));
+            let entry = read.entry(file).or_insert_with_key(|file| {
+                let (text, _) = source::decode(&looks.side(file)?).ok()?;
+                Some(Entry::Text(Arc::new(Source::new(path.clone(), text))))
+            });
+            let Some(entry) = entry else { continue };
             if let Some(place) = ankus::files::join(&folder, asked.trim_start_matches('/')) {
                 loaded.files.insert(place, entry.clone());
             }
             if loaded.files.text(&path).is_none() {
-                loaded.files.insert(path, entry);
+                loaded.files.insert(path, entry.clone());
             }
         }
     }
@@ -313,7 +343,7 @@ pub fn application_around(
     let parts: Vec<&str> =
         path.split('/').filter(|part| !part.is_empty() && *part != ".." && *part != ".").collect();
     let absolute = absolute(definition).ok()?;
-    for length in (1..=parts.len()).rev() {
+    for length in (1..=parts.len().min(PATH_PARTS)).rev() {
         let end: PathBuf = parts[parts.len() - length..].iter().collect();
         // A bare name says too little of other folders.
         let folders = if length == 1 { 1 } else { 3 };
@@ -337,13 +367,17 @@ fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
     }
     // Files may include further files.
     for _ in 0..16 {
+        if budget::spent() {
+            break;
+        }
         let missing = ankus::check::submit_coordinator(&loaded.input()).unknown.includes;
         let mut some = false;
         for uri in missing.iter().take(100) {
             let uri = FileUri::parse(uri);
             let parts: Vec<&str> = uri.path.split('/').filter(|part| !part.is_empty()).collect();
-            let ends =
-                (2..=parts.len()).rev().map(|length| parts[parts.len() - length..].join("/"));
+            let ends = (2..=parts.len().min(PATH_PARTS))
+                .rev()
+                .map(|length| parts[parts.len() - length..].join("/"));
             let mut candidates = ends.flat_map(|end| {
                 let folders = looks.tree().folders_above(&absolute).take(LEVELS);
                 folders.map(move |folder| folder.join(&end))

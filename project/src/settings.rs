@@ -4,11 +4,12 @@
 //! functions and action types. What can start, reach or write something counts from the tree only for commands that do
 //! what their user could do; a command that looks takes it from the user's own file. `--config` stands for the tree's file.
 
+use super::limits::{self, Said};
 use super::load::Folders;
 use super::tree::{Tree, absolute, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
-use ankus::settings::{Problem, Settings};
+use ankus::settings::{Limits, Problem, Settings};
 use ankus::source::Source;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -86,6 +87,8 @@ impl Project {
             invocation,
         };
         project.user = project.user_settings()?;
+        let Limits { timeout, memory } = project.user.settings.limits;
+        limits::hold_own(Said { timeout, memory });
         if project.invocation.isolated {
             Arc::make_mut(&mut project.user.settings).is_isolated = true;
         }

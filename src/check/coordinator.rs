@@ -2,6 +2,7 @@
 
 use super::workflow::server_text;
 use super::{FileKind, Input, Reference, Verdict};
+use crate::budget;
 use crate::diag::Diagnostic;
 use crate::files::{folder_of, join, name_of};
 use crate::ir::coordinator as ir;
@@ -142,6 +143,9 @@ fn siblings(
     let unknown = unknown.iter().cloned().collect();
     let mut siblings = Vec::new();
     for (member, kept_member) in kept.members.iter().enumerate() {
+        if budget::spent() {
+            break;
+        }
         let Some(source) = around.find(&kept_member.app_path, "coordinator.xml") else { continue };
         let (tree, _) = Tree::parse_tolerantly(&source.text);
         let Some(root) = tree.root() else { continue };
@@ -216,7 +220,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
                 found.extend(rules::across_bundle(&written, kept, &siblings, around));
             }
             let refused = outcome.err();
-            found.extend(rules::bundle(&written, refused.as_ref(), found));
+            found.extend(rules::bundle(&written, refused.as_ref(), found, around));
             let submit = broken(input, "E1310")
                 .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
                 .err();

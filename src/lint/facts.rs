@@ -10,7 +10,7 @@ use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Caller, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
 use std::cell::OnceCell;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The language of a file, by its root element.
@@ -159,6 +159,8 @@ pub(super) struct Known<'a> {
     for_all: OnceCell<HashSet<String>>,
     declared: OnceCell<HashSet<String>>,
     passed: OnceCell<HashSet<&'a str>>,
+    variables: OnceCell<HashSet<&'a str>>,
+    starts: OnceCell<HashMap<Span, Option<&'a str>>>,
 }
 
 impl<'a> Facts<'a> {
@@ -500,8 +502,16 @@ pub(super) fn is_configured<'a>(facts: &Facts<'a>, action: &Action<'a>, keys: &[
 pub(super) fn child_workflow<'a>(facts: &Facts<'a>, path: &Decoded<'_>) -> Option<&'a Arc<Source>> {
     const OWN: &str = "${wf:appPath()}";
     let span = path.span();
-    let mut started = facts.submission.starts.iter().filter(|(place, _)| *place == span);
-    if let (Some((_, path)), None) = (started.next(), started.next()) {
+    // Of a place that starts several nobody knows which.
+    let starts = facts.known.starts.get_or_init(|| {
+        let mut starts = HashMap::new();
+        for (place, path) in &facts.submission.starts {
+            let one = starts.entry(*place);
+            one.and_modify(|known| *known = None).or_insert(Some(path.as_str()));
+        }
+        starts
+    });
+    if let Some(path) = starts.get(&span).copied().flatten() {
         return facts.files.text(path);
     }
     let path = path.text.as_ref();
@@ -552,7 +562,7 @@ pub(super) fn is_given(facts: &Facts<'_>, name: &str) -> bool {
     declared.contains(name)
         || facts.submission.get(name).is_some()
         || BUILT_IN.contains(&name)
-        || facts.settings.server.variables.iter().any(|known| known == name)
+        || is_of_site(facts, name)
         || name.starts_with("oozie.")
         || name.starts_with("user.")
         || known.passed.get_or_init(|| passed(facts)).contains(name)
@@ -644,9 +654,15 @@ pub(super) fn has_default(facts: &Facts<'_>, name: &str) -> bool {
     declared.contains(name)
         || beside.is_some_and(|bound| !matches!(bound.origin, properties::Origin::File(_)))
         || BUILT_IN.contains(&name) && !(time && facts.language == Language::Workflow)
-        || facts.settings.server.variables.iter().any(|known| known == name)
+        || is_of_site(facts, name)
         || name.starts_with("oozie.")
         || name.starts_with("user.")
+}
+
+/// Whether the site's server gives a variable of this name.
+fn is_of_site(facts: &Facts<'_>, name: &str) -> bool {
+    let variables = || facts.settings.server.variables.iter().map(String::as_str).collect();
+    facts.known.variables.get_or_init(variables).contains(name)
 }
 
 fn declared(facts: &Facts<'_>) -> HashSet<String> {

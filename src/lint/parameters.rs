@@ -9,7 +9,7 @@ use super::reads::{self, How};
 use crate::source::Span;
 use crate::syntax::properties::Origin;
 use crate::syntax::xml::{Element, NodeKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// What the place of a read asks of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,7 @@ pub struct Parameter {
 /// All that a definition reads.
 pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
     let mut found: BTreeMap<String, Parameter> = BTreeMap::new();
-    let mut strict: Vec<String> = Vec::new();
+    let mut strict: HashSet<String> = HashSet::new();
     let Some(root) = facts.tree.root() else { return Vec::new() };
     for element in root.descendants().filter(|element| element.name() != "description") {
         for (text, shape) in texts(element) {
@@ -89,7 +89,7 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
                     _ => Shape::Text,
                 };
                 if read.how == How::Variable {
-                    strict.push(name.to_owned());
+                    strict.insert(name.to_owned());
                 }
                 let entry = found.entry(name.to_owned()).or_insert_with(|| Parameter {
                     name: name.to_owned(),

@@ -2,6 +2,9 @@
 
 use super::reads::expressions;
 
+/// No path of a file system is longer, in bytes.
+pub(super) const LONGEST: usize = 8_000;
+
 /// The path behind a scheme and authority, or behind a leading expression that stands for them (`${nameNode}/a`).
 /// `None` where nobody knows what stands in front, and for relative paths.
 pub(super) fn absolute(text: &str) -> Option<&str> {

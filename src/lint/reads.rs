@@ -137,6 +137,7 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
         let expression = place(range.start, range.end);
         tokens.clear();
         tokenize(text, range.start + 2, range.end, &mut tokens);
+        let is_choice = tokens.iter().any(|token| matches!(token, Token::Sign(b'?')));
         for (index, token) in tokens.iter().enumerate() {
             let Token::Name(start, end) = *token else { continue };
             let word = &text[start..end];
@@ -153,7 +154,6 @@ fn scan(text: &str, place: impl Fn(usize, usize) -> Span, out: &mut Vec<Read>) {
                     continue;
                 }
                 // `${env:X}` is a placeholder of another language, and a name begins with no dollar.
-                let is_choice = text[range.clone()].contains('?');
                 if word.starts_with('$') || word.contains(':') && !is_choice {
                     continue;
                 }

@@ -26,6 +26,7 @@ use super::document::{self, Element, Fault};
 use super::schema::Sets;
 use super::workflow;
 use super::xml::Stop;
+use crate::budget;
 
 /// Names a submission may not define.
 const RESERVED: [&str; 19] = [
@@ -785,7 +786,9 @@ impl<'s> Submission<'s> {
             if !is_uri(&uri) {
                 return Err(Refused::new("E1002", about));
             }
-            if !seen.insert(uri.clone()) && seen.len() > 1000 {
+            let is_again = !seen.insert(uri.clone());
+            // What has no more time is thrown away whole.
+            if is_again && seen.len() > 1000 || budget::spent() {
                 return Err(Refused::new("E0803", about));
             }
             let text = match self.files.look(&uri) {
@@ -838,10 +841,11 @@ impl<'s> Submission<'s> {
         data: DataKind,
     ) -> Outcome<Vec<Unbound>> {
         let mut events: Vec<Unbound> = Vec::new();
+        let mut seen = HashSet::new();
         for element in section.into_iter().flat_map(|section| section.all(kind)) {
             let name = element.attribute("name").unwrap_or_default().to_owned();
             let about = |part: &str| format!("{kind} {name}/{part}");
-            if events.iter().any(|event| event.name == name) {
+            if !seen.insert(name.clone()) {
                 let refused = Refused::new("E0803", about("@name"));
                 return Err(refused.names(["duplicate-data-name", &name]));
             }
@@ -1160,7 +1164,15 @@ fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
         1 => {}
         _ => return Err(Refused::new("E0607", about).names(["several-roots"])),
     }
-    let event = |name: &str| definition.inputs.iter().find(|event| event.name == name);
+    let mut events: HashMap<&str, &DataEvent> = HashMap::new();
+    for event in &definition.inputs {
+        events.entry(event.name.as_str()).or_insert(event);
+    }
+    let event = |name: &str| events.get(name).copied();
+    let mut parts: HashMap<usize, Vec<&Logic>> = HashMap::new();
+    for part in logic {
+        parts.entry(part.parent.unwrap_or(usize::MAX)).or_default().push(part);
+    }
     let length = |event: &DataEvent| match &event.instances {
         Instances::List(texts) => Some(texts.len() as i64),
         Instances::Range(start, end) => Some(plain_number(end)? - plain_number(start)? + 1),
@@ -1170,11 +1182,11 @@ fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
         if part.kind == LogicKind::Data && event(&part.data).is_none() {
             return Err(Refused::new("E0803", about).within("E1028").names(names));
         }
-        if part.kind != LogicKind::Data && !logic.iter().any(|other| other.parent == Some(at)) {
+        if part.kind != LogicKind::Data && !parts.contains_key(&at) {
             return Err(Refused::new("E0803", about).names(["empty"]));
         }
         if part.kind == LogicKind::Combine {
-            let within = logic.iter().filter(|other| other.parent == Some(at));
+            let within = parts.get(&at).into_iter().flatten();
             let mut lengths = within.filter_map(|other| event(&other.data).and_then(length));
             let first = lengths.next();
             if lengths.any(|length| Some(length) != first) {

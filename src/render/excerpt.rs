@@ -154,7 +154,8 @@ fn window(content: &str, at: usize, width: usize) -> usize {
     while !content.is_char_boundary(at) {
         at -= 1;
     }
-    let before = content[..at].chars().count();
+    // More than is shown need not be counted.
+    let before = content[..at].chars().rev().take(width + 1).count();
     let total = before + content[at..].chars().take(width).count();
     if total <= width {
         return 0;

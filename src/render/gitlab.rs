@@ -1,41 +1,38 @@
 //! A code quality report, which GitLab shows beside a merge request.
 
+use super::json::Each;
 use super::place;
-use crate::check::Report;
+use crate::check::{Finding, Report};
 use crate::diag::{Kind, Level};
 use crate::text;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Renders a report as one list.
 pub fn render(report: &Report) -> String {
     let fingerprints = place::fingerprints(report);
-    let issues: Vec<Value> = report
-        .findings
-        .iter()
-        .zip(fingerprints)
-        .map(|(finding, fingerprint)| {
-            let (start, end) = place::range(report, &finding.path, finding.diagnostic.span);
-            let severity = match finding.level {
-                Level::Error => "major",
-                Level::Warning => "minor",
-                Level::Info => "info",
-            };
-            json!({
-                "type": "issue",
-                "check_name": finding.diagnostic.kind.name,
-                "description": place::words(finding),
-                "content": {"body": body(finding.diagnostic.kind)},
-                "categories": ["Bug Risk"],
-                "severity": severity,
-                "fingerprint": fingerprint,
-                "location": {
-                    "path": finding.path,
-                    "lines": {"begin": start.line, "end": end.line},
-                },
-            })
+    let pairs: Vec<(&Finding, String)> = report.findings.iter().zip(fingerprints).collect();
+    let each = |(finding, fingerprint): &(&Finding, String)| {
+        let (start, end) = place::range(report, &finding.path, finding.diagnostic.span);
+        let severity = match finding.level {
+            Level::Error => "major",
+            Level::Warning => "minor",
+            Level::Info => "info",
+        };
+        json!({
+            "type": "issue",
+            "check_name": finding.diagnostic.kind.name,
+            "description": place::words(finding),
+            "content": {"body": body(finding.diagnostic.kind)},
+            "categories": ["Bug Risk"],
+            "severity": severity,
+            "fingerprint": fingerprint,
+            "location": {
+                "path": finding.path,
+                "lines": {"begin": start.line, "end": end.line},
+            },
         })
-        .collect();
-    text::pretty(&Value::Array(issues))
+    };
+    text::pretty(&Each(&pairs, each))
 }
 
 /// What a reader who opens the issue sees.

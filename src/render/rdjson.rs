@@ -1,57 +1,63 @@
 //! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format has it.
 
-use crate::check::Report;
+use super::json::Each;
+use crate::check::{Finding, Report};
 use crate::diag::Level;
 use crate::source::{Source, Span};
 use crate::text;
+use serde::Serialize;
 use serde_json::{Value, json};
+
+/// The whole, whose diagnostics become values one after the other.
+#[derive(Serialize)]
+struct Log<E> {
+    source: Value,
+    diagnostics: E,
+}
 
 /// Renders a report as one object.
 pub fn render(report: &Report) -> String {
-    let diagnostics: Vec<Value> = report
-        .findings
-        .iter()
-        .map(|finding| {
-            let found = &finding.diagnostic;
-            let severity = match finding.level {
-                Level::Error => "ERROR",
-                Level::Warning => "WARNING",
-                Level::Info => "INFO",
-            };
-            let range = |path: &str, span| range(report, path, span);
-            let suggestions: Vec<Value> = found
+    let each = |finding: &Finding| {
+        let found = &finding.diagnostic;
+        let severity = match finding.level {
+            Level::Error => "ERROR",
+            Level::Warning => "WARNING",
+            Level::Info => "INFO",
+        };
+        let range = |path: &str, span| range(report, path, span);
+        let suggestions: Vec<Value> = found
                 .fixes
                 .iter()
                 .filter(|fix| fix.edits.len() == 1 && fix.edits[0].file.is_none())
                 .map(|fix| json!({"range": range(&finding.path, fix.edits[0].span), "text": fix.edits[0].text}))
                 .collect();
-            let mut object = json!({
-                "message": super::place::words(finding),
-                "location": {"path": finding.path, "range": range(&finding.path, found.span)},
-                "severity": severity,
-                "source": {"name": "ankus"},
-                "code": {"value": found.kind.name},
-            });
-            if let Some(page) = super::place::page(found.kind) {
-                object["code"]["url"] = json!(page);
-            }
-            if !suggestions.is_empty() {
-                object["suggestions"] = json!(suggestions);
-            }
-            if !found.notes.is_empty() {
-                let related = found.notes.iter().map(|note| {
+        let mut object = json!({
+            "message": super::place::words(finding),
+            "location": {"path": finding.path, "range": range(&finding.path, found.span)},
+            "severity": severity,
+            "source": {"name": "ankus"},
+            "code": {"value": found.kind.name},
+        });
+        if let Some(page) = super::place::page(found.kind) {
+            object["code"]["url"] = json!(page);
+        }
+        if !suggestions.is_empty() {
+            object["suggestions"] = json!(suggestions);
+        }
+        if !found.notes.is_empty() {
+            let related = found.notes.iter().map(|note| {
                     let path = note.file.as_deref().unwrap_or(&finding.path);
                     json!({"message": note.message, "location": {"path": path, "range": range(path, note.span)}})
                 });
-                object["relatedLocations"] = related.collect();
-            }
-            object
-        })
-        .collect();
-    let mut log = json!({"source": {"name": "ankus"}, "diagnostics": diagnostics});
+            object["relatedLocations"] = related.collect();
+        }
+        object
+    };
+    let mut source = json!({"name": "ankus"});
     if let Some(home) = super::place::home() {
-        log["source"]["url"] = json!(home);
+        source["url"] = json!(home);
     }
+    let log = Log { source, diagnostics: Each(&report.findings, each) };
     text::pretty(&log)
 }
 
@@ -65,6 +71,5 @@ fn range(report: &Report, path: &str, span: Span) -> Value {
 
 /// The column in bytes, from 1.
 fn column(source: &Source, offset: u32) -> usize {
-    let before = source.text.get(..offset as usize).unwrap_or(&source.text);
-    before.len() - before.rfind(['\n', '\r']).map_or(0, |at| at + 1) + 1
+    source.columns(offset).0
 }

@@ -226,7 +226,5 @@ fn region(report: &Report, path: &str, span: Span) -> Value {
 
 /// The column in UTF-16 units, from 1.
 fn column(source: &Source, offset: u32) -> usize {
-    let before = source.text.get(..offset as usize).unwrap_or(&source.text);
-    let line = before.rfind(['\n', '\r']).map_or(before, |at| &before[at + 1..]);
-    line.trim_start_matches('\u{feff}').encode_utf16().count() + 1
+    source.columns(offset).1
 }

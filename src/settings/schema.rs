@@ -107,6 +107,10 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                     "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All where nothing is said."),
                 })),
             })),
+            "limits": object("What a command that only looks may take for one file. Only your own settings count.", json!({
+                "timeout": number("Seconds after which a check is given up, with a finding that says so; 60 where nothing is said, 0 for never."),
+                "memory": number("MiB that a check may take; of a file that would take more, only that is said. 2048 where nothing is said."),
+            })),
             "mail": object("Where mail goes; without a host it is kept in the store.", json!({
                 "host": text("Host of the SMTP server."),
                 "port": number("Its port."),

@@ -7,6 +7,7 @@
 
 use crate::source::Span;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// One property as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -342,8 +343,8 @@ pub struct Caller {
     pub by: String,
     /// Whether it is a file of properties.
     pub is_properties: bool,
-    /// What it hands over, as written.
-    pub values: BTreeMap<String, String>,
+    /// What it hands over, as written; shared by all whom it is handed to.
+    pub values: Arc<BTreeMap<String, String>>,
     /// Whether that is all: somebody who was not seen may start the caller with more.
     pub is_whole: bool,
     /// Whether it hands a name node down.
@@ -357,7 +358,7 @@ pub struct Caller {
 pub struct Lost {
     /// Where it stands in the definition that names it.
     pub span: Span,
-    /// The path, its properties resolved.
+    /// The path as it is written.
     pub uri: String,
     /// The folder that is there instead.
     pub near: Option<String>,
@@ -417,6 +418,23 @@ impl Submission {
     /// The value of a name, as written.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.values.get(name).map(|bound| bound.value.as_str())
+    }
+
+    /// A text with references in the place of values of properties, for whoever is to read it. What `own` has as well is
+    /// no secret of the properties.
+    pub fn masked(&self, text: &str, own: &str) -> String {
+        let mut values: Vec<(&str, &str)> = self
+            .iter()
+            .map(|(name, value)| (name, value.trim()))
+            .filter(|(_, value)| value.len() > 3 && text.contains(value) && !own.contains(value))
+            .collect();
+        // A value may be a part of another one.
+        values.sort_by_key(|(_, value)| std::cmp::Reverse(value.len()));
+        let mut text = text.to_owned();
+        for (name, value) in values {
+            text = text.replace(value, &format!("${{{name}}}"));
+        }
+        text
     }
 
     /// Names and values in order of the names.

@@ -210,8 +210,6 @@ impl ProcessingZone {
 
 /// Writes a number with at least so many digits; a sign counts as one of them.
 pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
-    use std::fmt::Write as _;
-
     match (number, digits) {
         (0..100, 2) => {
             let number = number as u8;
@@ -225,7 +223,13 @@ pub(super) fn push_number(text: &mut String, number: i64, digits: usize) {
             }
         }
         _ => {
-            let _ = write!(text, "{number:0digits$}");
+            let sign = if number < 0 { "-" } else { "" };
+            let plain = number.unsigned_abs().to_string();
+            text.push_str(sign);
+            // A pattern may ask for more digits than a width can name.
+            let zeros = digits.saturating_sub(sign.len() + plain.len());
+            text.extend(std::iter::repeat_n('0', zeros));
+            text.push_str(&plain);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use ankus_runtime::coordinator::{DataEvent, EventData, Instances};
 use ankus_runtime::time::{Instant, ProcessingZone};
 
-use crate::text::line;
+use crate::text::{WIDEST, line};
 
 use super::{Change, Entry, Request, Track, entries, feeds, offset_text};
 
@@ -29,7 +29,7 @@ pub fn human(tracks: &[Track], request: Request<'_>, out: &mut dyn Write) -> fmt
     writeln!(out)?;
 
     let width = tracks.iter().map(|track| track.name.chars().count()).max().unwrap_or(0);
-    let names = if tracks.len() > 1 { width.max(11) + 2 } else { 0 };
+    let names = if tracks.len() > 1 { width.clamp(11, WIDEST) + 2 } else { 0 };
     let zone = tracks.first().map_or("UTC", |track| track.definition.zone_text.as_str());
     let local = if tracks.len() > 1 { "local time" } else { zone };
     let mut text = format!("{:>7}  ", "#");

@@ -3,14 +3,15 @@
 //! An application path is one of a file system. It is followed to a file here where that stands, under the path or an end
 //! of it, among the files that are at hand; where nothing is found nothing is said.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
 
 use super::finding;
 use super::kinds as k;
-use crate::diag::{Diagnostic, Fix, nearest};
+use crate::budget;
+use crate::diag::{Diagnostic, Fix, Patience};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
@@ -61,6 +62,12 @@ impl<'f> Around<'f> {
             }
         }
         None
+    }
+
+    /// A text without the values of properties.
+    pub(super) fn masked(&self, text: &str) -> String {
+        let own = self.files.text(self.path).map_or("", |source| &source.text);
+        self.submission.masked(text, own)
     }
 
     /// The file that a place of the definition was seen to start.
@@ -144,7 +151,7 @@ pub(super) fn workflow(
                 None => found,
             });
         } else if around.is_absent(&kept.app_path, "oozie.coord.application.path", "workflow.xml") {
-            let message = format!("there is no workflow at `{}`", kept.app_path);
+            let message = format!("there is no workflow at `{}`", path.as_str());
             out.push(finding(&k::WORKFLOW_NOT_FOUND, path.span(), message));
         }
         return;
@@ -157,18 +164,17 @@ pub(super) fn workflow(
         .unwrap_or_default();
     let contexts = around.given();
     let passed: BTreeSet<&str> = kept.configuration.iter().map(|(name, _)| name.as_str()).collect();
-    let always = |name: &str| {
-        passed.contains(name)
-            // What the coordinator itself asks for is given, or it is refused.
-            || written.parameters.iter().any(|declared| declared.as_str() == name)
-            || written
-                .configuration
-                .iter()
-                .any(|property| property.name.as_ref().is_some_and(|known| known.as_str() == name))
-            || defaults.entries.iter().any(|entry| entry.name == name)
-            || name.starts_with("oozie.")
-            || name == "user.name"
-    };
+    // The first property of each name.
+    let mut named: HashMap<&str, &Scalar<'_>> = HashMap::new();
+    for name in written.configuration.iter().filter_map(|property| property.name.as_ref()) {
+        named.entry(name.as_str()).or_insert(name);
+    }
+    // What the coordinator itself asks for is given, or it is refused.
+    let mut always: HashSet<&str> = written.parameters.iter().map(Scalar::as_str).collect();
+    always.extend(defaults.entries.iter().map(|entry| entry.name.as_str()));
+    always.extend(passed.iter().chain(named.keys()));
+    let always =
+        |name: &str| always.contains(name) || name.starts_with("oozie.") || name == "user.name";
 
     let section = root.child("parameters");
     let declared: Vec<(String, Span, bool)> = section
@@ -181,6 +187,14 @@ pub(super) fn workflow(
         })
         .collect();
     let all = reads::of_element(root);
+    let declares: HashSet<&str> = declared.iter().map(|(name, ..)| name.as_str()).collect();
+    let with_default: HashSet<&str> = declared
+        .iter()
+        .filter(|(_, _, default)| *default)
+        .map(|(name, ..)| name.as_str())
+        .collect();
+    let read: HashSet<&str> = all.iter().map(|read| read.name.as_str()).collect();
+    let patience = Patience::default();
     // What is not in the coordinator may be in properties that nobody showed.
     if !contexts.is_empty() {
         let mut told = BTreeSet::new();
@@ -197,25 +211,24 @@ pub(super) fn workflow(
             })
             .map(|read| (read.name.as_str(), read.span, "read here"));
         for (name, span, words) in wanted.chain(variables) {
-            let has_default = declared.iter().any(|(known, _, default)| known == name && *default);
             let lacking = contexts.iter().find(|(_, given)| !given.contains(name));
             let Some((start, given)) = lacking else { continue };
             let constant = crate::lint::BUILT_IN.contains(&name) && !is_time(name);
             if name.is_empty()
-                || has_default
+                || with_default.contains(name)
                 || always(name)
                 || constant
                 || !told.insert(name.to_owned())
             {
                 continue;
             }
-            let is_read = |other: &str| {
-                all.iter().any(|read| read.name == other)
-                    || declared.iter().any(|(known, ..)| known == other)
-            };
+            if budget::spent_often() {
+                return;
+            }
+            let is_read = |other: &str| read.contains(other) || declares.contains(other);
             let defaults = declared.iter().filter(|(_, _, default)| *default);
             let defaults = defaults.map(|(known, ..)| known.as_str());
-            let near = nearest(name, passed.iter().chain(given).copied().chain(defaults));
+            let near = patience.nearest(name, passed.iter().chain(given).copied().chain(defaults));
             // Read under a wrong name: the workflow is told of that.
             let own = around.files.text(around.path).map_or("", |source| &source.text);
             let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
@@ -225,11 +238,7 @@ pub(super) fn workflow(
             if near.is_some_and(|near| is_read(near) || !is_ours(near)) {
                 continue;
             }
-            let slip = near.and_then(|near| {
-                let names =
-                    written.configuration.iter().filter_map(|property| property.name.as_ref());
-                names.into_iter().find(|known| known.as_str() == near)
-            });
+            let slip = near.and_then(|near| named.get(near).copied());
             let message = match slip {
                 Some(slip) => {
                     format!("the workflow reads `{name}`, and is given `{}`", slip.as_str())
@@ -259,11 +268,9 @@ pub(super) fn workflow(
     for property in &written.configuration {
         let Some(name) = property.name.as_ref() else { continue };
         let Some(text) = name.known() else { continue };
-        let read = computed
-            || all.iter().any(|read| read.name == text)
-            || declared.iter().any(|(known, ..)| known == text)
-            || text.contains('.');
-        if !read {
+        let is_read =
+            computed || read.contains(text) || declares.contains(text) || text.contains('.');
+        if !is_read {
             let message = format!("the workflow never reads `{text}`");
             out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
         }
@@ -289,7 +296,7 @@ pub struct Sibling {
     pub root: (String, String),
 }
 
-/// What members of a bundle are to each other and to their files.
+/// What members of a bundle are to each other and to their files; siblings are in the order of the members.
 pub fn bundle(
     written: &ir::Bundle<'_>,
     kept: &Bundle,
@@ -299,7 +306,8 @@ pub fn bundle(
     let mut out = Vec::new();
     for (at, member) in written.members.iter().enumerate() {
         let Some(path) = &member.app_path else { continue };
-        let Some(sibling) = siblings.iter().find(|sibling| sibling.member == at) else {
+        let sibling = siblings.binary_search_by_key(&at, |sibling| sibling.member);
+        let Some(sibling) = sibling.ok().map(|at| &siblings[at]) else {
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
             if let Some((message, near)) = around.lost(path.span(), "coordinator") {
                 let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
@@ -308,7 +316,7 @@ pub fn bundle(
                     None => found,
                 });
             } else if around.is_absent(uri, "oozie.bundle.application.path", "coordinator.xml") {
-                let message = format!("there is no coordinator at `{uri}`");
+                let message = format!("there is no coordinator at `{}`", path.as_str());
                 out.push(finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message));
             }
             continue;
@@ -348,11 +356,7 @@ pub fn bundle(
             out.push(finding(&k::KICK_OFF_AFTER_END, place.span(), message));
         }
     }
-    for writer in siblings {
-        for reader in siblings.iter().filter(|reader| reader.member != writer.member) {
-            between(written, writer, reader, &mut out);
-        }
-    }
+    between(written, siblings, &mut out);
     out
 }
 
@@ -360,26 +364,60 @@ fn name_of<'m>(member: &'m Member<'_>) -> &'m str {
     member.name.as_ref().map_or("", Scalar::as_str)
 }
 
-/// What one coordinator writes and another reads.
-fn between(
-    written: &ir::Bundle<'_>,
-    writer: &Sibling,
-    reader: &Sibling,
-    out: &mut Vec<Diagnostic>,
-) {
-    let (Some(from), Some(to)) = (&writer.definition, &reader.definition) else { return };
-    let (Some(first), Some(second)) =
-        (written.members.get(writer.member), written.members.get(reader.member))
-    else {
-        return;
-    };
-    let Some(path) = &second.app_path else { return };
-    let mut share = false;
-    for output in &from.outputs {
-        for input in &to.inputs {
+/// What coordinators write and others read. Only those are compared that name one place or one dataset.
+fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnostic>) {
+    let mut readers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
+    for (at, sibling) in siblings.iter().enumerate() {
+        let inputs = sibling.definition.iter().flat_map(|definition| &definition.inputs);
+        for (number, input) in inputs.enumerate() {
+            let DatasetText { uri_template, name, .. } = &input.dataset;
+            readers.entry(uri_template).or_default().push((at, number));
+            if name != uri_template {
+                readers.entry(name).or_default().push((at, number));
+            }
+        }
+    }
+    for writer in siblings {
+        let (Some(from), Some(first)) = (&writer.definition, written.members.get(writer.member))
+        else {
+            continue;
+        };
+        // By reader, then output, then input.
+        let mut pairs = BTreeSet::new();
+        for (number, output) in from.outputs.iter().enumerate() {
+            let DatasetText { uri_template, name, .. } = &output.dataset;
+            for key in [uri_template.as_str(), name.as_str()] {
+                for (reader, input) in readers.get(key).into_iter().flatten() {
+                    if budget::spent_often() {
+                        return;
+                    }
+                    pairs.insert((*reader, number, *input));
+                }
+            }
+        }
+        let mut last = None;
+        for (reader, output, input) in pairs {
+            let reader = &siblings[reader];
+            let (Some(to), Some(second)) = (&reader.definition, written.members.get(reader.member))
+            else {
+                continue;
+            };
+            let Some(path) = second.app_path.as_ref().filter(|_| reader.member != writer.member)
+            else {
+                continue;
+            };
+            if budget::spent_often() {
+                return;
+            }
+            let (output, input) = (&from.outputs[output], &to.inputs[input]);
             let (made, read) = (&output.dataset, &input.dataset);
-            let same_place = made.uri_template == read.uri_template;
-            share |= same_place || made.name == read.name;
+            // A dataset and a place may have one text.
+            if made.uri_template != read.uri_template && made.name != read.name {
+                continue;
+            }
+            if last.replace(reader.member) != Some(reader.member) {
+                diverging(first, second, out);
+            }
             let Some(message) = broken(name_of(first), output, input, made, read) else { continue };
             out.push(finding(&k::BUNDLE_DATA_DEPENDENCY_BROKEN, path.span(), message).note(
                 first.app_path.as_ref().map_or(first.tag, Scalar::span),
@@ -387,15 +425,21 @@ fn between(
             ));
         }
     }
-    if !share {
-        return;
+}
+
+/// Properties that two coordinators of one dataset are given different values of.
+fn diverging(first: &Member<'_>, second: &Member<'_>, out: &mut Vec<Diagnostic>) {
+    let mut others: HashMap<&str, Option<&Scalar<'_>>> = HashMap::new();
+    for property in &first.configuration {
+        let Some(name) = &property.name else { continue };
+        others.entry(name.as_str()).or_insert(property.value.as_ref());
     }
     for own in &second.configuration {
         let (Some(name), Some(value)) = (&own.name, &own.value) else { continue };
-        let other = first.configuration.iter().find(|property| {
-            property.name.as_ref().is_some_and(|other| other.as_str() == name.as_str())
-        });
-        let Some(other) = other.and_then(|property| property.value.as_ref()) else { continue };
+        let Some(other) = others.get(name.as_str()).copied().flatten() else { continue };
+        if budget::spent_often() {
+            return;
+        }
         if other.as_str() != value.as_str() {
             let message = format!(
                 "`{}` is another value for `{}`, whose data this coordinator reads",
@@ -423,10 +467,7 @@ fn broken(
         // Names alone say little: `input` and `output` are everywhere.
         let telling = made.name == read.name && made.name.len() > 3;
         return telling.then(|| {
-            format!(
-                "`{input}` waits for `{}`, while `{writer}` writes `{}` of that name elsewhere",
-                read.uri_template, made.name
-            )
+            format!("`{input}` waits for `{}` elsewhere than where `{writer}` writes it", made.name)
         });
     }
     let differs = if (made.frequency, made.unit) != (read.frequency, read.unit) {
@@ -451,7 +492,10 @@ pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Prop
     let own = bundle.members.get(member).map(|member| &member.configuration);
     let own = own.into_iter().flatten().map(|(name, value)| (name, value));
     for (name, value) in bundle.properties.iter().chain(own) {
-        let is_open = unknown.iter().any(|unknown| value.contains(&format!("${{{unknown}}}")));
+        let is_open = value
+            .split("${")
+            .skip(1)
+            .any(|rest| rest.split_once('}').is_some_and(|(name, _)| unknown.contains(name)));
         if !is_open && !name.ends_with(".application.path") {
             given.insert(name.clone(), value.clone());
         }
@@ -461,18 +505,23 @@ pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Prop
 
 /// `coord:dataIn` and `coord:dataOut` of names that are none, or of the other kind.
 pub(super) fn calls(written: &Coordinator<'_>, out: &mut Vec<Diagnostic>) {
-    let names = |events: &[ir::DataEvent<'_>]| -> Vec<String> {
+    let named = |events: &[ir::DataEvent<'_>]| -> Vec<String> {
         let names = events.iter().filter_map(|event| event.name.as_ref());
         names.map(|name| name.as_str().to_owned()).collect()
     };
-    let mut inputs = names(&written.inputs);
+    let mut inputs = named(&written.inputs);
     inputs.extend(written.logic_names.iter().map(|name| name.as_str().to_owned()));
-    let outputs = names(&written.outputs);
-    let dataset = |name: &str| -> Vec<String> {
-        let events = written.inputs.iter().chain(&written.outputs);
-        let of = events.filter(|event| event.dataset.as_ref().is_some_and(|d| d.as_str() == name));
-        of.filter_map(|event| event.name.as_ref().map(|name| name.as_str().to_owned())).collect()
-    };
+    let outputs = named(&written.outputs);
+    let set = |names: &[String]| -> HashSet<String> { names.iter().cloned().collect() };
+    let (inputs, outputs) = ((set(&inputs), inputs), (set(&outputs), outputs));
+    // The names of the events of each dataset.
+    let mut events: HashMap<&str, Vec<&str>> = HashMap::new();
+    for event in written.inputs.iter().chain(&written.outputs) {
+        if let (Some(dataset), Some(name)) = (&event.dataset, &event.name) {
+            events.entry(dataset.as_str()).or_default().push(name.as_str());
+        }
+    }
+    let patience = Patience::default();
     let values = written.configuration.iter().filter_map(|property| property.value.as_ref());
     for value in values {
         let text = value.as_str();
@@ -490,27 +539,30 @@ pub(super) fn calls(written: &Coordinator<'_>, out: &mut Vec<Diagnostic>) {
                 };
                 let Some(end) = argument[1..].find(quote) else { continue };
                 let name = &argument[1..1 + end];
-                if own.iter().any(|known| known == name) {
+                if own.0.contains(name) {
                     continue;
+                }
+                if budget::spent_often() {
+                    return;
                 }
                 let start = argument.as_ptr() as usize - text.as_ptr() as usize + 1;
                 let span = value.place(start..start + end);
                 let call = value.place(at..at + function.len());
-                out.push(if others.iter().any(|known| known == name) {
+                out.push(if others.0.contains(name) {
                     let what = if function == "coord:dataIn" { "output" } else { "input" };
                     finding(&k::DATA_IN_FUNCTION_ON_OUTPUT, call, format!("`{name}` is an {what}"))
                         .fix(Fix::safe(format!("Write {other_function}"), call, other_function))
-                } else if let [event] = &dataset(name)[..] {
+                } else if let Some([event]) = events.get(name).map(Vec::as_slice) {
                     let message = format!("`{name}` is a dataset; `{event}` is the event of it");
                     finding(&k::DATASET_NAME_FOR_EVENT_NAME, span, message).fix(Fix::safe(
                         format!("Write {event}"),
                         span,
-                        event,
+                        *event,
                     ))
                 } else {
                     let message = format!("nothing is called `{name}` here");
                     let found = finding(&k::UNKNOWN_DATA_EVENT, span, message);
-                    match nearest(name, own.iter().map(String::as_str)) {
+                    match patience.nearest(name, own.1.iter().map(String::as_str)) {
                         Some(near) => found
                             .help(format!("did you mean `{near}`?"))
                             .fix(Fix::guess(format!("Write {near}"), span, near)),

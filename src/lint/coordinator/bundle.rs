@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::finding;
 use super::kinds as k;
+use super::{Around, finding, in_words};
 use crate::diag::{Diagnostic, Level};
 use crate::ir::coordinator::Bundle;
 use crate::reference::coordinator::Refused;
@@ -14,6 +14,7 @@ pub fn bundle(
     written: &Bundle<'_>,
     refused: Option<&Refused>,
     found: &[Diagnostic],
+    around: Around<'_>,
 ) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     let mut seen = HashMap::new();
@@ -48,7 +49,8 @@ pub fn bundle(
     if refused.about == "kick-off-time"
         && let Some(kick_off) = &written.kick_off
     {
-        let message = format!("`{}` is no date here", refused.subject.join(", "));
+        let given = refused.subject.join(", ");
+        let message = format!("{} is no date here", in_words(Some(kick_off), &given));
         out.push(
             finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
                 .help("the form is `2020-01-31T23:59Z`"),
@@ -77,7 +79,7 @@ pub fn bundle(
         .any(|found| found.kind.level == Level::Error && found.kind.oozie.contains(&code));
     if !is_told {
         let inner: String = refused.inner.iter().map(|inner| format!(" ({inner})")).collect();
-        let names = refused.subject.join(", ");
+        let names = around.masked(&refused.subject.join(", "));
         let colon = if names.is_empty() { "" } else { ": " };
         let message =
             format!("the server answers {code}{inner} because of {}{colon}{names}", refused.about);

@@ -1,24 +1,26 @@
 //! Opinions on the data of a coordinator.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use ankus_runtime::coordinator::{DataEvent as Kept, DatasetText, Instances};
+use ankus_runtime::coordinator::{DataEvent as Kept, Instances};
 use ankus_runtime::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};
-use crate::diag::{Diagnostic, Fix, nearest};
+use crate::budget;
+use crate::diag::{Diagnostic, Fix, Patience};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
 
 pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);
+    let datasets = |events: &'_ [DataEvent<'_>]| -> HashSet<Option<String>> {
+        events.iter().map(|event| known(&event.dataset).map(str::to_owned)).collect()
+    };
+    let (read, made) = (datasets(&facts.written.inputs), datasets(&facts.written.outputs));
     for dataset in &facts.written.datasets {
-        let names = |events: &[DataEvent<'_>]| {
-            let named = |event: &DataEvent<'_>| known(&event.dataset) == known(&dataset.name);
-            events.iter().any(named)
-        };
-        let is_output = names(&facts.written.outputs) && !names(&facts.written.inputs);
+        let name = known(&dataset.name).map(str::to_owned);
+        let is_output = made.contains(&name) && !read.contains(&name);
         templates(dataset, is_output, out);
         constants(facts, dataset, out);
     }
@@ -31,13 +33,18 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     if let Ok(definition) = facts.kept
         && !facts.is_unsure
     {
+        let written = written(facts);
         for event in &definition.inputs {
-            windows(facts, event, out);
+            windows(facts, event, &written, out);
         }
+        let nominal = definition.schedule.times().next().map(|(_, nominal)| nominal);
         for event in definition.inputs.iter().chain(&definition.outputs) {
-            phases(facts, event, out);
+            if budget::spent_often() {
+                return;
+            }
+            phases(facts, event, &written, nominal, out);
         }
-        outputs(facts, out);
+        outputs(facts, &written, out);
     }
     texts(facts, out);
     sla(facts, out);
@@ -67,17 +74,20 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let texts = written.configuration.iter().filter_map(|property| property.value.as_ref());
     let sla = written.sla.iter().flat_map(|sla| sla.leaves.iter().map(|(_, value)| value));
     let texts: Vec<&str> = texts.chain(sla).map(Scalar::as_str).collect();
-    let is_asked = |name: &str| {
-        let quoted = [format!("'{name}'"), format!("\"{name}\"")];
-        texts.iter().any(|text| {
-            text.contains("coord:") && quoted.iter().any(|quoted| text.contains(quoted.as_str()))
-        })
-    };
+    let asked: HashSet<&str> = texts
+        .iter()
+        .filter(|text| text.contains("coord:"))
+        .flat_map(|text| ['\'', '"'].map(|quote| between(text, quote)))
+        .flatten()
+        .collect();
+    // What has quotes in it is not found between quotes.
+    let is_asked = |name: &str| asked.contains(name) || name.contains(['\'', '"']);
     let computed = texts.iter().any(|text| {
         ["coord:dataIn(", "coord:dataOut("].iter().any(|call| {
             text.split(call).skip(1).any(|rest| !rest.trim_start().starts_with(['\'', '"']))
         })
     });
+    let in_logic: HashSet<&str> = written.logic_data.iter().map(Scalar::as_str).collect();
     for (event, is_input) in written
         .inputs
         .iter()
@@ -85,8 +95,7 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         .chain(written.outputs.iter().map(|event| (event, false)))
     {
         let Some(name) = &event.name else { continue };
-        let in_logic = written.logic_data.iter().any(|data| data.as_str() == name.as_str());
-        if computed || is_asked(name.as_str()) || in_logic {
+        if computed || is_asked(name.as_str()) || in_logic.contains(name.as_str()) {
             continue;
         }
         out.push(match is_input {
@@ -105,9 +114,11 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     }
 
     let inputs: Vec<&str> = written.inputs.iter().filter_map(|event| known(&event.name)).collect();
+    let is_input: HashSet<&str> = inputs.iter().copied().collect();
+    let patience = Patience::default();
     for data in &written.logic_data {
         let Some(name) = data.known() else { continue };
-        if inputs.contains(&name) {
+        if is_input.contains(name) {
             continue;
         }
         let found = finding(
@@ -115,7 +126,7 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
             data.span(),
             format!("no data-in is called `{name}`"),
         );
-        out.push(match nearest(name, inputs.iter().copied()) {
+        out.push(match patience.nearest(name, inputs.iter().copied()) {
             Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                 format!("Write {near}"),
                 data.span(),
@@ -124,6 +135,13 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
             None => found.help("the input logic names inputs, not datasets"),
         });
     }
+}
+
+/// Everything that stands between two quotes of a kind, whichever of them opens.
+fn between(text: &str, quote: char) -> Vec<&str> {
+    let mut parts: Vec<&str> = text.split(quote).skip(1).collect();
+    parts.pop();
+    parts
 }
 
 fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) {
@@ -325,10 +343,17 @@ fn instances(
     }
 }
 
-/// The written event of a name.
-fn written<'f, 'a>(facts: &'f Facts<'_, 'a>, name: &str) -> Option<&'f DataEvent<'a>> {
-    let events = facts.written.inputs.iter().chain(&facts.written.outputs);
-    events.into_iter().find(|event| known(&event.name) == Some(name))
+/// The first written event of each name.
+type Written<'f, 'a> = HashMap<&'f str, &'f DataEvent<'a>>;
+
+fn written<'f, 'a>(facts: &'f Facts<'_, 'a>) -> Written<'f, 'a> {
+    let mut all = Written::new();
+    for event in facts.written.inputs.iter().chain(&facts.written.outputs) {
+        if let Some(name) = known(&event.name) {
+            all.entry(name).or_insert(event);
+        }
+    }
+    all
 }
 
 fn minutes_of(unit: Unit, count: i64) -> Option<i64> {
@@ -348,8 +373,15 @@ fn current(text: &str) -> Option<i64> {
 }
 
 /// What consecutive actions read of a dataset.
-fn windows(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
-    let (Ok(definition), Some(shown)) = (facts.kept, written(facts, &event.name)) else { return };
+fn windows(
+    facts: &Facts<'_, '_>,
+    event: &Kept,
+    written: &Written<'_, '_>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let (Ok(definition), Some(shown)) = (facts.kept, written.get(event.name.as_str())) else {
+        return;
+    };
     let Instances::Range(start, end) = &event.instances else { return };
     let (Some(from), Some(to)) = (current(start), current(end)) else { return };
     let Some(span) = shown.part("start-instance").map(Scalar::span) else { return };
@@ -379,11 +411,19 @@ fn windows(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
 }
 
 /// How a dataset lies to the nominal times.
-fn phases(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
-    let (Ok(definition), Some(shown)) = (facts.kept, written(facts, &event.name)) else { return };
+fn phases(
+    facts: &Facts<'_, '_>,
+    event: &Kept,
+    written: &Written<'_, '_>,
+    nominal: Option<Instant>,
+    out: &mut Vec<Diagnostic>,
+) {
+    let (Ok(definition), Some(shown)) = (facts.kept, written.get(event.name.as_str())) else {
+        return;
+    };
     let Some(name) = shown.dataset.as_ref() else { return };
     let schedule = &definition.schedule;
-    let Some((_, nominal)) = schedule.times().next() else { return };
+    let Some(nominal) = nominal else { return };
     let Some(series) = event.dataset.series(schedule.processing) else { return };
 
     let texts: Vec<&str> = match &event.instances {
@@ -427,23 +467,35 @@ fn phases(facts: &Facts<'_, '_>, event: &Kept, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn outputs(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn outputs(facts: &Facts<'_, '_>, written: &Written<'_, '_>, out: &mut Vec<Diagnostic>) {
     let Ok(definition) = facts.kept else { return };
-    let same = |a: &DatasetText, b: &DatasetText| a.uri_template == b.uri_template;
+    // The first input of each place and instance.
+    let mut read: HashMap<(&str, &str), usize> = HashMap::new();
+    for (at, input) in definition.inputs.iter().enumerate() {
+        for text in listed(input) {
+            read.entry((&input.dataset.uri_template, text)).or_insert(at);
+        }
+    }
     for output in &definition.outputs {
-        let equal = definition.inputs.iter().find(|input| {
-            same(&input.dataset, &output.dataset)
-                && matches!((&input.instances, &output.instances),
-                    (Instances::List(a), Instances::List(b)) if a.iter().any(|text| b.contains(text)))
-        });
-        if let Some((input, shown)) = equal.zip(written(facts, &output.name))
+        let place = output.dataset.uri_template.as_str();
+        let equal = listed(output).filter_map(|text| read.get(&(place, text))).min();
+        if let Some((input, shown)) = equal.zip(written.get(output.name.as_str()))
             && let Some(name) = &shown.name
         {
-            let message =
-                format!("`{}` is the same place as the input `{}`", output.name, input.name);
+            let input = &definition.inputs[*input].name;
+            let message = format!("`{}` is the same place as the input `{input}`", output.name);
             out.push(finding(&k::OUTPUT_EQUALS_INPUT, name.span(), message));
         }
     }
+}
+
+/// The instances of an event that names each of them.
+fn listed(event: &Kept) -> impl Iterator<Item = &str> {
+    let texts = match &event.instances {
+        Instances::List(texts) => texts.as_slice(),
+        Instances::Range(..) => &[],
+    };
+    texts.iter().map(String::as_str)
 }
 
 /// Dates in the workflow's configuration.

@@ -106,18 +106,17 @@ pub(super) fn explain(
             }
         }
         (Some("E0803"), _, "undefined-dataset") => {
-            let message = format!("no dataset is called `{value}`");
+            let message = match place.is_none_or(|place| place.known().is_some()) {
+                true => format!("no dataset is called `{value}`"),
+                false => format!("{} is the name of no dataset", in_words(place, value)),
+            };
             let found = finding(&k::UNDEFINED_DATASET, span, message);
             let names = written.datasets.iter().filter_map(|dataset| dataset.name.as_ref());
             match nearest(value, names.map(Scalar::as_str)) {
-                Some(near) => found.help(format!("did you mean `{near}`?")).fix(Fix::guess(
-                    format!("Write {near}"),
-                    span,
-                    near,
-                )),
-                None => {
-                    found.help("datasets of included files count too, if they have no namespace")
-                }
+                Some(near) if place.is_some_and(|place| place.known().is_some()) => found
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Write {near}"), span, near)),
+                _ => found.help("datasets of included files count too, if they have no namespace"),
             }
         }
         (Some("E0803"), _, "duplicate-dataset") => {
@@ -153,7 +152,7 @@ pub(super) fn explain(
         (code, ..) => {
             let code = code.unwrap_or("an error without a code");
             let about = if refused.about.is_empty() { "the definition" } else { &refused.about };
-            let names = refused.subject.join(", ");
+            let names = around.masked(&refused.subject.join(", "));
             let message = match names.is_empty() {
                 true => format!("the server answers {code} because of {about}"),
                 false => format!("the server answers {code} because of {about}: {names}"),

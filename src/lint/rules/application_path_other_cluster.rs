@@ -36,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if home == other {
                 continue;
             }
-            let message = format!("the application lies on `{other}`, and `nameNode` is `{home}`");
+            let message = format!("`{}` names another cluster than `nameNode`", entry.name);
             out.push(
                 Diagnostic::new(&RULE.kind, entry.value_span, message)
                     .note_in(source.path.clone(), name_node.value_span, "the other cluster")

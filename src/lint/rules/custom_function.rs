@@ -39,8 +39,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (_, text) in facts.texts() {
         for range in expressions(&text.text) {
             let expression = &text.text[range.clone()];
+            let (mut quotes, mut counted) = (0, 0);
             for (at, _) in expression.match_indices('(') {
                 let head = &expression[..at];
+                quotes += head[counted..].matches('\'').count();
+                counted = at;
                 let start = head
                     .rfind(|c: char| !(c.is_ascii_alphanumeric() || "_:-".contains(c)))
                     .map_or(0, |before| before + 1);
@@ -57,7 +60,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                             .contains(&name)
                     }
                 };
-                let quoted = head.matches('\'').count() % 2 == 1;
+                let quoted = quotes % 2 == 1;
                 if known || quoted || name.starts_with('-') {
                     continue;
                 }

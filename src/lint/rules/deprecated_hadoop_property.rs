@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::known::renamed;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -19,22 +20,22 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for configuration in facts.configurations().iter().copied() {
         let properties = facts.block(configuration);
+        let names: HashSet<&str> = properties.iter().map(|p| p.name.text.as_ref()).collect();
         for property in properties {
             let name = property.name.text.as_ref();
             let Some(new) = renamed(name).filter(|_| !name.ends_with("queue.name")) else {
                 continue;
             };
-            if seen.iter().any(|known| known == name) {
+            if !seen.insert(name.to_owned()) {
                 continue;
             }
-            seen.push(name.to_owned());
             let message = format!("Hadoop calls this `{new}` now");
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
             // With both names in one block, which one counts depends on their order.
-            let taken = properties.iter().any(|other| other.name.text == new);
+            let taken = names.contains(new);
             let fix = Fix::guess(format!("Rename to `{new}`"), property.name.span(), new);
             out.push(if taken { finding } else { finding.fix(fix) });
         }

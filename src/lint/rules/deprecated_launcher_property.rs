@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
 use crate::settings::Target;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -54,7 +55,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.settings.target < Target::V5_2_1 {
         return;
     }
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen: HashSet<String> = HashSet::new();
     for configuration in facts.configurations().iter().copied() {
         for property in facts.block(configuration) {
             let name = property.name.text.as_ref();
@@ -62,10 +63,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let old = ["mapred.", "mapreduce.", "yarn.app.mapreduce."]
                 .iter()
                 .any(|start| key.starts_with(start));
-            if !old || OTHER.contains(&key) || seen.iter().any(|known| known == name) {
+            if !old || OTHER.contains(&key) || !seen.insert(name.to_owned()) {
                 continue;
             }
-            seen.push(name.to_owned());
             let finding = match READ.iter().find(|(known, _)| *known == key) {
                 Some((_, element)) => {
                     let message =

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -18,6 +19,9 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// Names of one script that are looked for in it.
+const MOST_MISSING: usize = 200;
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2"])) {
         let Some(text) = action.text("script").filter(|text| !is_open(&text.text)) else {
@@ -26,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let path = text.text.split('#').next().unwrap_or_default();
         let Some(path) = facts.beside(path) else { continue };
         let Some(source) = facts.files.text(&path) else { continue };
-        let supplied: Vec<String> = action
+        let supplied: HashSet<String> = action
             .texts(&["param"])
             .filter_map(|text| text.text.split_once('=').map(|(name, _)| name.trim().to_owned()))
             .collect();
@@ -34,19 +38,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let mut missing: Vec<(&str, usize)> = Vec::new();
+        let mut seen = HashSet::new();
+        let lower = source.text.to_ascii_lowercase();
         for (at, _) in source.text.match_indices("${") {
             let Some(end) = source.text[at..].find('}') else { break };
             let name = &source.text[at + 2..at + end];
             let name = name.strip_prefix("hivevar:").unwrap_or(name);
             let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            let set_here = source
-                .text
-                .to_ascii_lowercase()
-                .contains(&format!("set {}", name.to_ascii_lowercase()))
+            if !plain || name.is_empty() || supplied.contains(name) || !seen.insert(name) {
+                continue;
+            }
+            // Each of these reads the whole script; one who leaves out so many gives them elsewhere.
+            if seen.len() > MOST_MISSING {
+                break;
+            }
+            let set_here = lower.contains(&format!("set {}", name.to_ascii_lowercase()))
                 || source.text.contains(&format!("hivevar:{name}="));
-            let known = supplied.iter().any(|supplied| supplied == name) || set_here;
-            if plain && !name.is_empty() && !known && !missing.iter().any(|(seen, _)| *seen == name)
-            {
+            if !set_here {
                 missing.push((name, at));
             }
         }

@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -24,11 +25,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .map(|message| message.text().text.trim().to_owned())
             .unwrap_or_default()
     };
-    for (index, kill) in kills.iter().enumerate() {
-        let text = message(kill);
-        let Some(first) = kills[..index].iter().find(|other| message(other) == text) else {
+    let mut firsts = HashMap::new();
+    for kill in &kills {
+        let first = *firsts.entry(message(kill)).or_insert(kill);
+        if std::ptr::eq(first, kill) {
             continue;
-        };
+        }
         let Some(name) = kill.attribute("name") else { continue };
         let words = "another kill node has the same message".to_owned();
         out.push(

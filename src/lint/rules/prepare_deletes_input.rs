@@ -1,9 +1,11 @@
 //! Actions that delete their own input.
 
+use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::paths::behind_file_system;
+use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Decoded;
+use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -34,17 +36,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             _ => continue,
         };
+        // What is an input, and every folder above one.
+        let mut above: HashMap<&str, usize> = HashMap::new();
+        for (at, input) in inputs.iter().enumerate() {
+            let paths = input.text.split(',').map(behind_file_system);
+            for path in paths.filter(|path| path.len() <= LONGEST) {
+                for end in path.match_indices('/').map(|(end, _)| end).chain([path.len()]) {
+                    above.entry(&path[..end]).or_insert(at);
+                    if budget::spent_often() {
+                        return;
+                    }
+                }
+            }
+        }
         for delete in prepare.elements().filter(|element| element.name() == "delete") {
             let Some(attribute) = delete.attribute("path") else { continue };
             let value = attribute.value();
             let path = behind_file_system(&value.text);
-            let hit = inputs.iter().find(|input| {
-                input.text.split(',').map(behind_file_system).any(|input| {
-                    input
-                        .strip_prefix(path)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-                })
-            });
+            let hit = above.get(path).map(|at| &inputs[*at]);
             let Some(input) = hit.filter(|_| !path.is_empty()) else { continue };
             let message = "this deletes the input of the action before it runs";
             out.push(

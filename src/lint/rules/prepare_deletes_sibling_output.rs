@@ -1,12 +1,13 @@
 //! Actions that delete what runs beside them.
 
+use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::graph::Graph;
-use crate::lint::paths::behind_file_system;
+use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::xml::Element;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -41,6 +42,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
             let path = behind_file_system(&output.text);
+            if path.len() > LONGEST || budget::spent_often() {
+                continue;
+            }
             for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
                 outputs.entry(path[..end].to_owned()).or_default().push((index, output.span()));
             }
@@ -58,18 +62,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if deletes.is_empty() {
         return;
     }
+    let mut by_node: HashMap<usize, Vec<&(usize, Span, String)>> = HashMap::new();
+    for delete in &deletes {
+        by_node.entry(delete.0).or_default().push(delete);
+    }
     let mut patience = PATIENCE * graph.nodes.len();
     for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
         let Some(branches) = graph.branches(fork, &mut patience) else { return };
         let has = |branch: &[usize], node| branch.binary_search(&node).is_ok();
-        for (at, branch) in branches.iter().enumerate() {
-            for (index, span, path) in &deletes {
-                if !has(branch, *index) {
-                    continue;
-                }
+        let of_fork: HashSet<usize> = branches.iter().flatten().copied().collect();
+        for branch in &branches {
+            // A branch is in the order of the text, and so are the deletes of a node.
+            for (_, span, path) in branch.iter().filter_map(|node| by_node.get(node)).flatten() {
                 let beside = |node: usize| {
-                    let mut others = branches.iter().enumerate().filter(|(other, _)| *other != at);
-                    !has(branch, node) && others.any(|(_, other)| has(other, node))
+                    !budget::spent_often() && !has(branch, node) && of_fork.contains(&node)
                 };
                 let Some((_, output)) = outputs[path].iter().find(|(node, _)| beside(*node)) else {
                     continue;

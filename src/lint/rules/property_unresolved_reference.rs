@@ -1,10 +1,11 @@
 //! References of properties that lead nowhere.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
+use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
 use crate::lint::facts::is_given;
 use crate::lint::facts::is_submitted;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -24,11 +25,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if !is_submitted(facts) {
         return;
     }
+    let patience = Patience::default();
     for (source, entries) in facts.property_files() {
+        let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         for entry in &entries {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
-                let Some(end) = raw[at..].find('}') else { continue };
+                let Some(end) = raw[at..].find('}') else { break };
                 let name = &raw[at + 2..at + end];
                 // Only such names are references between properties; the rest is left to expressions.
                 if name.is_empty() || name.contains([' ', '$', '(', '\'', ':', '\n', '\\']) {
@@ -36,17 +39,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 }
                 let start = entry.value_span.start as usize + at + 2;
                 let span = Span::new(start, start + name.len());
-                if is_given(facts, name) || entries.iter().any(|other| other.name == name) {
+                if is_given(facts, name) || given.contains(name) {
                     continue;
                 }
                 let message = format!("nothing defines `{name}`, so the text stays as it is");
                 let finding =
                     Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
-                out.push(match nearest(name, names.filter(|other| *other != entry.name)) {
-                    Some(near) => finding.help(format!("did you mean `{near}`?")),
-                    None => finding,
-                });
+                out.push(
+                    match patience.nearest(name, names.filter(|other| *other != entry.name)) {
+                        Some(near) => finding.help(format!("did you mean `{near}`?")),
+                        None => finding,
+                    },
+                );
             }
         }
     }

@@ -1,10 +1,14 @@
 //! Workflows that start themselves.
 
+use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::files;
 use crate::lint::facts::child_workflow;
 use crate::lint::{Facts, Rule};
+use crate::source::Source;
 use crate::syntax::xml::{Element, Tree};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -24,34 +28,31 @@ pub(super) static RULE: Rule = Rule {
 const DEPTH: u32 = 50;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // Whether a definition leads back here, and what each of them starts, by path.
+    let mut known: HashMap<&str, bool> = HashMap::new();
+    let mut starts: HashMap<&str, Vec<&Arc<Source>>> = HashMap::new();
     for action in facts.actions.iter().filter(|action| action.is(&["sub-workflow"])) {
         let Some(path) = action.text("app-path") else { continue };
         let Some(child) = child_workflow(facts, &path) else { continue };
-        let mut seen: Vec<&str> = vec![&child.path];
-        let mut todo = vec![child];
-        let mut found = child.path == facts.path;
-        while let Some(source) = todo.pop().filter(|_| !found) {
-            let (tree, _) = Tree::parse(&source.text);
-            let elements = tree.root().into_iter().flat_map(Element::descendants);
-            for path in elements.filter(|element| element.name() == "app-path") {
-                let path = path.text().trimmed();
-                let Some(below) = path.text.strip_prefix("${wf:appPath()}") else { continue };
-                let below = below.trim_start_matches('/');
-                let Some(found) = files::join(files::folder_of(&source.path), below) else {
-                    continue;
-                };
-                let found = if found.ends_with(".xml") {
-                    facts.files.text(&found)
-                } else {
-                    files::join(&found, "workflow.xml").and_then(|path| facts.files.text(&path))
-                };
-                if let Some(next) = found.filter(|next| !seen.contains(&next.path.as_str())) {
-                    seen.push(&next.path);
-                    todo.push(next);
+        if budget::spent_often() {
+            return;
+        }
+        let found = *known.entry(&child.path).or_insert_with(|| {
+            let mut seen: HashSet<&str> = HashSet::from([child.path.as_str()]);
+            let mut todo = vec![child];
+            while let Some(source) = todo.pop() {
+                if source.path == facts.path {
+                    return true;
+                }
+                let starts = starts.entry(&source.path).or_insert_with(|| starts_of(facts, source));
+                for next in starts.iter() {
+                    if seen.insert(&next.path) {
+                        todo.push(next);
+                    }
                 }
             }
-            found = seen.contains(&facts.path);
-        }
+            false
+        });
         if found {
             let message = if child.path == facts.path {
                 "this workflow starts itself".to_owned()
@@ -63,4 +64,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             )));
         }
     }
+}
+
+/// The definitions that one starts beside its own folder, as far as they are at hand.
+fn starts_of<'a>(facts: &Facts<'a>, source: &Source) -> Vec<&'a Arc<Source>> {
+    let (tree, _) = Tree::parse(&source.text);
+    let elements = tree.root().into_iter().flat_map(Element::descendants);
+    let paths = elements.filter(|element| element.name() == "app-path").filter_map(|path| {
+        let path = path.text().trimmed();
+        let below = path.text.strip_prefix("${wf:appPath()}")?.trim_start_matches('/');
+        let found = files::join(files::folder_of(&source.path), below)?;
+        match found.ends_with(".xml") {
+            true => facts.files.text(&found),
+            false => facts.files.text(&files::join(&found, "workflow.xml")?),
+        }
+    });
+    paths.collect()
 }

@@ -1,15 +1,16 @@
 //! Parameters that a sub-workflow is not given.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::budget;
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety};
 use crate::lint::facts::{
     BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
 };
 use crate::lint::reads::{self, How};
 use crate::lint::{Facts, Rule};
-use crate::source::Span;
+use crate::source::{Source, Span};
 use crate::syntax::properties;
 use crate::syntax::xml::Tree;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -25,7 +26,62 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// So many names are told of in one definition; whoever leaves out more gives them in a way that nobody sees here.
+const MOST_TOLD: usize = 1_000;
+
+/// What a definition wants to be given.
+struct Wants {
+    /// Names with their places and what they are there.
+    wanted: Vec<(String, Span, &'static str)>,
+    /// All names that it reads.
+    read: HashSet<String>,
+    /// Names with a default, or of the language or the server.
+    not_needed: HashSet<String>,
+}
+
+impl Wants {
+    fn of(facts: &Facts<'_>, child: &Source) -> Wants {
+        let mut wants =
+            Wants { wanted: Vec::new(), read: HashSet::new(), not_needed: HashSet::new() };
+        let (tree, _) = Tree::parse_tolerantly(&child.text);
+        let Some(root) = tree.root() else { return wants };
+        for parameter in root.child("parameters").map(block).unwrap_or_default() {
+            let name = parameter.name.text.to_string();
+            match parameter.value {
+                Some(_) => drop(wants.not_needed.insert(name)),
+                None => wants.wanted.push((
+                    name,
+                    parameter.name.span(),
+                    "declared here, without a default",
+                )),
+            }
+        }
+        let folder = crate::files::folder_of(&child.path);
+        let defaults = crate::files::join(folder, "config-default.xml")
+            .and_then(|path| facts.files.text(&path))
+            .and_then(|source| properties::parse_configuration(&source.text).ok())
+            .unwrap_or_default();
+        wants.not_needed.extend(defaults.entries.into_iter().map(|entry| entry.name));
+        for read in reads::of_element(root) {
+            wants.read.insert(read.name.clone());
+            if read.how == How::Variable {
+                wants.wanted.push((read.name, read.span, "read here"));
+            }
+        }
+        // One place of each is enough.
+        let mut seen = HashSet::new();
+        wants.wanted.retain(|(name, ..)| {
+            let is_of_the_server = BUILT_IN.contains(&name.as_str()) || name.starts_with("oozie.");
+            !name.is_empty() && !is_of_the_server && seen.insert(name.clone())
+        });
+        wants
+    }
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut children: HashMap<&str, Wants> = HashMap::new();
+    let patience = Patience::default();
+    let before = out.len();
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
         let propagates = action.each("propagate-configuration").next().is_some();
         let all = starts(facts);
@@ -36,47 +92,28 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(element) = action.each("app-path").next() else { continue };
         let path = element.text().trimmed();
         let Some(child) = child_workflow(facts, &path) else { continue };
-        let (tree, _) = Tree::parse_tolerantly(&child.text);
-        let Some(root) = tree.root() else { continue };
-        let declared = root.child("parameters").map(block).unwrap_or_default();
-        let folder = crate::files::folder_of(&child.path);
-        let defaults = crate::files::join(folder, "config-default.xml")
-            .and_then(|path| facts.files.text(&path))
-            .and_then(|source| properties::parse_configuration(&source.text).ok())
-            .unwrap_or_default();
-        let given: Vec<_> = facts.configuration(action).collect();
-        let wanted =
-            declared.iter().filter(|parameter| parameter.value.is_none()).map(|parameter| {
-                (
-                    parameter.name.text.to_string(),
-                    parameter.name.span(),
-                    "declared here, without a default",
-                )
-            });
-        let reads = reads::of_element(root);
-        let read = reads
-            .iter()
-            .filter(|read| read.how == How::Variable)
-            .map(|read| (read.name.clone(), read.span, "read here"));
+        let known = children.entry(&child.path).or_insert_with(|| Wants::of(facts, child));
+        let given: HashSet<&str> =
+            facts.configuration(action).map(|property| property.name.text.as_ref()).collect();
         let mut told = BTreeSet::new();
-        for (name, span, words) in wanted.chain(read) {
-            let name = name.as_str();
-            let has_default = declared
-                .iter()
-                .any(|parameter| parameter.name.text == name && parameter.value.is_some());
-            let near = nearest(name, given.iter().map(|property| property.name.text.as_ref()));
+        for (name, span, words) in &known.wanted {
+            if budget::spent_often() || out.len() - before > MOST_TOLD {
+                return;
+            }
+            let (name, span) = (name.as_str(), *span);
+            let is_known = known.not_needed.contains(name)
+                || propagates
+                    && (has_default_here(facts, name) || all.iter().all(|start| start.gives(name)))
+                || given.contains(name);
+            if is_known {
+                continue;
+            }
+            let mut names: Vec<&str> = given.iter().copied().collect();
+            names.sort_unstable();
+            let near = patience.nearest(name, names);
             // Read under a wrong name: the child is told of that.
-            let slip = near.is_some_and(|near| reads.iter().any(|read| read.name == near));
-            let handed = propagates
-                && (has_default_here(facts, name) || all.iter().all(|start| start.gives(name)));
-            let known = has_default
-                || handed
-                || slip
-                || BUILT_IN.contains(&name)
-                || given.iter().any(|property| property.name.text == name)
-                || defaults.entries.iter().any(|entry| entry.name == name)
-                || name.starts_with("oozie.");
-            if known || name.is_empty() || !told.insert(name.to_owned()) {
+            let known = near.is_some_and(|near| known.read.contains(near));
+            if known || !told.insert(name.to_owned()) {
                 continue;
             }
             let message = format!("the sub-workflow needs `{name}`, and is not given it");
@@ -84,7 +121,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let added = sibling(facts, element, "<propagate-configuration/>");
             out.push(
                 Diagnostic::new(&RULE.kind, path.span(), message)
-                    .note_in(child.path.clone(), span, words)
+                    .note_in(child.path.clone(), span, *words)
                     .help(match (propagates, near) {
                         (true, Some(near)) => format!("it is given `{near}`"),
                         (true, None) => "pass it in the action's `configuration`".to_owned(),

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_submitted;
 use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -23,29 +24,34 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for (source, entries) in facts.property_files() {
-        for entry in &entries {
-            let name = entry.name.as_str();
-            // What has a dot is read by the server or by a tool.
-            if name.is_empty() || name.contains('.') {
-                continue;
+        // What has a dot is read by the server or by a tool.
+        let asked = entries.iter().filter(|entry| !entry.name.is_empty());
+        let mut left: HashSet<&str> =
+            asked.map(|entry| entry.name.as_str()).filter(|name| !name.contains('.')).collect();
+        let elsewhere = facts.files.texts().filter(|other| other.path != source.path);
+        let texts: Vec<&str> = entries
+            .iter()
+            .map(|entry| entry.value.as_str())
+            .filter(|value| value.contains("${"))
+            .chain(elsewhere.map(|other| other.text.as_str()))
+            .chain([facts.tree.text()])
+            .collect();
+        for text in &texts {
+            for word in text.split(|letter: char| !is_part(letter)) {
+                left.remove(word);
             }
-            let word = |text: &str| {
-                text.match_indices(name).any(|(at, _)| {
-                    let part = |c: Option<char>| {
-                        c.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == '-')
-                    };
-                    !part(text[..at].chars().next_back())
-                        && !part(text[at + name.len()..].chars().next())
-                })
-            };
-            let elsewhere = facts.files.texts().filter(|other| other.path != source.path);
-            let read = entries.iter().any(|other| other.value.contains("${") && word(&other.value))
-                || elsewhere.into_iter().any(|other| word(&other.text))
-                || word(facts.tree.text());
-            if read {
-                continue;
+        }
+        // A name with other characters in it is no word by itself, and is looked for where it may be.
+        let mut odd: Vec<&str> =
+            left.iter().copied().filter(|name| !name.chars().all(is_part)).collect();
+        odd.sort_unstable();
+        for (at, name) in odd.into_iter().enumerate() {
+            if at >= MOST_ODD || texts.iter().any(|text| stands_in(text, name)) {
+                left.remove(name);
             }
-            let message = format!("nothing in the application mentions `{name}`");
+        }
+        for entry in entries.iter().filter(|entry| left.contains(entry.name.as_str())) {
+            let message = format!("nothing in the application mentions `{}`", entry.name);
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
                     .help("remove it, unless somebody outside of this folder reads it")
@@ -53,4 +59,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// Names with characters of no word that are looked for; more of them are no list of properties.
+const MOST_ODD: usize = 32;
+
+/// Whether a character may be part of a name without ending the word.
+fn is_part(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '-')
+}
+
+/// Whether a name stands in a text as a word of its own.
+fn stands_in(text: &str, name: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        !text[..at].chars().next_back().is_some_and(is_part)
+            && !text[at + name.len()..].chars().next().is_some_and(is_part)
+    })
 }

@@ -55,6 +55,8 @@ pub(super) fn check(
     let graph = Graph::of(workflow, &names, &reach);
     let mut runs = Order::of(&graph, None);
     let mut patience = MOST_COMPARED;
+    // What the script of an action prints, looked up once.
+    let mut printed: HashMap<NodeId, Option<(String, Vec<String>)>> = HashMap::new();
     for question in &questions {
         if budget::spent_often() {
             return;
@@ -92,7 +94,11 @@ pub(super) fn check(
             continue;
         };
         match question.function.as_str() {
-            "wf:actionData" => captured(question, node.name.span, body, input, out),
+            "wf:actionData" => {
+                let printed =
+                    printed.entry(id).or_insert_with(|| printed_keys(body, input)).as_ref();
+                captured(question, node.name.span, body, printed, input, out);
+            }
             "hadoop:counters" => counters(question, node.name.span, body, out),
             _ => {}
         }
@@ -225,6 +231,7 @@ fn captured(
     question: &Question,
     name: Span,
     body: &Body<'_>,
+    printed: Option<&(String, Vec<String>)>,
     input: &Input<'_, '_>,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -255,10 +262,7 @@ fn captured(
         out.push(finding);
         return;
     }
-    let (Some((key, span)), Some(printed)) = (&question.key, printed_keys(body, input)) else {
-        return;
-    };
-    let (script, keys) = printed;
+    let (Some((key, span)), Some((script, keys))) = (&question.key, printed) else { return };
     if keys.iter().any(|known| known == key) || key == "hadoopJobs" {
         return;
     }
@@ -266,10 +270,17 @@ fn captured(
     let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message);
     finding = match nearest(key, keys.iter().map(String::as_str)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding.help(format!("it prints {}", keys.join(", "))),
+        None => {
+            let more = if keys.len() > LISTED_KEYS { ", …" } else { "" };
+            let keys: Vec<&str> = keys.iter().take(LISTED_KEYS).map(String::as_str).collect();
+            finding.help(format!("it prints {}{more}", keys.join(", ")))
+        }
     };
     out.push(finding);
 }
+
+/// Keys that are named where none of them is near.
+const LISTED_KEYS: usize = 20;
 
 /// Where an element would be added as the last one, with the blanks before it.
 fn end_of_content(input: &Input<'_, '_>, body: &Body<'_>) -> Option<(usize, String)> {

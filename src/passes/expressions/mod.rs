@@ -19,7 +19,7 @@ use ankus_runtime::el::functions::{Gives, Takes};
 use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
 use crate::budget;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Patience};
 use crate::ir::workflow::Workflow;
 use crate::source::Span;
 use crate::syntax::xml::{NodeKind, Tree};
@@ -64,7 +64,8 @@ pub fn examine(input: &Input<'_, '_>) -> Vec<Diagnostic> {
     let declared = declared.map(|property| property.name.as_str().to_owned()).collect();
     let cdata = input.tree.nodes().filter(|node| node.kind() == NodeKind::CData);
     let cdata = cdata.map(|node| node.span()).collect();
-    let facts = Facts { input, site: input.site.to_vec(), declared, cdata };
+    let patience = Patience::default();
+    let facts = Facts { input, site: input.site.to_vec(), declared, cdata, patience };
     let mut out = Vec::new();
     // Those that may ask for another action are kept; the rest would be in the way of a long definition.
     let mut asking = Vec::new();
@@ -155,7 +156,12 @@ struct Facts<'f> {
     declared: HashSet<String>,
     /// Sections of CDATA, in source order.
     cdata: Vec<Span>,
+    /// For names that are compared with those of functions.
+    patience: Patience,
 }
+
+/// Bytes of a value that expressions are computed with: each that asks for it has its own.
+const LONGEST_VALUE: usize = 16 << 10;
 
 /// The part of [`Input`] that does not depend on the life of the text.
 trait Outside {
@@ -207,14 +213,16 @@ impl Known for Facts<'_> {
     fn variable(&self, name: &str) -> Option<(Type, Option<Value<'static>>)> {
         let value = self.input.property(name)?;
         // A value that refers to others is not resolved here, and one with markup is changed on its way.
-        let plain = !value.contains("${") && !value.contains(['<', '&']);
+        let plain =
+            value.len() <= LONGEST_VALUE && !value.contains("${") && !value.contains(['<', '&']);
         let value = plain.then(|| Value::text(value.trim_matches(|c| c <= ' ').to_owned()));
         Some((Type::Text, value))
     }
 
     fn property(&self, name: &str) -> Option<Option<String>> {
         let value = self.input.property(name)?;
-        (!value.contains("${")).then(|| Some(value.to_owned()).filter(|value| !value.is_empty()))
+        let plain = value.len() <= LONGEST_VALUE && !value.contains("${");
+        plain.then(|| Some(value.to_owned()).filter(|value| !value.is_empty()))
     }
 }
 

@@ -8,7 +8,7 @@ use super::Facts;
 use super::kinds::*;
 use super::place::{Place, Role};
 use super::types::{Origin, Type, Typed, Visit, infer};
-use crate::diag::{Diagnostic, Fix, Level, nearest};
+use crate::diag::{Diagnostic, Fix, Level};
 use crate::source::Span;
 
 /// Names that shells and other tools put into `${…}` and that are hardly ever properties of a job.
@@ -265,7 +265,7 @@ impl Examination<'_, '_> {
                                 .filter(|function| function.phases.has(self.place.phase))
                                 .map(|function| function.name.as_str()),
                         );
-                    if let Some(near) = nearest(&name, known) {
+                    if let Some(near) = self.facts.patience.nearest(&name, known) {
                         finding = finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
                             format!("Call `{near}`"),
                             place,
@@ -856,9 +856,11 @@ impl Examination<'_, '_> {
         let message = match (&typed.constant, typed.kind) {
             (Some(Value::Boolean(_)), _) => return,
             (Some(Value::String(text)), _) if matches!(text.as_ref(), "true" | "false") => return,
-            (Some(value), _) => {
+            // A value that is not written here is one of a property, and nobody's to read.
+            (Some(value), _) if source.contains(&*value.to_text()) => {
                 format!("this is `{}` and not `true`, so the case is never taken", value.to_text())
             }
+            (Some(_), _) => "this is not `true`, so the case is never taken".to_owned(),
             (None, kind) if kind.is_number() => {
                 "this is a number, and only the text `true` takes the case".to_owned()
             }
