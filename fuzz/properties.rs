@@ -47,7 +47,7 @@ pub(crate) const TARGETS: [(&str, Property); 10] = [
 
 fn within(text: &str, span: Span, what: &str) {
     let slice = text.get(span.start as usize..span.end as usize);
-    assert!(slice.is_some(), "{what}: {span:?} is no place of a text of {} bytes", text.len());
+    assert!(slice.is_some(), "{what}: {span:?} is not a place of a text of {} bytes", text.len());
 }
 
 fn found(text: &str, findings: &[Diagnostic]) {

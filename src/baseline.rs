@@ -77,7 +77,7 @@ impl Baseline {
     /// Reads a file. The error is a sentence about what is wrong with it.
     pub fn read(text: &str) -> Result<Baseline, String> {
         let value: Value =
-            serde_json::from_str(text).map_err(|error| format!("it is no baseline: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("it is not a baseline: {error}"))?;
         match value.get("version").and_then(Value::as_u64) {
             Some(VERSION) => {}
             Some(other) => {
@@ -85,10 +85,10 @@ impl Baseline {
                     "it has version {other}, and this ankus reads version {VERSION}; write it anew with `--write-baseline`"
                 ));
             }
-            None => return Err("it is no baseline: it has no `version`".to_owned()),
+            None => return Err("it is not a baseline: it has no `version`".to_owned()),
         }
         let list = value.get("findings").and_then(Value::as_array);
-        let list = list.ok_or_else(|| "it is no baseline: it has no `findings`".to_owned())?;
+        let list = list.ok_or_else(|| "it is not a baseline: it has no `findings`".to_owned())?;
         let mut entries = BTreeMap::new();
         for (index, entry) in list.iter().enumerate() {
             let text = |name: &str| entry.get(name).and_then(Value::as_str).map(str::to_owned);

@@ -36,7 +36,7 @@ pub use kind::{FileKind, recognize};
 pub static NOT_TEXT: Kind = Kind {
     name: "not-text",
     group: Group::Syntax,
-    summary: "the file is no text in UTF-8, UTF-16 or the Latin-1 it declares",
+    summary: "the file is not text in UTF-8, UTF-16 or the Latin-1 it declares",
     level: Level::Error,
     since: "0.1.0",
     oozie: &["E0701"],
@@ -84,7 +84,7 @@ pub static SUPPRESSION_UNUSED: Kind = Kind {
 pub static INVALID_UTF_8: Kind = Kind {
     name: "invalid-utf-8",
     group: Group::Syntax,
-    summary: "some bytes are no UTF-8, and the server reads them as replacement characters",
+    summary: "some bytes are not valid UTF-8, and the server reads them as replacement characters",
     level: Level::Warning,
     since: "0.1.0",
     oozie: &[],
@@ -341,7 +341,7 @@ fn file_report(input: &Input<'_>) -> FileReport {
 fn judge(input: &Input<'_>) -> Outcome {
     let mut file = file_report(input);
     if let Some(not_text) = input.not_text {
-        let message = format!("this is no text: {}", not_text.reason);
+        let message = format!("this is not text: {}", not_text.reason);
         let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
             .help("save it as UTF-8, which is what the server reads");
         let (findings, overridden) = rate(input, vec![found]);
@@ -483,7 +483,7 @@ fn encoding(input: &Input<'_>, found: &mut Vec<Diagnostic>) {
     if input.encoding == Encoding::Damaged {
         let at = text.find('\u{fffd}').unwrap_or(0);
         let span = Span::new(at, at + text[at..].chars().next().map_or(0, char::len_utf8));
-        let message = "this is no UTF-8; the server reads it as a replacement character";
+        let message = "this is not valid UTF-8; the server reads it as a replacement character";
         found.push(Diagnostic::new(&INVALID_UTF_8, span, message).help("save the file as UTF-8"));
     }
     if !input.kind.is_definition() {

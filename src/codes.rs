@@ -59,7 +59,7 @@ mod tests {
             for code in &entry.codes {
                 assert!(seen.insert(*code), "{code} has two entries");
                 let is_word = code.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-                assert!(is_word && !code.is_empty(), "{code} is no code");
+                assert!(is_word && !code.is_empty(), "{code} is not a code");
             }
             let raised = ["refuses", "run", "command", "server", "not raised"];
             assert!(raised.contains(&entry.raised), "{:?}: {}", entry.codes, entry.raised);

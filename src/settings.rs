@@ -793,7 +793,7 @@ impl Reader<'_> {
                     match instant(&text) {
                         Some(now) => read.now = Some(now),
                         None => {
-                            let message = format!("`{text}` is no instant");
+                            let message = format!("`{text}` is not a valid time");
                             let help = "write it as `2026-01-31T00:00Z`, or only the day";
                             self.problem(span_of(value), message, Some(help.to_owned()));
                         }
@@ -880,7 +880,11 @@ impl Reader<'_> {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known here: {}", known.join(", ")),
         };
-        self.problem(span_of(value), format!("`{text}` is no word for `{name}`"), Some(help));
+        self.problem(
+            span_of(value),
+            format!("`{text}` is not a valid value for `{name}`"),
+            Some(help),
+        );
         None
     }
 
@@ -1246,7 +1250,7 @@ mod tests {
         let settings = Settings::parse("[hosts]\n\"file://\" = \"/\"\n", &[]).unwrap();
         assert_eq!(settings.machine, ["/"]);
         let text = "[hosts]\n\"hdfs://a\" = \"s3a://b\"\n";
-        assert!(told(text).ends_with("`s3a://b` is no file system that can be reached"));
+        assert!(told(text).ends_with("`s3a://b` is not a file system that can be reached"));
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://me:secret@b:8020\"\n";
         assert!(told(text).ends_with("takes no password"));
     }
@@ -1277,9 +1281,9 @@ mod tests {
         assert_eq!(
             told,
             [
-                ("`strng` is no word for `result`", Some("did you mean `string`?")),
+                ("`strng` is not a valid value for `result`", Some("did you mean `string`?")),
                 (
-                    "`coord-action-crate` is no word for `phases`",
+                    "`coord-action-crate` is not a valid value for `phases`",
                     Some("did you mean `coord-action-create`?")
                 ),
             ]

@@ -366,10 +366,10 @@ pub(super) fn updated(
     let project = shell.working_project()?;
     let found = timeline::find(&project, path)?;
     if found.kind != FileKind::Coordinator {
-        return Err(Failure::new(format!("`{}` is no coordinator", path.display())).into());
+        return Err(Failure::new(format!("`{}` is not a coordinator", path.display())).into());
     }
     let loaded = project.load(&found, &properties.given(), None)?;
     let mut tracks = timeline::tracks(&loaded, &project, shell)?.tracks;
-    let none = || Failure::new(format!("`{}` is no coordinator", path.display()));
+    let none = || Failure::new(format!("`{}` is not a coordinator", path.display()));
     Ok(tracks.pop().ok_or_else(none)?.definition)
 }

@@ -115,9 +115,11 @@ fn gather(path: &Path, cache: &Project) -> miette::Result<BTreeMap<String, Side>
     for found in found {
         let loaded = cache.read(&found)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
-            return Err(
-                Failure::new(format!("`{}` is no text that can be compared", found.shown)).into()
-            );
+            return Err(Failure::new(format!(
+                "`{}` is not text that can be compared",
+                found.shown
+            ))
+            .into());
         }
         let inside = found.path.strip_prefix(path).unwrap_or(Path::new(""));
         let key = inside.to_string_lossy().replace('\\', "/");

@@ -194,7 +194,7 @@ fn world(arguments: &Arguments, phase: Phase, project: &Project) -> miette::Resu
     }
     for pair in &arguments.define {
         let Some((name, value)) = pair.split_once('=') else {
-            let failure = Failure::new(format!("`{pair}` is no property"));
+            let failure = Failure::new(format!("`{pair}` is not a property"));
             return Err(failure.help("write -D name=value").into());
         };
         state.set_property(name, value);

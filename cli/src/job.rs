@@ -248,7 +248,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 
 fn only_of_coordinators(id: &str, is_asked: bool) -> miette::Result<()> {
     match is_asked {
-        true => Err(Failure::new(format!("`{id}` is no coordinator and no bundle")).into()),
+        true => Err(Failure::new(format!("`{id}` is neither a coordinator nor a bundle")).into()),
         false => Ok(()),
     }
 }
@@ -263,7 +263,7 @@ fn filters(text: &str) -> miette::Result<Vec<(String, String)>> {
             }
             _ => {
                 let help = "a filter has pairs like status=RUNNING with `;` between; names: status, user, name, group, id";
-                Err(Failure::new(format!("`{pair}` is no filter")).help(help).into())
+                Err(Failure::new(format!("`{pair}` is not a filter")).help(help).into())
             }
         })
         .collect()

@@ -154,7 +154,7 @@ impl Filter {
                         levels.iter().find(|level| !KNOWN.contains(&level.as_str()))
                     {
                         return Err(format!(
-                            "E0302: `{level}` is no level; levels: {}",
+                            "E0302: `{level}` is not a level; levels: {}",
                             KNOWN.join(", ")
                         ));
                     }
@@ -162,14 +162,15 @@ impl Filter {
                 }
                 "text" => {
                     let regex = Regex::new(value).map_err(|error| {
-                        format!("E0302: `{value}` is no regular expression: {error}")
+                        format!("E0302: `{value}` is not a regular expression: {error}")
                     })?;
                     filter.text = Some(regex);
                 }
                 "limit" => {
                     let limit = value.parse();
-                    filter.limit =
-                        Some(limit.map_err(|_| format!("E0302: `{value}` is no number of lines"))?);
+                    filter.limit = Some(
+                        limit.map_err(|_| format!("E0302: `{value}` is not a number of lines"))?,
+                    );
                 }
                 "debug" => filter.debug = true,
                 other => {
@@ -180,7 +181,9 @@ impl Filter {
             }
         }
         let strange = |value: &str| {
-            format!("E0302: `{value}` is no moment (2024-06-03T06:00Z) and no offset (2h, 15m)")
+            format!(
+                "E0302: `{value}` is neither a time (2024-06-03T06:00Z) nor an offset (2h, 15m)"
+            )
         };
         if let Some(value) = start {
             filter.from = Some(moment(value, created).ok_or_else(|| strange(value))?);
@@ -251,7 +254,7 @@ pub(super) fn run(
     if let Some(job) = Job::find(&*reader, id)? {
         if arguments.node.is_some() {
             let help = "name the workflow of one of its actions";
-            return Err(Failure::new(format!("`{id}` is no workflow and has no nodes"))
+            return Err(Failure::new(format!("`{id}` is not a workflow and has no nodes"))
                 .help(help)
                 .into());
         }

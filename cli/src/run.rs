@@ -182,7 +182,7 @@ fn part(bytes: Vec<u8>, arguments: &Arguments) -> miette::Result<Vec<u8>> {
             Failure::new(message).help("begin at the fork, or run the action alone with --only")
         }
         Err(NoPart::NoAction) => {
-            let message = format!("`{name}` is no action, and only an action can be run alone");
+            let message = format!("`{name}` is not an action, and only an action can be run alone");
             Failure::new(message).help(format!("`--from {name}` begins there"))
         }
         Err(NoPart::Endless) => {

@@ -39,7 +39,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let mut loaded = cache.load(found, &properties, None)?;
         if loaded.not_text.is_some() || loaded.too_large.is_some() {
             obstructed += 1;
-            shell.say(format!("{}: it is no text", found.shown));
+            shell.say(format!("{}: it is not text", found.shown));
             continue;
         }
         let before = Arc::clone(&loaded.source);

@@ -1237,7 +1237,7 @@ impl Existing for Paths {
 
     fn admit(&self, uri: &str) -> Result<(), Failure> {
         if !uri.is_empty() && !is_uri(uri) {
-            return Err(Failure::new("E0902", format!("`{uri}` is no URI")));
+            return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));
         }
         let scheme = scheme(uri);
         match self.any_scheme || ["", "hdfs", "hftp", "webhdfs"].contains(&scheme) {

@@ -823,7 +823,7 @@ impl<'t, 'a> Checker<'t, 'a> {
             span,
             match name.is_empty() {
                 true => "a name of a node must not be empty".to_owned(),
-                false => format!("`{name}` is no name for a node"),
+                false => format!("`{name}` is not a valid node name"),
             },
         )
         .help("a letter or `_` first, then letters, digits, `_` and `-`");

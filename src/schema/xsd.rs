@@ -388,7 +388,7 @@ fn occurs(node: Node<'_, '_>) -> Result<Occurs, String> {
     let number = |name: &str| match node.attribute(name) {
         None => Ok(Some(1)),
         Some("unbounded") => Ok(None),
-        Some(text) => text.parse().map(Some).map_err(|_| format!("`{text}` is no number")),
+        Some(text) => text.parse().map(Some).map_err(|_| format!("`{text}` is not a number")),
     };
     Ok(Occurs { min: number("minOccurs")?.unwrap_or(1), max: number("maxOccurs")? })
 }

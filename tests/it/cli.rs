@@ -220,7 +220,7 @@ fn the_standard_input_is_a_file_as_well() {
     ankus(&["check", "-"])
         .input(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".as_slice())
         .run()
-        .said(1, "this is no text");
+        .said(1, "this is not text");
 }
 
 /// Each gets a clear sentence, and the exit code that says whose fault it is.
@@ -238,8 +238,8 @@ fn bad_files_are_told_of_and_stop_nothing() {
         .expect("a file");
     let check = |name: &str| ankus(&["check", name]).folder(apps.path()).run();
     check("empty.xml").said(1, "the definition is empty");
-    check("picture.xml").said(1, "this is no text");
-    check("binary.xml").said(1, "this is no text");
+    check("picture.xml").said(1, "this is not text");
+    check("binary.xml").said(1, "this is not text");
     check("text.xml").said(1, "error[");
     check("missing.xml").said(2, "cannot read `missing.xml`: no such file or folder");
     let deep = check("deep.xml");

@@ -42,7 +42,7 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
     application(folder.path(), &[("ankus.toml", &settings("s3a://bucket"))]);
     let (code, told) = said(folder.path(), &["run", "app"]);
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("`s3a://bucket` is no file system that can be reached"), "{told}");
+    assert!(told.contains("`s3a://bucket` is not a file system that can be reached"), "{told}");
 }
 
 /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, where everything in that folder goes.

@@ -52,7 +52,7 @@ fn the_day_is_an_argument() {
     assert_eq!(check(&[]).said(0, "").stdout, "");
     check(&["--now", "2027-01-01"]).said(0, "nothing is due any more");
     std::fs::write(apps.path().join("ankus.toml"), "now = \"soon\"\n").expect("a file");
-    check(&[]).said(2, "`soon` is no instant");
+    check(&[]).said(2, "`soon` is not a valid time");
 }
 
 #[cfg(unix)]

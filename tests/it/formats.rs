@@ -214,12 +214,12 @@ const RDJSON: &[Shape] = &[
 #[track_caller]
 fn fits(value: &Value, shape: &str, shapes: &[Shape]) {
     if let Some(inner) = shape.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        let list = value.as_array().unwrap_or_else(|| panic!("{value} is no list of {inner}"));
+        let list = value.as_array().unwrap_or_else(|| panic!("{value} is not a list of {inner}"));
         list.iter().for_each(|value| fits(value, inner, shapes));
         return;
     }
     if let Some(known) = shapes.iter().find(|known| known.name == shape) {
-        let object = value.as_object().unwrap_or_else(|| panic!("{value} is no {shape}"));
+        let object = value.as_object().unwrap_or_else(|| panic!("{value} is not a {shape}"));
         for name in known.required {
             assert!(object.contains_key(*name), "{shape} without {name}: {value}");
         }
@@ -234,14 +234,14 @@ fn fits(value: &Value, shape: &str, shapes: &[Shape]) {
     match shape {
         "any" => {}
         // Texts may be empty where nothing is put in the place of something.
-        "text" | "content" => assert!(value.is_string(), "{value} is no text"),
+        "text" | "content" => assert!(value.is_string(), "{value} is not text"),
         "uri" => {
             let uri = value.as_str().unwrap_or_default();
             let plain =
                 uri.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"<>\\^`{|}".contains(&byte));
-            assert!(plain && !uri.is_empty(), "{value} is no URI");
+            assert!(plain && !uri.is_empty(), "{value} is not a URI");
         }
-        "number" => assert!(value.as_u64().is_some(), "{value} is no number"),
+        "number" => assert!(value.as_u64().is_some(), "{value} is not a number"),
         words => {
             let text = value.as_str().unwrap_or_default();
             assert!(words.split('|').any(|word| word == text), "{value} is none of {words}");

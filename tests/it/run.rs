@@ -468,14 +468,14 @@ fn a_job_that_is_broken_in_itself_says_why() {
     application(folder.path(), &[("app/workflow.xml", &text)]);
     let told = text_of(folder.path(), &["run", "app", "--id", "w", "-D", "often=twice"]);
     assert!(told.contains("FAILED broken w"), "{told}");
-    assert!(told.contains("  E0700: `twice` is no number of retries"), "{told}");
+    assert!(told.contains("  E0700: `twice` is not a number of retries"), "{told}");
     for arguments in [
         &["job", "show", "w"][..],
         &["job", "log", "w", "--errors"],
         &["job", "show", "w", "--format", "json"],
     ] {
         let told = text_of(folder.path(), arguments);
-        assert!(told.contains("E0700") && told.contains("`twice` is no number"), "{told}");
+        assert!(told.contains("E0700") && told.contains("`twice` is not a number"), "{told}");
     }
 }
 

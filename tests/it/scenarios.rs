@@ -168,7 +168,7 @@ fn what_is_wrong_with_a_scenario_is_said() {
     check("[datasets.e]\n", &["`datasets.e`: no input or output is of a dataset of this name"]);
     check(
         "[datasets.d]\nafter = \"soon\"\n",
-        &["`datasets.d`: \"soon\" is no span like 90s, 5m or 1h30m"],
+        &["`datasets.d`: \"soon\" is not a duration like 90s, 5m or 1h30m"],
     );
     check("[[then]]\ndo = \"change\"\nafter = \"1m\"\n", &["`do = \"change\"` needs a `value`"]);
     check("[[then]]\ndo = \"kill\"\n", &["a `[[then]]` needs `when`, `after` or `at`"]);

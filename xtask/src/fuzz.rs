@@ -136,7 +136,7 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
             "--minutes" => minutes = value.parse().unwrap_or(minutes),
             "--seed" => seed = value.parse().unwrap_or(seed),
             other => {
-                eprintln!("`{other}` is no option: --target NAME, --minutes N, --seed N");
+                eprintln!("`{other}` is not an option: --target NAME, --minutes N, --seed N");
                 return ExitCode::from(2);
             }
         }

@@ -446,7 +446,7 @@ impl Parts<'_, '_, '_> {
             return Err(Refusal::new(
                 Class::Error,
                 "UNKNOWN_ERROR",
-                format!("`{host}` is no host"),
+                format!("`{host}` is not a host"),
             ));
         }
         let mut words = vec![self.required("command")?];

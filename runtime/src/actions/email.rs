@@ -69,7 +69,9 @@ impl Request<'_, '_> {
                 address.parse().map_err(|error| {
                     fault(
                         "EM004",
-                        format_args!("`{address}` in <{name}> is no mail address: {error}"),
+                        format_args!(
+                            "`{address}` in <{name}> is not a valid mail address: {error}"
+                        ),
                     )
                 })
             })
@@ -82,7 +84,7 @@ impl Request<'_, '_> {
         }
         let from = self.server("from.address").unwrap_or("oozie@localhost");
         let from: Mailbox = from.parse().map_err(|error| {
-            fault("EM002", format_args!("the sender `{from}` is no mail address: {error}"))
+            fault("EM002", format_args!("the sender `{from}` is not a valid mail address: {error}"))
         })?;
         let seconds = u64::try_from(self.now_ms / 1000).unwrap_or(0);
         let date = std::time::UNIX_EPOCH + Duration::from_secs(seconds);

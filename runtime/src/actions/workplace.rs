@@ -340,7 +340,7 @@ impl Workplace<'_, '_> {
             },
             None => {
                 let message = format!(
-                    "`{uri}` is no archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
+                    "`{uri}` is not an archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
                 );
                 Err(refusal(Class::Error, "JA018", message))
             }
@@ -556,7 +556,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
             if let Err(why) = configuration::read_properties(&text) {
                 return failed(
                     "JA018",
-                    format!("the captured output is no file of properties: {why}"),
+                    format!("the captured output is not a file of properties: {why}"),
                 );
             }
             Some(text)
@@ -626,7 +626,7 @@ fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
         return Err(refusal(
             Class::Error,
             "JA018",
-            format!("`{name}` is no name for a link in the folder of work"),
+            format!("`{name}` is not a valid name for a link in the folder of work"),
         ));
     }
     let path = folder.join(name);

@@ -317,7 +317,7 @@ impl<'a> Actions<'a> {
                     continue;
                 }
                 let instance = self.processing.parse(part).map_err(|reason| {
-                    Failure::plain(format!("the instance `{part}` is no date: {reason}"))
+                    Failure::plain(format!("the instance `{part}` is not a date: {reason}"))
                 })?;
                 push(&mut data.uris, instance);
             }
@@ -447,7 +447,7 @@ impl<'a> Actions<'a> {
             }
             for part in value.split('#').filter(|part| !part.is_empty()) {
                 let instance = self.processing.parse(part).map_err(|reason| {
-                    Failure::plain(format!("the instance `{part}` is no date: {reason}"))
+                    Failure::plain(format!("the instance `{part}` is not a date: {reason}"))
                 })?;
                 found.push(prepared.template.fill(instance, self.processing));
             }
@@ -628,7 +628,7 @@ fn range(
     end: &str,
     processing: ProcessingZone,
 ) -> Result<Ranged, Failure> {
-    let unknown = |text: &str| Failure::plain(format!("`{text}` is no instance function"));
+    let unknown = |text: &str| Failure::plain(format!("`{text}` is not an instance function"));
     let from = family(start).ok_or_else(|| unknown(start))?;
     let to = family(end).ok_or_else(|| unknown(end))?;
     let open = matches!(from, Family::Absolute | Family::End(_)) && to == Family::Current;
@@ -659,7 +659,7 @@ fn range(
         }
         Family::Offset => {
             let unit = |name: &str| {
-                let none = || Failure::plain(format!("`{name}` is no unit of time"));
+                let none = || Failure::plain(format!("`{name}` is not a unit of time"));
                 Unit::from_name(name).ok_or_else(none)
             };
             let ((start, first), (end, last)) = (number_and_rest(start)?, number_and_rest(end)?);
@@ -672,7 +672,7 @@ fn range(
                 _ => {
                     let date = argument(start)?;
                     processing.parse(date).map_err(|reason| {
-                        Failure::plain(format!("`{date}` is no date: {reason}"))
+                        Failure::plain(format!("`{date}` is not a date: {reason}"))
                     })?
                 }
             };
@@ -708,7 +708,7 @@ fn number_and_rest(text: &str) -> Result<(i64, &str), Failure> {
 
 fn read_number(text: &str) -> Result<i64, Failure> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
-    let none = || Failure::plain(format!("`{text}` is no number"));
+    let none = || Failure::plain(format!("`{text}` is not a number"));
     number.map(|number| number as i32 as i64).ok_or_else(none)
 }
 

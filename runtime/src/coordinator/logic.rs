@@ -95,7 +95,7 @@ fn joined(kind: LogicKind, children: &[usize], judged: &mut [Option<Judged>]) ->
 fn number(text: Option<&String>) -> Result<Option<i64>, Failure> {
     let Some(text) = text else { return Ok(None) };
     let number = text.trim().parse::<i32>().map(i64::from);
-    number.map(Some).map_err(|_| Failure::plain(format!("`{text}` is no number")))
+    number.map(Some).map_err(|_| Failure::plain(format!("`{text}` is not a number")))
 }
 
 fn limits(logic: &[Logic], at: usize) -> Result<(i64, i64), Failure> {

@@ -130,12 +130,12 @@ impl Sla {
         let minutes = |name: &str| -> Result<Option<i64>, Failure> {
             let Some(text) = leaf(name) else { return Ok(None) };
             let number = text.parse::<i32>().map(i64::from);
-            let wrong = |_| Failure::plain(format!("`{text}` is no number of minutes ({name})"));
+            let wrong = |_| Failure::plain(format!("`{text}` is not a number of minutes ({name})"));
             number.map(Some).map_err(wrong)
         };
         let nominal = leaf("nominal-time").unwrap_or_default();
         let nominal = zone.parse(nominal).map_err(|reason| {
-            Failure::new("E1007", format!("`{nominal}` is no nominal time of an SLA: {reason}"))
+            Failure::new("E1007", format!("`{nominal}` is not a nominal time of an SLA: {reason}"))
         })?;
         let missing = || Failure::new("E1007", "an SLA has no should-end");
         let should_start = minutes("should-start")?;

@@ -288,7 +288,7 @@ fn redirected(url: &str, location: &str) -> Result<String, String> {
         lower.starts_with("https://") || (lower.starts_with("http://") && scheme == "http");
     if !is_web {
         return Err(
-            "the listener sent us on to something that is no web page, or less safe".to_owned()
+            "the listener sent us on to something that is not a web page, or less safe".to_owned()
         );
     }
     Ok(next)

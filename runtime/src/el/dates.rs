@@ -43,7 +43,7 @@ fn processing(call: &Call<'_, '_>) -> ProcessingZone {
 fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {
     let (zone, text) = (processing(call), call.text(at));
     zone.parse(&text).map_err(|reason| {
-        Failure::exception("ParseException", format!("`{text}` is no date: {reason}"))
+        Failure::exception("ParseException", format!("`{text}` is not a date: {reason}"))
     })
 }
 
@@ -51,13 +51,13 @@ fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> 
 fn any_instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {
     let (zone, text) = (processing(call), call.text(at));
     zone.parse_any_year(&text).map_err(|reason| {
-        Failure::exception("ParseException", format!("`{text}` is no date: {reason}"))
+        Failure::exception("ParseException", format!("`{text}` is not a date: {reason}"))
     })
 }
 
 fn zone(id: &str) -> Result<Zone, Box<Failure>> {
     let unknown =
-        |_| Failure::exception("IllegalArgumentException", format!("`{id}` is no time zone"));
+        |_| Failure::exception("IllegalArgumentException", format!("`{id}` is not a time zone"));
     Zone::from_id(id).map_err(unknown)
 }
 
@@ -77,7 +77,7 @@ fn unit(name: &str) -> Result<Option<Unit>, Box<Failure>> {
         Some(unit) => Ok(Some(unit)),
         None if name == "CRON" => Ok(None),
         None => {
-            let message = format!("`{name}` is no unit: MINUTE, HOUR, DAY, WEEK, MONTH or YEAR");
+            let message = format!("`{name}` is not a unit: MINUTE, HOUR, DAY, WEEK, MONTH or YEAR");
             Err(Failure::exception("IllegalArgumentException", message))
         }
     }
@@ -89,7 +89,10 @@ fn dataset<'a>(call: &Call<'a, '_>) -> Result<(Dataset, Written<'a>), Box<Failur
     let coordinator = call.scope.coordinator().ok_or_else(none)?;
     let written = coordinator.dataset().ok_or_else(none)?;
     let initial = coordinator.processing().parse(&written.initial_instance).map_err(|reason| {
-        Failure::exception("ParseException", format!("the initial instance is no date: {reason}"))
+        Failure::exception(
+            "ParseException",
+            format!("the initial instance is not a date: {reason}"),
+        )
     })?;
     let unit = Unit::from_name(&written.unit).unwrap_or(Unit::Minute);
     let end = EndOf::from_name(&written.end_of).unwrap_or_default();

@@ -1156,7 +1156,7 @@ fn list_index(key: &Value<'_>) -> Result<i64, Box<Failure>> {
         _ => None,
     };
     index.ok_or_else(|| {
-        let message = format!("{} is no index of a list", key.shown());
+        let message = format!("{} is not an index of a list", key.shown());
         Failure::new(Reason::Type, message).detail("list-index")
     })
 }

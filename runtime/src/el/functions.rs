@@ -366,7 +366,7 @@ pub fn unknown_message(name: &str, phase: Phase) -> String {
         return format!("no function is named `{name}`");
     }
     format!(
-        "`{name}` is no function of {} ({}): it can stand in {}",
+        "`{name}` is not a function of {} ({}): it can stand in {}",
         phase.place(),
         phase.name(),
         places.join(", ")
@@ -724,7 +724,7 @@ fn texts(value: Value<'_>) -> Result<Vec<(String, String)>, Box<Failure>> {
             Value::Null => Err(null()),
             Value::String(text) => Ok((key.to_text().into_owned(), text.clone().into_owned())),
             // The server takes every value for a text, and finds out too late.
-            _ => Err(Failure::exception("ClassCastException", "a value is no text")),
+            _ => Err(Failure::exception("ClassCastException", "a value is not text")),
         })
         .collect()
 }
@@ -991,7 +991,10 @@ fn coord_end_of_months<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 fn coord_conf<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let name = call.text(0);
     let no_text = || {
-        Failure::exception("ClassCastException", format!("`{name}` is no property but an object"))
+        Failure::exception(
+            "ClassCastException",
+            format!("`{name}` is not a property but an object"),
+        )
     };
     if call.effects.unit.is_some() && matches!(name.as_ref(), "timeunit" | "endOfDuration") {
         return Err(no_text());
@@ -1093,7 +1096,7 @@ pub struct HcatUri {
 pub fn hcat(uri: &str) -> Result<HcatUri, Box<Failure>> {
     let wrong = |why: &str| Failure::exception("RuntimeException", format!("`{uri}` {why}"));
     let Some((_, rest)) = uri.split_once("://") else {
-        return Err(wrong("is no URI with a host: hcat://host:port/database/table/key=value"));
+        return Err(wrong("is not a URI with a host: hcat://host:port/database/table/key=value"));
     };
     let path = rest.split_once('/').map_or("", |(_, path)| path);
     let mut segments = path.split('/').filter(|segment| !segment.is_empty());
@@ -1204,7 +1207,7 @@ fn hcat_partitions<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
         return Err(Failure::exception("RuntimeException", message));
     };
     if kind != "hive-export" {
-        let message = format!("`{kind}` is no type of partitions: only `hive-export` is");
+        let message = format!("`{kind}` is not a valid type of partitions: only `hive-export` is");
         return Err(Failure::exception("RuntimeException", message));
     }
     let parts: Vec<String> =

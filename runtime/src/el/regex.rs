@@ -48,7 +48,7 @@ fn compile(pattern: &str, effects: &mut Effects) -> Result<Regex, Box<Failure>> 
         .delegate_size_limit(4 << 20)
         .build()
         .map_err(|_| {
-            let message = format!("`{pattern}` is no regular expression");
+            let message = format!("`{pattern}` is not a regular expression");
             Failure::exception("PatternSyntaxException", message)
         })
 }

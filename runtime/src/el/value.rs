@@ -465,7 +465,7 @@ impl<'a> Value<'a> {
             Value::Boolean(truth) => Ok(*truth),
             Value::Null => Ok(false),
             Value::String(text) => Ok(text.eq_ignore_ascii_case("true")),
-            other => Err(format!("{} ({}) is no boolean", other.shown(), other.kind())),
+            other => Err(format!("{} ({}) is not a boolean", other.shown(), other.kind())),
         }
     }
 
@@ -485,10 +485,9 @@ impl<'a> Value<'a> {
             // Java's narrowing: towards zero, saturating, NaN is zero, as Rust's.
             Value::Double(number) => Ok(*number as i64),
             Value::String(text) if text.is_empty() => Ok(0),
-            Value::String(text) => {
-                parse_long(text).ok_or_else(|| Mismatch(format!("{} is no integer", self.shown())))
-            }
-            other => Err(Mismatch(format!("{} ({}) is no number", other.shown(), other.kind()))),
+            Value::String(text) => parse_long(text)
+                .ok_or_else(|| Mismatch(format!("{} is not an integer", self.shown()))),
+            other => Err(Mismatch(format!("{} ({}) is not a number", other.shown(), other.kind()))),
         }
     }
 
@@ -498,10 +497,9 @@ impl<'a> Value<'a> {
             Value::Integer(number) => Ok(*number as f64),
             Value::Double(number) => Ok(*number),
             Value::String(text) if text.is_empty() => Ok(0.0),
-            Value::String(text) => {
-                parse_double(text).ok_or_else(|| Mismatch(format!("{} is no number", self.shown())))
-            }
-            other => Err(Mismatch(format!("{} ({}) is no number", other.shown(), other.kind()))),
+            Value::String(text) => parse_double(text)
+                .ok_or_else(|| Mismatch(format!("{} is not a number", self.shown()))),
+            other => Err(Mismatch(format!("{} ({}) is not a number", other.shown(), other.kind()))),
         }
     }
 
@@ -511,7 +509,7 @@ impl<'a> Value<'a> {
             Value::Double(number) => Ok(*number as i32),
             Value::String(text) if !text.is_empty() => {
                 let number = parse_long(text).and_then(|number| i32::try_from(number).ok());
-                number.ok_or_else(|| Mismatch(format!("{} is no integer", self.shown())))
+                number.ok_or_else(|| Mismatch(format!("{} is not an integer", self.shown())))
             }
             other => Ok(other.to_long()? as i32),
         }
@@ -568,11 +566,11 @@ pub(crate) fn negate(value: &Value<'_>, dialect: Dialect) -> Result<Value<'stati
         Value::Integer(number) => Ok(Value::Integer(number.wrapping_neg())),
         Value::Double(number) => Ok(Value::Double(-number)),
         Value::String(text) if text.is_empty() && dialect == Dialect::Tomcat => {
-            Err(Mismatch("the empty text is no integer".to_owned()))
+            Err(Mismatch("the empty text is not an integer".to_owned()))
         }
         Value::String(text) if looks_float(text, dialect) => Ok(Value::Double(-value.to_double()?)),
         Value::String(_) => Ok(Value::Integer(value.to_long()?.wrapping_neg())),
-        other => Err(Mismatch(format!("{} ({}) is no number", other.shown(), other.kind()))),
+        other => Err(Mismatch(format!("{} ({}) is not a number", other.shown(), other.kind()))),
     }
 }
 

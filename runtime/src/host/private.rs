@@ -76,7 +76,7 @@ pub fn check(path: &Path) -> io::Result<bool> {
         // It may be a place for everybody, such as `/tmp`, and is not to be closed for a store that is not there yet.
         let shown = path.display();
         return Err(refused(format!(
-            "`{shown}` can be written by other users (mode {:04o}), and is no place for a store; name a folder of your own with --store",
+            "`{shown}` can be written by other users (mode {:04o}), and is not a place for a store; name a folder of your own with --store",
             found.mode() & 0o7777
         )));
     }

@@ -659,7 +659,7 @@ impl Step<'_> {
             let text = text.trim();
             text.parse::<i32>()
                 .map(|number| Some(i64::from(number)))
-                .map_err(|_| Broken("E0700", format!("`{text}` is no number of retries")))
+                .map_err(|_| Broken("E0700", format!("`{text}` is not a number of retries")))
         };
         let most = self.server_number(MAX, 3);
         let max = number(&action.retry_max)?;

@@ -30,12 +30,13 @@ impl Arrival {
     ) -> Result<Arrival, String> {
         let span = |text: &str| {
             let ms = milliseconds(text).and_then(|ms| i64::try_from(ms).ok());
-            let wrong = || format!("`datasets.{name}`: {text:?} is no span like 90s, 5m or 1h30m");
+            let wrong =
+                || format!("`datasets.{name}`: {text:?} is not a duration like 90s, 5m or 1h30m");
             ms.map(|ms| ms.div_euclid(1000)).ok_or_else(wrong)
         };
         let time = |text: &str| {
             let wrong =
-                || format!("`datasets.{name}`: {text:?} is no moment like 2020-01-01T00:00Z");
+                || format!("`datasets.{name}`: {text:?} is not a time like 2020-01-01T00:00Z");
             zone.parse(text).map_err(|_| wrong())
         };
         let mut late = BTreeMap::new();

@@ -327,7 +327,7 @@ fn operate(
 
 fn span(what: &str, text: &str) -> Result<u64, String> {
     milliseconds(text)
-        .ok_or_else(|| format!("`{what} = {text:?}` is no span like 90s, 5m or 1h30m"))
+        .ok_or_else(|| format!("`{what} = {text:?}` is not a duration like 90s, 5m or 1h30m"))
 }
 
 /// Milliseconds since 1970.
@@ -335,7 +335,7 @@ fn moment(what: &str, text: &str) -> Result<i64, String> {
     let parsed = ProcessingZone::default().parse(text);
     parsed
         .map(crate::time::Instant::millis)
-        .map_err(|_| format!("`{what} = {text:?}` is no moment like 2020-01-01T00:00Z"))
+        .map_err(|_| format!("`{what} = {text:?}` is not a time like 2020-01-01T00:00Z"))
 }
 
 /// Whether the stubs say how long they take in spans.

@@ -192,11 +192,11 @@ struct Player<'a> {
 fn span(what: &str, text: &str) -> Result<i64, String> {
     let ms = milliseconds(text).and_then(|ms| i64::try_from(ms).ok());
     ms.map(|ms| ms.div_euclid(1000))
-        .ok_or_else(|| format!("`{what} = {text:?}` is no span like 90s, 5m or 1h30m"))
+        .ok_or_else(|| format!("`{what} = {text:?}` is not a duration like 90s, 5m or 1h30m"))
 }
 
 fn moment(what: &str, text: &str) -> Result<Instant, String> {
-    let wrong = |_| format!("`{what} = {text:?}` is no moment like 2020-01-01T00:00Z");
+    let wrong = |_| format!("`{what} = {text:?}` is not a time like 2020-01-01T00:00Z");
     ProcessingZone::UTC.parse(text).map_err(wrong)
 }
 

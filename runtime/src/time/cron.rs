@@ -121,7 +121,9 @@ impl Serialize for Cron {
 impl<'de> Deserialize<'de> for Cron {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Cron, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Cron::parse(&text).map_err(|_| serde::de::Error::custom(format!("`{text}` is no cron")))
+        Cron::parse(&text).map_err(|_| {
+            serde::de::Error::custom(format!("`{text}` is not a valid cron expression"))
+        })
     }
 }
 

@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for Zone {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Zone, D::Error> {
         let text = String::deserialize(deserializer)?;
         Zone::from_id(&text)
-            .map_err(|_| serde::de::Error::custom(format!("`{text}` is no time zone")))
+            .map_err(|_| serde::de::Error::custom(format!("`{text}` is not a time zone")))
     }
 }
 

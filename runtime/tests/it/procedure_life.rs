@@ -527,7 +527,7 @@ fn a_store_that_is_about_to_be_made_is_none_yet() {
 fn a_file_that_is_no_store_is_refused_and_not_touched() {
     let folder = tempfile::tempdir().expect("a folder");
     let text = folder.path().join("text");
-    std::fs::write(&text, "these are no tables, and long enough to be looked at ".repeat(9))
+    std::fs::write(&text, "these are not tables, and long enough to be looked at ".repeat(9))
         .expect("room");
     let other = folder.path().join("other");
     rusqlite::Connection::open(&other)

@@ -323,7 +323,7 @@ pub fn bundle(
         };
         let (namespace, root) = &sibling.root;
         if root != "coordinator-app" {
-            let message = format!("this is no coordinator: its root is `{root}`");
+            let message = format!("this is not a coordinator: its root is `{root}`");
             out.push(finding(&k::BUNDLE_APP_PATH_NOT_A_COORDINATOR, path.span(), message));
             continue;
         }

@@ -224,7 +224,7 @@ fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnos
         let Some((_, meant)) = MEANT.iter().find(|(known, _)| *known == name) else { continue };
         if facts.around.submission.get(name).is_none() {
             let span = template.place(at + 2..at + end);
-            let message = format!("`{name}` is no part of a time here");
+            let message = format!("`{name}` is not part of a time here");
             out.push(
                 finding(&k::URI_TEMPLATE_UNKNOWN_CONSTANT, span, message)
                     .help(format!("did you mean `{meant}`?"))
@@ -305,7 +305,8 @@ fn instances(
                 let message = "this function stands in a `start-instance` only";
                 out.push(finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message));
             } else if !named && !is_date && text.known().is_some() {
-                let message = format!("`{written}` is no instance: actions cannot be created");
+                let message =
+                    format!("`{written}` is not a valid instance: actions cannot be created");
                 out.push(
                     finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message)
                         .help("write `${coord:current(0)}` or a date as `2020-01-31T00:00Z`"),
@@ -606,7 +607,7 @@ fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
             Some(number) if number < 0 => format!("`{name}` is negative"),
             None if value.known().is_some() => {
                 format!(
-                    "`{}` is no number of minutes: the job fails when it creates an action",
+                    "`{}` is not a number of minutes: the job fails when it creates an action",
                     value.as_str()
                 )
             }

@@ -106,7 +106,7 @@ fn in_words(written: Option<&Scalar<'_>>, value: &str) -> String {
 
 /// The finding for a text that is no date.
 fn no_date(written: Option<&Scalar<'_>>, value: &str, span: crate::source::Span) -> Diagnostic {
-    let message = format!("{} is no date here", in_words(written, value));
+    let message = format!("{} is not a valid date here", in_words(written, value));
     let found = finding(&kinds::DATE_FORMAT, span, message);
     let is_placeholder = |text: &str| {
         let mark = text.starts_with(['#', '@', '%']) || text.contains("{{") || text.contains("__");

@@ -56,7 +56,7 @@ pub(super) fn explain(
                 )
             }
             Err(error) if value.split(' ').nth(4) == Some("0") => {
-                let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is no weekday here");
+                let found = finding(&k::CRON_WEEKDAY_ZERO, span, "0 is not a weekday here");
                 let fix = place.filter(|place| place.known().is_some()).map(|place| {
                     let last = place.as_str().len() - 1;
                     let span = place.place(last..last + 1);
@@ -93,7 +93,7 @@ pub(super) fn explain(
             }
         }
         (Some("E1003"), "execution", _) => {
-            let message = format!("{} is no execution order", in_words(place, value));
+            let message = format!("{} is not a valid execution order", in_words(place, value));
             let orders = ["FIFO", "LIFO", "LAST_ONLY", "NONE"];
             let found = finding(&k::EXECUTION_ORDER_INVALID, span, message);
             match nearest(&value.to_ascii_uppercase(), orders) {

@@ -77,7 +77,7 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     }
     let days = call(text, "days");
     if let Some(days) = days.filter(|days| (28..=31).contains(days)) {
-        let message = format!("{days} days are no month");
+        let message = format!("{days} days are not a month");
         out.push(finding(&k::FIXED_DAYS_FOR_A_MONTH, span, message).fix(Fix::guess(
             "Count months",
             span,

@@ -39,7 +39,7 @@ const KINDS: [&str; 15] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| !action.is(&KINDS)) {
         let message = format!(
-            "`{}` is no type that comes with the server, and nothing maps it",
+            "`{}` is not a type that comes with the server, and nothing maps it",
             action.kind()
         );
         out.push(

@@ -69,7 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = match READ.iter().find(|(known, _)| *known == key) {
                 Some((_, element)) => {
                     let message =
-                        format!("the launcher is no map-reduce job; `{element}` says the same");
+                        format!("the launcher is not a map-reduce job; `{element}` says the same");
                     let finding = Diagnostic::new(&RULE.kind, property.name.span(), message);
                     match *element {
                         "priority" | "max.attempts" => {
@@ -79,7 +79,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     }
                 }
                 None => {
-                    let message = "the launcher is no map-reduce job, and this has no effect on it";
+                    let message =
+                        "the launcher is not a map-reduce job, and this has no effect on it";
                     Diagnostic::new(&RULE.kind, property.name.span(), message)
                 }
             };

@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     || item.starts_with('@')
                     || item.matches('@').count() > 1
                 {
-                    "this is no address"
+                    "this is not a valid address"
                 } else {
                     continue;
                 };

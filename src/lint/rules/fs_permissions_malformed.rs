@@ -37,7 +37,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if is_open(&value.text) || is_mask(&value.text) {
                 continue;
             }
-            let message = format!("`{}` is no set of permissions", value.text);
+            let message = format!("`{}` is not a valid permission mask", value.text);
             out.push(
                 Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                     .help("write three octal digits like `750`, or ten letters like `-rwxr-x---`"),

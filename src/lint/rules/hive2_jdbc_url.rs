@@ -27,7 +27,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = if word.is_empty() {
             "the action has no URL to connect to".to_owned()
         } else {
-            format!("`{word}` is no `jdbc:hive2:` URL")
+            format!("`{word}` is not a `jdbc:hive2:` URL")
         };
         out.push(
             Diagnostic::new(&RULE.kind, text.span(), message)

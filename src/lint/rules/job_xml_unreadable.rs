@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "job-xml-unreadable",
         group: Group::Parameters,
-        summary: "a job-xml file that is no Hadoop configuration",
+        summary: "a job-xml file that is not a Hadoop configuration",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(path) = facts.beside(&text.text) else { continue };
         let Some(source) = facts.files.text(&path) else { continue };
         if let Err(problem) = properties::parse_configuration(&source.text) {
-            let message = format!("`{}` is no Hadoop configuration", text.text);
+            let message = format!("`{}` is not a Hadoop configuration", text.text);
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
                     .note_in(path, problem.span, problem.message)

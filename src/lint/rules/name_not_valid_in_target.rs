@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     let message = match is_open(&name) {
         true => format!("`{name}` is another name in every run, and {target} wants one for all"),
-        false => format!("`{name}` is no name in {target}"),
+        false => format!("`{name}` is not a valid name in {target}"),
     };
     out.push(
         Diagnostic::new(&RULE.kind, attribute.value_span(), message)

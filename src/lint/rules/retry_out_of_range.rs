@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let (message, help) = match value.text.parse::<i64>() {
                 Err(_) => (
-                    "this is no number, and the job fails when it comes here (E0700)".to_owned(),
+                    "this is not a number, and the job fails when it comes here (E0700)".to_owned(),
                     "write a whole number",
                 ),
                 Ok(number) if number < 0 => {
@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 ),
                 Ok(_) if name == "retry-interval" && maximum.is_none() => (
                     "the interval says nothing without `retry-max`".to_owned(),
-                    "add `retry-max`; the default of a server is no retry",
+                    "add `retry-max`; a server does not retry by default",
                 ),
                 Ok(_) => continue,
             };

@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "shell-env-var-malformed",
         group: Group::Actions,
-        summary: "an `env-var` that is no `NAME=value`",
+        summary: "an `env-var` that is not of the form `NAME=value`",
         level: Level::Error,
         since: "0.1.0",
         oozie: &["JA010"],
@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = match word.split_once('=') {
                 // An expression may bring the name, the sign and the value.
                 None if is_open(word) => continue,
-                None => "this is no `NAME=value`",
+                None => "this is not of the form `NAME=value`",
                 Some((_, value)) if value.trim_matches('=').is_empty() => {
                     "the variable has no value"
                 }

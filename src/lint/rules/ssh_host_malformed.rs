@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         } else if plain.contains(char::is_whitespace) {
             "a host has no blanks"
         } else if plain.matches('@').count() > 1 || plain.starts_with('@') || plain.ends_with('@') {
-            "this is no `user@host`"
+            "this is not of the form `user@host`"
         } else if plain.rsplit('@').next().is_some_and(|host| host.matches(':').count() == 1) {
             "a port cannot be given here"
         } else {

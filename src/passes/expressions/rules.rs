@@ -508,7 +508,7 @@ impl Examination<'_, '_> {
         if name == "hcat:exists" {
             let wrong = !text.starts_with("hcat://") || functions::hcat(text).is_err();
             if wrong {
-                let message = "this is no URI of HCatalog";
+                let message = "this is not an HCatalog URI";
                 found.push(
                     Diagnostic::new(&HCAT_URI, place, message).help(
                         "it has the form hcat://host:port/database/table/key=value;key=value",

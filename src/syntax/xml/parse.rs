@@ -446,7 +446,7 @@ impl<'a> Parser<'a> {
                 .count();
             if name > 0 && raw.as_bytes().get(at + 1 + name) == Some(&b';') {
                 let whole = Span::new(start + at, start + at + name + 2);
-                let message = format!("`{}` is no entity of XML", &self.text[whole.range()]);
+                let message = format!("`{}` is not an XML entity", &self.text[whole.range()]);
                 // An entity may come from a DOCTYPE, which is refused anyway.
                 if self.tree.doctype.is_none() {
                     self.broken(whole, message);

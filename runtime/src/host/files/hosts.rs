@@ -30,7 +30,7 @@ impl ClusterUrl {
     pub fn parse(text: &str) -> Result<ClusterUrl, String> {
         let uri = FileUri::parse(text);
         if uri.scheme != "hdfs" {
-            return Err(format!("`{}` is no file system that can be reached", uri.origin()));
+            return Err(format!("`{}` is not a file system that can be reached", uri.origin()));
         }
         let (user, host) = match uri.authority.rsplit_once('@') {
             Some((user, host)) => (Some(user), host),
