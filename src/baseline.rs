@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn a_file_that_is_none_is_named() {
         for (text, words) in [
-            ("", "no baseline"),
+            ("", "not a baseline"),
             ("{}", "no `version`"),
             ("{\"version\": 9, \"findings\": []}", "version 9"),
             ("{\"version\": 1}", "no `findings`"),
