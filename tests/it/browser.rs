@@ -151,7 +151,10 @@ fn nothing_of_a_name_runs_in_a_browser() {
             let is_attribute = |at: usize| {
                 let before = &lower[..at];
                 before.rfind('<') > before.rfind('>')
-                    && before[before.rfind('<').unwrap_or(0)..].matches('"').count() % 2 == 0
+                    && before[before.rfind('<').unwrap_or(0)..]
+                        .matches('"')
+                        .count()
+                        .is_multiple_of(2)
             };
             let found = lower.match_indices(handler).any(|(at, _)| is_attribute(at));
             assert!(!found, "{page}: {handler} became an attribute: {dom}");

@@ -50,7 +50,7 @@ pub fn bundle(
         && let Some(kick_off) = &written.kick_off
     {
         let given = refused.subject.join(", ");
-        let message = format!("{} is no date here", in_words(Some(kick_off), &given));
+        let message = format!("{} is not a valid date here", in_words(Some(kick_off), &given));
         out.push(
             finding(&k::KICK_OFF_TIME_FORMAT, kick_off.span(), message)
                 .help("the form is `2020-01-31T23:59Z`"),
