@@ -10,7 +10,7 @@ use ankus_runtime::driver::{self, Driver, view};
 use ankus_runtime::machine::{Command, JobStatus};
 use ankus_runtime::store::{Options, Sqlite, Synchronous};
 
-use crate::run::BINARY;
+use crate::run::{BINARY, ankus, application, text};
 use crate::storms;
 
 #[test]
@@ -24,6 +24,109 @@ fn storms_leave_no_copy_beside_another_and_nothing_alive() {
     let report = storms::rage(Path::new(BINARY), 20, 1, 10, patience);
     let report = report.unwrap_or_else(|why| panic!("{why}"));
     println!("storms: {report:?}");
+}
+
+#[test]
+fn many_processes_come_and_go_on_one_store() {
+    if std::process::Command::new("flock").arg("--version").output().is_err() {
+        println!("skipped: there is no `flock`, with which programs note that they run");
+        return;
+    }
+    let crowd = storms::crowd(Path::new(BINARY), 12, 1, Duration::from_secs(120));
+    let crowd = crowd.unwrap_or_else(|why| panic!("{why}"));
+    assert!(crowd.kills > 0 && crowd.commands > 0, "{crowd:?}");
+    println!("a crowd: {crowd:?}");
+}
+
+/// Everything was killed, and the machine has started again since: what a store finds then.
+struct Reboot {
+    folder: tempfile::TempDir,
+    /// A process of somebody else that has the number of the program by now.
+    stranger: std::process::Child,
+}
+
+impl Reboot {
+    fn new(settings: &str) -> Reboot {
+        let folder = tempfile::tempdir().expect("a folder");
+        let step = "#!/bin/sh\necho begin >> \"$ANKUS_FILE_ROOT/log\"\n\
+                    test \"$(wc -l < \"$ANKUS_FILE_ROOT/log\")\" -gt 1 || sleep 600\necho end >> \"$ANKUS_FILE_ROOT/log\"\n";
+        let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='boot'><global><resource-manager>rm</resource-manager>\
+                        <name-node>hdfs://nn</name-node></global><start to='step'/><action name='step'>\
+                        <shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec><file>step.sh</file></shell>\
+                        <ok to='end'/><error to='bad'/></action><kill name='bad'><message>${wf:errorCode('step')}</message></kill>\
+                        <end name='end'/></workflow-app>";
+        application(&folder.path().join("app"), &[("workflow.xml", workflow), ("step.sh", step)]);
+        fs::write(folder.path().join("ankus.toml"), settings).expect("a file");
+        let arguments = ["run", "app", "--id", "boot", "--store", "store", "--no-properties"];
+        let mut runner = ankus(folder.path(), &arguments)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let since = std::time::Instant::now();
+        while !folder.path().join("store/root/log").exists() {
+            assert!(since.elapsed() < Duration::from_secs(60), "its program does not begin");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        runner.kill().expect("it runs");
+        runner.wait().expect("it has ended");
+        let stranger = std::process::Command::new("sleep").arg("600").spawn().expect("it starts");
+        let stat = fs::read_to_string(format!("/proc/{}/stat", stranger.id())).expect("it runs");
+        let began = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(19));
+        let began: u64 = began.and_then(|began| began.parse().ok()).expect("a number");
+        for name in ["started", "child"] {
+            let file = folder.path().join("store/jobs/boot/step-0-1").join(name);
+            let text = fs::read_to_string(&file).expect("a launcher wrote it");
+            let mut identity: serde_json::Value = serde_json::from_str(text.trim()).expect("JSON");
+            let pid = identity["pid"].as_u64().expect("a number").to_string();
+            let _ = std::process::Command::new("kill").args(["-9", &pid]).status();
+            let boot = identity["boot"].as_u64().expect("a number") ^ 1;
+            identity["boot"] = boot.into();
+            identity["pid"] = stranger.id().into();
+            identity["began"] = began.into();
+            fs::write(&file, identity.to_string()).expect("a file");
+        }
+        Reboot { folder, stranger }
+    }
+
+    /// What becomes of the job: its state, why its action failed, and what its program noted.
+    #[track_caller]
+    fn up(mut self) -> (String, String, Vec<String>) {
+        let done = ankus(self.folder.path(), &["up", "--until-idle", "--store", "store"]).output();
+        let done = done.expect("it runs");
+        assert!(done.status.success(), "{}", text(&done));
+        assert!(
+            self.stranger.try_wait().expect("it is ours").is_none(),
+            "a stranger was signalled"
+        );
+        self.stranger.kill().expect("it runs");
+        self.stranger.wait().expect("it has ended");
+        let shown = ["job", "show", "boot", "--format", "json", "--store", "store"];
+        let shown = ankus(self.folder.path(), &shown).output().expect("it runs");
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).expect("JSON");
+        let actions = shown["actions"].as_array().cloned().unwrap_or_default();
+        let step = actions.into_iter().find(|action| action["name"] == "step").expect("it ran");
+        let word = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let log = fs::read_to_string(self.folder.path().join("store/root/log")).expect("a log");
+        let log = log.lines().map(str::to_owned).collect();
+        (word(&shown["status"]), word(&step["errorCode"]), log)
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_ran_before_a_reboot_is_started_again() {
+    let (status, code, log) = Reboot::new("").up();
+    assert_eq!((status.as_str(), code.as_str()), ("SUCCEEDED", ""));
+    assert_eq!(log, ["begin", "begin", "end"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn what_ran_before_a_reboot_ends_where_that_is_set() {
+    let (status, code, log) = Reboot::new("[launchers]\nafter_reboot = \"error\"\n").up();
+    assert_eq!((status.as_str(), code.as_str()), ("KILLED", "JA018"));
+    assert_eq!(log, ["begin"]);
 }
 
 /// A store as the release before left it: jobs that have ended, one that is suspended, one whose program was running when the

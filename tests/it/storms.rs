@@ -2,7 +2,7 @@
 //!
 //! In: the `ankus` binary, how many storms, a seed. A storm is a store of its own with one application, and an operator who for some
 //! seconds kills jobs, runs them again, suspends and resumes them, and kills processes: whoever runs the store, a launcher,
-//! everything, politely or not. Then somebody takes up what there is. Out: an error unless
+//! everything, politely or not; stops them for a while, or removes their socket. Then somebody takes up what there is. Out: an error unless
 //!
 //! - no copy of an action ran beside another: every program holds a lock of its action, together with all it starts;
 //! - nothing was alive ten seconds after its job was said to be KILLED;
@@ -180,6 +180,7 @@ struct Storm<'a> {
     random: Random,
     /// Commands that go on while others are given.
     others: Vec<(Child, String, Instant)>,
+    is_coordinator: bool,
     report: &'a Report,
     told: Vec<String>,
 }
@@ -322,7 +323,7 @@ impl Storm<'_> {
     /// Does one thing that operators do, or that happens to them.
     fn act(&mut self, id: &str) -> Result<(), String> {
         self.gather();
-        match self.random.below(14) {
+        match self.random.below(18) {
             0..=2 => {
                 let killed = self.ask(&["job", "kill", id])?;
                 if killed.text.starts_with("KILLED") && self.random.below(2) == 0 {
@@ -333,7 +334,13 @@ impl Storm<'_> {
                 }
             }
             3 | 4 => self.begin(&["job", "rerun", id, "--failed"])?,
-            5 => self.begin(&["job", "rerun", id])?,
+            5 => match (self.is_coordinator, self.random.below(4)) {
+                (true, 0) => drop(self.ask(&["job", "kill", id, "--action", "1"])?),
+                (true, 1) => self.begin(&["job", "rerun", id, "--action", "1-2"])?,
+                (true, 2) => drop(self.ask(&["job", "change", id, "concurrency=1"])?),
+                (false, 0) => self.begin(&["job", "rerun", id, "--skip", ":start:"])?,
+                _ => self.begin(&["job", "rerun", id])?,
+            },
             6 => drop(self.ask(&["job", "suspend", id])?),
             7 | 8 => self.begin(&["job", "resume", id])?,
             9 => {
@@ -357,6 +364,18 @@ impl Storm<'_> {
                 all.extend(self.launchers());
                 all.extend(self.programs());
                 self.signal(signal, &all);
+            }
+            13 => {
+                self.told.push("whoever runs the store is stopped for a while".to_owned());
+                let runners = self.runners();
+                self.signal("STOP", &runners);
+                self.ask(&["job", "show", id])?;
+                std::thread::sleep(Duration::from_millis(self.random.below(600)));
+                self.signal("CONT", &runners);
+            }
+            14 => {
+                self.told.push("the socket is removed".to_owned());
+                let _ = fs::remove_file(self.store.join("store.sqlite.sock"));
             }
             _ => {}
         }
@@ -492,6 +511,168 @@ pub(crate) fn rage(
     Err(format!("{} of {storms} storms show a fault:\n{}", faults.len(), faults.join("\n")))
 }
 
+/// What became of a crowd.
+#[derive(Debug, Default)]
+pub(crate) struct Crowd {
+    pub(crate) submissions: u64,
+    pub(crate) commands: u64,
+    pub(crate) kills: u64,
+}
+
+/// So many jobs at once in one store, each by a process of its own that comes and goes: some are killed at random moments and come
+/// again with the same id until their job is there. Every command is answered, and every job ends.
+pub(crate) fn crowd(
+    program: &Path,
+    jobs: u64,
+    seed: u64,
+    patience: Duration,
+) -> Result<Crowd, String> {
+    let folder = std::env::temp_dir().join(format!("ankus-crowd-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let store = folder.join("store");
+    let root = store.join("root");
+    let place = folder.join("apps/chain");
+    let applications = applications();
+    let text = &applications[0].1[0].1;
+    let made = fs::create_dir_all(root.join("locks"))
+        .and_then(|()| fs::create_dir_all(&place))
+        .and_then(|()| fs::write(root.join("step.sh"), STEP))
+        .and_then(|()| fs::write(place.join("workflow.xml"), text));
+    made.map_err(|error| error.to_string())?;
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(program);
+        command.args(arguments).arg("--store").arg(&store).current_dir(&folder);
+        command.env_remove("ANKUS_STORE").stdin(Stdio::null());
+        command
+    };
+    let is_there = |id: &str| {
+        let mut shown = command(&["job", "show", id]);
+        let status = shown.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    let mut crowd = Crowd::default();
+    let mut random = Random((seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ jobs) | 1);
+    // Whom a process belongs to: a job that it submits, or a command to one.
+    let mut processes: Vec<(Option<u64>, String, Child, Instant)> = Vec::new();
+    let mut submitted = BTreeSet::new();
+    let said = folder.join("said");
+    let begin = |arguments: &[&str]| -> Result<Child, String> {
+        let file = fs::OpenOptions::new().create(true).append(true).open(&said);
+        let file = file.map_err(|error| error.to_string())?;
+        let also = file.try_clone().map_err(|error| error.to_string())?;
+        let child = command(arguments).stdout(file).stderr(also).spawn();
+        child.map_err(|error| error.to_string())
+    };
+    let submit = |job: u64| {
+        let (id, key) = (format!("job-{job}"), format!("key=.{job}"));
+        let root = root.display().to_string();
+        begin(&[
+            "run",
+            "apps/chain",
+            "--id",
+            &id,
+            "--no-properties",
+            "--root",
+            &root,
+            "-D",
+            "nap=0.05",
+            "-D",
+            &key,
+        ])
+    };
+    for job in 0..jobs {
+        processes.push((Some(job), format!("run job-{job}"), submit(job)?, Instant::now()));
+        crowd.submissions += 1;
+    }
+    while !processes.is_empty() {
+        let mut again = Vec::new();
+        let mut failed = None;
+        processes.retain_mut(|(job, name, child, since)| match child.try_wait() {
+            Ok(None) if since.elapsed() > patience => {
+                failed.get_or_insert(format!("`{name}` hangs"));
+                true
+            }
+            Ok(None) => true,
+            Ok(Some(status)) => {
+                match (*job, status.code()) {
+                    // It was killed; perhaps its job is not there.
+                    (Some(job), None) => again.push(job),
+                    (Some(job), _) => drop(submitted.insert(job)),
+                    // 1 says that the job would not take it, which is an answer.
+                    (None, None | Some(0 | 1 | 3)) => {}
+                    (None, Some(code)) => {
+                        failed.get_or_insert(format!("`{name}` ends with {code}"));
+                    }
+                }
+                false
+            }
+            Err(error) => {
+                failed.get_or_insert(error.to_string());
+                false
+            }
+        });
+        if let Some(why) = failed {
+            for (.., child, _) in &mut processes {
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+            let said = fs::read_to_string(&said).unwrap_or_default();
+            let last: Vec<&str> = said.lines().rev().take(12).collect();
+            return Err(format!("crowd of seed {seed} in {}: {why}: {last:?}", folder.display()));
+        }
+        for job in again {
+            let id = format!("job-{job}");
+            let is_there = is_there(&id);
+            let child = match is_there {
+                true => begin(&["run", "--resume", &id])?,
+                false => submit(job)?,
+            };
+            crowd.submissions += 1;
+            processes.push((Some(job), format!("run {id}"), child, Instant::now()));
+        }
+        if !processes.is_empty() && random.below(12) == 0 && crowd.kills < jobs {
+            let at = random.below(processes.len() as u64) as usize;
+            if processes[at].0.is_some() && processes[at].2.kill().is_ok() {
+                crowd.kills += 1;
+            }
+        }
+        if random.below(8) == 0 && crowd.commands < 2 * jobs {
+            let id = format!("job-{}", random.below(jobs));
+            let what = ["suspend", "resume", "kill"][random.below(3) as usize];
+            if is_there(&id) {
+                let child = begin(&["job", what, &id])?;
+                crowd.commands += 1;
+                processes.push((None, format!("{what} {id}"), child, Instant::now()));
+            }
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let ended =
+        |status: &str| ["SUCCEEDED", "KILLED", "FAILED"].iter().any(|end| status.starts_with(end));
+    for _ in 0..4 {
+        let up = begin(&["job", "resume", "--all"])?.wait().map_err(|error| error.to_string())?;
+        let idle = begin(&["up", "--until-idle"])?.wait().map_err(|error| error.to_string())?;
+        let listed = command(&["job", "list", "--len", "100000"]).output();
+        let listed = listed.map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+        let open: Vec<&str> =
+            text.lines().filter(|line| line.contains(" job-") && !ended(line)).collect();
+        let known = text.lines().filter(|line| line.contains("job-")).count() as u64;
+        if open.is_empty() && known == jobs && idle.success() {
+            let log = fs::read_to_string(root.join("log")).unwrap_or_default();
+            if let Some(line) = log.lines().find(|line| line.starts_with("overlap")) {
+                return Err(format!("a copy of an action ran beside another: {line}"));
+            }
+            let _ = fs::remove_dir_all(&folder);
+            return Ok(crowd);
+        }
+        if up.code() == Some(2) {
+            return Err(format!("`resume --all` fails in {}", folder.display()));
+        }
+    }
+    Err(format!("not every job of the crowd of seed {seed} has ended: {}", folder.display()))
+}
+
 fn storm(
     program: &Path,
     base: &Path,
@@ -524,6 +705,7 @@ fn storm(
         store,
         random,
         others: Vec::new(),
+        is_coordinator: *name == "days",
         report,
         told: Vec::new(),
     };
