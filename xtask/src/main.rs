@@ -2,11 +2,12 @@
 //!
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
-//! `cargo xtask bench-peers` compares with xmllint. `cargo xtask simulate --seeds N [--first N]` puts
+//! `cargo xtask bench-peers` compares with xmllint, `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
 //! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, and `cargo xtask kill --times N` kills so many processes
 //! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
-//! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
+//! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile, and
+//! with `--crowd N` so many processes at once run a job each in one store, are killed and come again. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
 //! `cargo xtask fuzz [--target NAME] [--minutes N] [--seed N]` tries mutated seeds on the properties of `fuzz/`.
 //! `cargo xtask graphs [--count COUNT] [--threads THREADS] [--first SEED]` compares the analysis of forks and joins, and the
 //! server's verdict, with playing every run of random graphs. `cargo xtask scale [SHAPE] [--least NODES] [--most NODES]`
@@ -24,6 +25,7 @@
 
 mod attack;
 mod damage;
+mod durable;
 mod fuzz;
 mod graphs;
 mod mutate;
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         }
         Some("floors") => floors(&root()),
         Some("bench-peers") => peers::run(&root()),
+        Some("bench-durable") => told(durable::run()),
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))
         }
@@ -66,6 +69,13 @@ fn main() -> ExitCode {
             let program = std::env::current_exe().expect("this program has a file");
             let program = program.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
             let seed = option("--seed").unwrap_or(1);
+            if let Some(jobs) = option("--crowd") {
+                let began = std::time::Instant::now();
+                let patience = std::time::Duration::from_secs(300);
+                return told(storms::crowd(&program, jobs, seed, patience).map(|crowd| {
+                    eprintln!("a crowd in {:?}: {crowd:?}", began.elapsed());
+                }));
+            }
             if let Some(count) = option("--storms") {
                 let at_once = option("--at-once").unwrap_or(8) as usize;
                 let patience = std::time::Duration::from_secs(30);
@@ -157,8 +167,8 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask gen [--check] | floors | bench-peers | simulate [--seeds N] [--first N] \
-                 | operators [--seeds N | --scripts N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                "usage: cargo xtask gen [--check] | floors | bench-peers | bench-durable | simulate [--seeds N] [--first N] \
+                 | operators [--seeds N | --scripts N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N | --crowd N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)

@@ -3,6 +3,7 @@
 //! A call that starts a program, or a child job, answers that it has started and then stays until that has ended.
 
 use std::cell::OnceCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -419,27 +420,9 @@ impl Call {
     }
 
     fn files(&self, looked: &Looked, element: roxmltree::Node<'_, '_>, recovery: bool) -> Answer {
-        let name_node = child_text(element, "name-node");
-        let operations = Operations {
-            files: &looked.equipped.files,
-            schemes: &looked.equipped.needs.schemes,
-            name_node: name_node.as_deref(),
-            recovery,
-        };
-        if let Err(fault) = operations.name_node() {
-            return error(fault);
-        }
         let all = OnceCell::new();
         let evaluate = |text: &str| self.evaluate(looked, &all, text);
-        if let Err(refusal) =
-            settings_of_fs(&looked.equipped.files, &looked.run, element, &evaluate)
-        {
-            return Answer::Error(refusal.class, refusal.code, refusal.message);
-        }
-        match operations.run(element) {
-            Ok(()) => finished("OK", None),
-            Err(fault) => error(fault),
-        }
+        file_system(&looked.equipped, &looked.run, element, recovery, &evaluate)
     }
 
     fn start_program(
@@ -923,6 +906,70 @@ impl Procedure for Call {
 
     fn undoable(&self) -> bool {
         false
+    }
+}
+
+/// Carries out an `fs` action of a job that is known whole; `recovery` says that it may have been done before, or half.
+pub(super) fn carry_out(
+    shared: &Shared,
+    equipped: &Equipped,
+    plan: &Plan,
+    run: &Run,
+    node: NodeIndex,
+    recovery: bool,
+) -> Answer {
+    let Some(row) = run.rows.get(&node) else { return Answer::Missing };
+    let document = match roxmltree::Document::parse(row.conf.as_deref().unwrap_or_default()) {
+        Ok(document) => document,
+        Err(error) => {
+            let (code, message) = exception("JDOMParseException", error);
+            return Answer::Error(Class::Error, code, message);
+        }
+    };
+    let phase = crate::el::Phase::Workflow;
+    let evaluate = |text: &str| {
+        if !text.contains(['$', '#']) {
+            return Ok(text.to_owned());
+        }
+        let template = crate::el::Template::compile(text, phase, plan.dialect);
+        let world = shared.world_of(equipped, &run.job.id);
+        let scope = machine::JobScope { plan, run, node: Some(node), world: &world, phase };
+        let text = template.text(&scope).map(|text| text.into_owned());
+        text.map_err(|failure| failure.to_string())
+    };
+    let recovery = recovery || row.starts > 1;
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        file_system(equipped, run, document.root_element(), recovery, &evaluate)
+    }));
+    done.unwrap_or_else(|panic| {
+        let failure = Failure::new("bug", Failure::PANIC, steady::text(&*panic));
+        Answer::Error(Class::Error, "JA018".to_owned(), failure.to_string())
+    })
+}
+
+fn file_system(
+    equipped: &Equipped,
+    run: &Run,
+    element: roxmltree::Node<'_, '_>,
+    recovery: bool,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Answer {
+    let name_node = child_text(element, "name-node");
+    let operations = Operations {
+        files: &equipped.files,
+        schemes: &equipped.needs.schemes,
+        name_node: name_node.as_deref(),
+        recovery,
+    };
+    if let Err(fault) = operations.name_node() {
+        return error(fault);
+    }
+    if let Err(refusal) = settings_of_fs(&equipped.files, run, element, evaluate) {
+        return Answer::Error(refusal.class, refusal.code, refusal.message);
+    }
+    match operations.run(element) {
+        Ok(()) => finished("OK", None),
+        Err(fault) => error(fault),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::machine::{
     self, Answer, Change, Class, Command, Effect, Event, External, JobStatus, Phase, RerunBy, Run,
     World, apply,
 };
-use crate::plan::{NOWHERE, NodeIndex, Plan, Work};
+use crate::plan::{Action, NOWHERE, NodeIndex, Plan, Work};
 use crate::procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
 /// The kind of this procedure.
@@ -32,6 +32,8 @@ pub(super) struct Job {
     loaded: Option<Loaded>,
     /// How many times in a row a step could not be made.
     failures: u32,
+    /// Whether what it does by itself may have been done before: by another process, or in a step that failed then.
+    is_taken_up: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,7 +51,7 @@ struct Loaded {
 impl Job {
     pub(super) fn new(shared: Arc<Shared>, id: &str, root: &str) -> Job {
         let saved = Saved { id: id.to_owned(), root: root.to_owned() };
-        Job { shared, saved, loaded: None, failures: 0 }
+        Job { shared, saved, loaded: None, failures: 0, is_taken_up: false }
     }
 
     /// A job that was just submitted, with what it would otherwise read from the store.
@@ -62,7 +64,8 @@ impl Job {
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Job, String> {
         let saved: Saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
         shared.found.lock().unwrap_or_else(PoisonError::into_inner).push(saved.id.clone());
-        Ok(Job { shared: shared.clone(), saved, loaded: None, failures: 0 })
+        let shared = shared.clone();
+        Ok(Job { shared, saved, loaded: None, failures: 0, is_taken_up: true })
     }
 
     fn load(&mut self) -> Result<&mut Loaded, Failure> {
@@ -78,6 +81,15 @@ impl Job {
 }
 
 impl Loaded {
+    /// Whether the job does itself what begins: an `fs` action beside which nothing is under way. Its end and the beginning of the
+    /// next one are then one commit.
+    fn does_itself(&self, fresh: &[Fresh]) -> bool {
+        let [Fresh { node, phase: Phase::Start, stop: None, .. }] = fresh else { return false };
+        let is_fs = |action: &Action| action.kind == "fs";
+        let is_meant = matches!(&self.plan.node(*node).work, Work::Action(action) if is_fs(action));
+        is_meant && self.record.open.is_empty()
+    }
+
     /// What came of expectations by now.
     fn look(&mut self, now: i64) -> Vec<(NodeIndex, SlaEvent)> {
         if self.run.expectations.is_empty() {
@@ -263,6 +275,7 @@ impl Job {
             return Ok(Step::Suspend(Wait::new()));
         }
         let own = context.id();
+        let is_taken_up = self.is_taken_up;
         let loaded = self.load()?;
         let equipped = needs::of_record(&shared, &loaded.record)
             .map_err(|error| steady::broken("job", &error))?;
@@ -279,6 +292,14 @@ impl Job {
             calling.take(Event::Command(Command::Start));
         }
         let mut is_any_closed = false;
+        // What it was to do by itself is in the store by now.
+        if let Some(open) = calling.closed(own) {
+            is_any_closed = true;
+            let Loaded { run, plan, .. } = &*calling.loaded;
+            let Open { node, serial, phase, .. } = open;
+            let answer = call::carry_out(&shared, &equipped, plan, run, node, is_taken_up);
+            calling.take(Event::Answered { node, serial, phase, answer });
+        }
         for message in context.take_messages() {
             let is_answer = !matches!(message.note, Note::Data(_));
             let event = event(message.note, message.tag, &calling.loaded.run);
@@ -333,7 +354,13 @@ impl Job {
             }
         }
         let at = |node: u32, serial: u32| (u64::from(node) << 32) | u64::from(serial);
+        let does_itself = loaded.does_itself(&fresh);
         for Fresh { node, serial, phase, folder: (name, run, starts), stop } in fresh {
+            if does_itself {
+                let what = Calls::Us;
+                loaded.record.open.push(Open { node, serial, phase, what, procedure: own, stop });
+                continue;
+            }
             let (job, root) = (id.clone(), root.clone());
             let what = call::What { job, root, procedure: own, node, serial, phase };
             let folder = Call::folder_of(&shared, &id, &name, run, starts);
@@ -410,6 +437,9 @@ impl Job {
             context.set_result(loaded.run.job.status.name().as_bytes());
             return Ok(Step::Done);
         }
+        if does_itself {
+            return Ok(Step::More);
+        }
         Ok(Step::Suspend(loaded.wait(now)))
     }
 }
@@ -418,12 +448,13 @@ impl Procedure for Job {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         match steady::attempt(context, |context| self.step(context)) {
             Err(failure) if !steady::is_lasting(&failure) => {
-                // What it has come to is in the store.
-                self.loaded = None;
+                // What it has come to is in the store, and what it did by itself is perhaps done.
+                (self.loaded, self.is_taken_up) = (None, true);
                 Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
             }
             made => {
                 self.failures = 0;
+                self.is_taken_up &= self.loaded.is_none();
                 made
             }
         }

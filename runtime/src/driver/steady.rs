@@ -57,7 +57,8 @@ pub(super) fn later(context: &mut Context<'_>, failures: &mut u32, longest_ms: u
     Step::Suspend(Wait::pause(pause))
 }
 
-fn text(panic: &(dyn Any + Send)) -> String {
+/// What a panic says.
+pub(super) fn text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "panicked".to_owned())
