@@ -92,7 +92,8 @@ fn jobs() -> Vec<CompletionCandidate> {
     let joined = words.iter().find_map(|word| word.strip_prefix("--store="));
     let named = after.map(String::as_str).or(joined).map(PathBuf::from);
     let usual = || std::env::var_os("ANKUS_STORE").map_or_else(|| ".ankus".into(), PathBuf::from);
-    listed(&StoreArguments { store: named.unwrap_or_else(usual) }).unwrap_or_default()
+    let arguments = StoreArguments { store: named.unwrap_or_else(usual), network_store: false };
+    listed(&arguments).unwrap_or_default()
 }
 
 fn listed(store: &StoreArguments) -> miette::Result<Vec<CompletionCandidate>> {

@@ -29,6 +29,7 @@ const PASSING: &[&str] = &[
     "WATCHDOG_PID",
     "WATCHDOG_USEC",
     "ANKUS_STORE",
+    "ANKUS_NETWORK_STORE",
     "ANKUS_ATTEMPT",
     "ANKUS_JOB_ID",
     "ANKUS_NODE",

@@ -47,7 +47,11 @@ fn link(store: &StoreArguments, needs: &Needs, limits: &Limits) -> Result<Link, 
         limits: limits.clone(),
         frontends: Box::new(needs::Kept),
     };
-    Ok(match driver::open(Place::Folder(store.store.clone()), surroundings)? {
+    let place = match store.network_store {
+        true => Place::SharedFolder(store.store.clone()),
+        false => Place::Folder(store.store.clone()),
+    };
+    Ok(match driver::open(place, surroundings)? {
         Opened::Mine(driver) => Link::Mine(driver),
         Opened::Theirs(client) => Link::Theirs(Box::new(client)),
     })

@@ -37,6 +37,9 @@ pub(crate) struct StoreArguments {
     /// The folder of the store.
     #[arg(long, global = true, value_name = "DIR", env = "ANKUS_STORE", default_value = ".ankus")]
     pub(crate) store: PathBuf,
+    /// Run a store on a network file system, which no other machine may use.
+    #[arg(long, global = true, env = "ANKUS_NETWORK_STORE")]
+    pub(crate) network_store: bool,
 }
 
 /// How a run is told of.
@@ -54,6 +57,9 @@ pub(crate) enum RunFormat {
 pub(crate) fn failure(error: driver::Error) -> miette::Report {
     let help = match &error {
         driver::Error::Unknown(_) => Some("`ankus job list` shows the jobs there are"),
+        driver::Error::Network(..) => Some(
+            "name a folder of this machine with --store or ANKUS_STORE; --network-store runs it all the same, and then no other machine may use it",
+        ),
         driver::Error::Store(ankus_runtime::store::Error::Full) => {
             Some("make room on the disk, then `ankus run --resume ID` goes on")
         }

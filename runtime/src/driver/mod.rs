@@ -30,8 +30,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::host::files::{FileUri, Files};
-use crate::host::private;
 use crate::host::process::Launchers;
+use crate::host::{network, private};
 use crate::machine::{
     Change, Command, Event, JobStatus, Refused, RerunBy, Row, Status, Submission, submit,
 };
@@ -90,6 +90,8 @@ pub enum Error {
     Control(control::ControlError),
     /// The folder of the store.
     Folder(PathBuf, std::io::Error),
+    /// Several machines share the file system of the store's folder, which has this name.
+    Network(PathBuf, &'static str),
     /// The server would refuse the job.
     Refused(Refused),
     /// No job has this id.
@@ -111,6 +113,12 @@ impl std::fmt::Display for Error {
             Error::Folder(path, error) => {
                 write!(f, "cannot use the folder `{}`: {error}", path.display())
             }
+            Error::Network(path, name) => write!(
+                f,
+                "the store is refused: `{}` lies on a network file system ({name}), where locks do not keep another machine from running the \
+                 same jobs",
+                path.display()
+            ),
             Error::Refused(refused) => refused.fmt(f),
             Error::Unknown(id) => write!(f, "there is no job `{id}`"),
             Error::State(why) => f.write_str(why),
@@ -388,8 +396,10 @@ pub struct Driver {
 
 /// Where the jobs of a driver are kept.
 pub enum Place {
-    /// In this folder, which is made.
+    /// In this folder, which is made; refused where several machines share it.
     Folder(PathBuf),
+    /// In this folder, also where several machines share it. Only one of them may use it.
+    SharedFolder(PathBuf),
     /// Nowhere: they are gone with the driver.
     Memory,
 }
@@ -404,9 +414,14 @@ pub enum Opened {
 
 /// Opens a store to run its jobs, or reaches the process that does.
 pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
+    let may_be_shared = matches!(place, Place::SharedFolder(_));
     let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
         Place::Memory => (Box::new(Memory::new()), None, PathBuf::new()),
-        Place::Folder(folder) => {
+        Place::Folder(folder) | Place::SharedFolder(folder) => {
+            let shared_by = network::file_system(&folder).filter(|_| !may_be_shared);
+            if let Some(name) = shared_by {
+                return Err(Error::Network(folder, name));
+            }
             private::claim(&folder).map_err(|error| Error::Folder(folder.clone(), error))?;
             let path = folder.join(STORE);
             let guard = match control::hold(&path)? {

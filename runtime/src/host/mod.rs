@@ -3,5 +3,6 @@
 pub mod applications;
 pub mod defaults;
 pub mod files;
+pub mod network;
 pub mod private;
 pub mod process;

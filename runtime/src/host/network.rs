@@ -1,0 +1,69 @@
+//! Whether a folder lies on another machine, where a store must not.
+//!
+//! In: a folder. Out: the name of a file system that several machines share, if it lies on one. Locks and the shared memory of a
+//! database are of one machine there: a second one would run the same store beside the first, and write over what it wrote.
+
+use std::path::Path;
+
+/// The name of the shared file system on which a folder lies; nothing where it is of this machine, or the system does not tell.
+pub fn file_system(folder: &Path) -> Option<&'static str> {
+    #[cfg(target_os = "linux")]
+    {
+        // What is not there yet will lie where the nearest folder does that is.
+        let found = folder.ancestors().find_map(|folder| {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            rustix::fs::statfs(folder).ok()
+        })?;
+        name_of(u64::try_from(found.f_type).unwrap_or(0) & 0xffff_ffff)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = folder;
+        None
+    }
+}
+
+/// The names of file systems that are shared, by what `statfs` calls them.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux has these numbers"))]
+fn name_of(kind: u64) -> Option<&'static str> {
+    Some(match kind {
+        0x6969 => "NFS",
+        0x517b => "SMB",
+        0xff53_4d42 => "CIFS",
+        0xfe53_4d42 => "SMB2",
+        0x0bd0_0bd0 => "Lustre",
+        0x4750_4653 => "GPFS",
+        0x00c3_6400 => "Ceph",
+        0x5346_414f | 0x6b41_4653 => "AFS",
+        0x7375_7245 => "Coda",
+        0x7461_636f => "OCFS2",
+        0x0116_1970 => "GFS2",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shared_file_systems_are_known_by_their_numbers() {
+        for (kind, name) in [
+            (0x6969, Some("NFS")),
+            (0xff53_4d42, Some("CIFS")),
+            (0xfe53_4d42, Some("SMB2")),
+            (0x00c3_6400, Some("Ceph")),
+            // ext4, XFS, Btrfs, tmpfs, overlayfs, ZFS, FUSE, 9P: of one machine, or nobody knows.
+            (0xef53, None),
+            (0x5846_5342, None),
+            (0x9123_683e, None),
+            (0x0102_1994, None),
+            (0x794c_7630, None),
+            (0x2fc1_2fc1, None),
+            (0x6573_5546, None),
+            (0x0102_1997, None),
+        ] {
+            assert_eq!(name_of(kind), name, "{kind:x}");
+        }
+    }
+}
