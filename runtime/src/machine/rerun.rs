@@ -120,6 +120,7 @@ pub fn rerun(
     job.app_path = get("oozie.wf.application.path").unwrap_or_default();
     job.user = get("user.name").unwrap_or_default();
     job.group = get("group.name").or_else(|| get("oozie.job.acl"));
+    job.external_id = get("oozie.wf.external.id");
     job.ended = None;
     job.tokens.clear();
     job.forks.clear();
