@@ -397,7 +397,7 @@ impl Plan {
     pub fn position(&self, offset: u32) -> (u32, u32) {
         let line = self.lines.partition_point(|begin| *begin <= offset).max(1);
         let begin = self.lines.get(line - 1).copied().unwrap_or(0);
-        (line as u32, offset - begin + 1)
+        (line as u32, offset.saturating_sub(begin) + 1)
     }
 }
 

@@ -43,8 +43,9 @@ impl Plan {
         };
         let end = find(|work| matches!(work, Work::End)).ok_or(NoPart::NoEnd)?;
         let Work::Action(action) = &self.node(node).work else { return Err(NoPart::NoAction) };
-        let kill = match &self.node(action.error).work {
-            Work::Kill { .. } => action.error,
+        // An action that no run enters may lead nowhere.
+        let kill = match self.nodes.get(action.error as usize).map(|node| &node.work) {
+            Some(Work::Kill { .. }) => action.error,
             // What else follows an error, a mail say, is not asked for.
             _ => find(|work| matches!(work, Work::Kill { .. })).unwrap_or_else(|| {
                 let text = format!("{name} failed: ${{wf:errorMessage('{name}')}}");
