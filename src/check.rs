@@ -551,7 +551,40 @@ fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> (Vec<Finding>, usize) 
             && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
             && a.diagnostic.message == b.diagnostic.message
     });
-    (fold(findings), overridden)
+    (bounded(fold(findings)), overridden)
+}
+
+/// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
+const MOST_OF_A_KIND: usize = 1_000;
+
+/// Has the last finding of a kind that is kept stand for all that follow it in its file.
+fn bounded(findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.len() <= MOST_OF_A_KIND {
+        return findings;
+    }
+    let mut counts: HashMap<(String, &'static str), (usize, usize)> = HashMap::new();
+    let mut kept: Vec<Finding> = Vec::new();
+    let mut more: BTreeMap<usize, (usize, Level)> = BTreeMap::new();
+    for finding in findings {
+        let key = (finding.path.clone(), finding.diagnostic.kind.name);
+        let (count, last) = counts.entry(key).or_insert((0, 0));
+        *count += 1;
+        if *count <= MOST_OF_A_KIND {
+            *last = kept.len();
+            kept.push(finding);
+        } else {
+            let (places, level) = more.entry(*last).or_insert((0, finding.level));
+            *places += finding.diagnostic.places;
+            *level = (*level).max(finding.level);
+        }
+    }
+    for (at, (places, level)) in more {
+        let last = &mut kept[at];
+        last.diagnostic.places += places;
+        last.diagnostic.message.push_str(&format!(" (and {places} more like this follow)"));
+        last.level = last.level.max(level);
+    }
+    kept
 }
 
 /// What makes findings repeats of one another: file, kind, and what they are about.

@@ -413,17 +413,28 @@ pub struct Sink<W> {
     notation: Notation,
     /// The beginning of a character whose end has not come yet.
     pending: Vec<u8>,
+    /// The last letters that were written: a command may come in two pieces.
+    tail: String,
 }
+
+/// The longest name of a command of a build server, with the signs before it.
+const TAIL: usize = 64;
 
 impl<W: Write> Sink<W> {
     /// Writes to `inner`.
     pub fn new(inner: W, notation: Notation) -> Sink<W> {
-        Sink { inner, notation, pending: Vec::new() }
+        Sink { inner, notation, pending: Vec::new(), tail: String::new() }
     }
 
     fn put(&mut self, text: &str) -> std::io::Result<()> {
         if self.notation == Notation::Json {
-            return self.inner.write_all(json(text).as_bytes());
+            // What is escaped depends on what stands before it.
+            let whole = format!("{}{text}", self.tail);
+            let written = json(&self.tail).len();
+            self.inner.write_all(&json(&whole).as_bytes()[written..])?;
+            let from = whole.ceil_char_boundary(whole.len().saturating_sub(TAIL));
+            self.tail = whole[from..].to_owned();
+            return Ok(());
         }
         // Commands are the matter of the format: one of them is made of commands.
         let is_plain = !text.bytes().any(|byte| {
@@ -520,6 +531,20 @@ mod tests {
             sink.write_all(&[byte]).unwrap();
         }
         assert_eq!(String::from_utf8(out).unwrap(), "é\\u{202e}€\\u{1b}\n");
+    }
+
+    #[test]
+    fn a_command_in_pieces_is_none() {
+        for text in ["\"##[error]x\"", "\"##vso[x]\"", "\"é##a1[\""] {
+            for cut in (1..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+                let mut out = Vec::new();
+                let mut sink = Sink::new(&mut out, Notation::Json);
+                sink.write_all(&text.as_bytes()[..cut]).unwrap();
+                sink.write_all(&text.as_bytes()[cut..]).unwrap();
+                let out = String::from_utf8(out).unwrap();
+                assert_eq!(out, text.replace('[', "\\u005b"), "cut at {cut}");
+            }
+        }
     }
 
     #[test]

@@ -325,8 +325,8 @@ fn unresolved(
     let own = &*workflow.node(transition.from).name.text;
     let in_order = workflow.nodes.iter().map(|node| &*node.name.text);
     let known = in_order.filter(|known| !known.is_empty() && *known != own && *known != ":start:");
-    let known = known.filter(|_| guess);
-    match nearest(&name.text, known) {
+    // Where nothing is guessed the names are not gone through.
+    match nearest(&name.text, guess.then_some(known).into_iter().flatten()) {
         Some(near) => {
             let title = format!("Rename to `{near}`");
             let fix = Fix::guess(title, name.span, escaped(near));

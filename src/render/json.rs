@@ -7,7 +7,7 @@ use crate::source::{Encoding, Source, Span};
 use crate::text::{Notation, Sink};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// Renders a report as one indented object.
 pub fn render(report: &Report) -> String {
@@ -19,8 +19,11 @@ pub fn render(report: &Report) -> String {
 /// Writes the same, part by part.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let mut sink = Sink::new(out, Notation::Json);
-    serde_json::to_writer_pretty(&mut sink, &Whole(report))?;
-    sink.write_all(b"\n")
+    // A serializer writes letters one by one.
+    let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
+    serde_json::to_writer_pretty(&mut out, &Whole(report))?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// The object, whose parts are made one after the other: the values of ten thousand definitions at once would take

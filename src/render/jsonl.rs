@@ -3,7 +3,7 @@
 use crate::check::Report;
 use crate::text::{Notation, Sink};
 use serde_json::json;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// Renders a report. Every line is an object with a `type`: `finding`, or `summary` for the last.
 pub fn render(report: &Report) -> String {
@@ -14,7 +14,9 @@ pub fn render(report: &Report) -> String {
 
 /// Writes the same, line by line.
 pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
-    let mut out = Sink::new(out, Notation::Json);
+    let mut sink = Sink::new(out, Notation::Json);
+    // A serializer writes letters one by one.
+    let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
     for finding in &report.findings {
         let mut object = super::json::finding(report, finding);
         if let Some(fields) = object.as_object_mut() {
@@ -30,5 +32,6 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     for (name, count) in super::place::counts(report) {
         summary[name] = json!(count);
     }
-    writeln!(out, "{summary}")
+    writeln!(out, "{summary}")?;
+    out.flush()
 }

@@ -12,7 +12,7 @@ use crate::text::{Notation, Sink};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 /// Renders a report as one run.
 pub fn render(report: &Report) -> String {
@@ -31,8 +31,11 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     let fingerprints = place::fingerprints(report);
     let run = Run { report, kinds: &kinds, fingerprints: &fingerprints };
     let mut sink = Sink::new(out, Notation::Json);
-    serde_json::to_writer_pretty(&mut sink, &Log(&run))?;
-    sink.write_all(b"\n")
+    // A serializer writes letters one by one.
+    let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
+    serde_json::to_writer_pretty(&mut out, &Log(&run))?;
+    out.write_all(b"\n")?;
+    out.flush()
 }
 
 /// The whole file.
