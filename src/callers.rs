@@ -73,8 +73,8 @@ pub struct Index {
     started: HashMap<String, Vec<(String, usize)>>,
     /// How many folders all definitions and what starts them have in common.
     common: usize,
-    /// The folders below those in which a workflow starts another one that nobody can follow.
-    astray: HashSet<String>,
+    /// Whether some workflow starts another one that nobody can follow.
+    astray: bool,
     /// The paths of scripts and jars by their names, by the same folders.
     scripts: BTreeMap<String, Scripts>,
 }
@@ -205,6 +205,8 @@ impl Gathering {
                     followed_so_far += 1;
                     let caller = started(starter, call, context.as_ref(), &mut merged);
                     let target = followed.to(&starter.path, call, &caller.values);
+                    // Nobody starts itself.
+                    let target = target.filter(|target| *target != starter.path);
                     let known = index.lost.get(&starter.path).map_or(0, Vec::len);
                     if target.is_none()
                         && known < MOST_CALLERS
@@ -215,9 +217,8 @@ impl Gathering {
                             known.push(lost);
                         }
                     }
-                    if target.is_none() && kind == Kind::Workflow {
-                        let top = top(&starter.path, followed.common).unwrap_or_default();
-                        index.astray.insert(top.to_owned());
+                    if target.is_none() && starter.kind == Kind::Workflow {
+                        index.astray = true;
                     }
                     if let Some(target) = target {
                         let known = index.callers.entry(target.to_owned()).or_default();
@@ -256,9 +257,9 @@ impl Index {
         self.lost.get(path).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether a workflow near a definition starts others that nobody can follow; it may be one of them.
-    pub fn has_strays_near(&self, path: &str) -> bool {
-        self.astray.contains(top(path, self.common).unwrap_or_default())
+    /// Whether a workflow starts others that nobody can follow: any may be one of them.
+    pub fn has_strays(&self) -> bool {
+        self.astray
     }
 
     /// The scripts and jars that lie anywhere near a definition.
@@ -337,6 +338,15 @@ fn call(element: Element<'_, '_>, name: &'static str, hands_on: bool) -> Option<
 /// The text with the properties that are known in the place of their names.
 fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
+    // Whoever it is, it is the same one everywhere.
+    let someone = |text: String| {
+        ["${user.name}", "${wf:user()}", "${coord:user()}"].iter().fold(text, |text, user| {
+            match text.contains(user) {
+                true => text.replace(user, "someone"),
+                false => text,
+            }
+        })
+    };
     // A value may hold further names; one that holds itself is not followed for ever.
     for _ in 0..16 {
         let mut changed = false;
@@ -360,7 +370,7 @@ fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
             break;
         }
     }
-    text
+    someone(text)
 }
 
 /// The parts of the path of a URI.
@@ -534,9 +544,11 @@ impl<'d> Followed<'d> {
                 path.insert(0, '/');
             }
             let path = join(&path, &rest.join("/"))?;
-            let folder = folder_of(&path);
+            let is_file = path.ends_with(".xml");
+            let wanted = if is_file { folder_of(&path) } else { path.as_str() };
+            let folder = folder_of(wanted);
             // Only among others of its kind its absence means anything.
-            let own_name = name_of(&path);
+            let own_name = name_of(wanted);
             let beside = || {
                 let all = self.beside.get(folder).into_iter().flatten().copied();
                 all.filter(|name| *name != own_name)

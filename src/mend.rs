@@ -3,12 +3,17 @@
 //! In: a snapshot of files, and a way to check it. Out: the files that changed, with what was mended and what was not.
 //! A fix is a promise of its rule; here it is held to it. A step that makes a file ill-formed, turns an accepted
 //! definition into a refused one, or brings a finding that was not there is taken back, and the fixes of it are tried
-//! one by one, so that a bad one costs only itself.
+//! one by one, so that a bad one costs only itself. Where only safe fixes are allowed, a step has to be [`proved`]: what the
+//! files mean before and after is the same but for the fault that is repaired.
 
 use crate::check::Finding;
-use crate::diag::{Fix, Level, Safety};
+use crate::diag::{Confidence, Fix, Level, Safety};
 use crate::edit::{self, Batch};
+use crate::emit::compare::{Change, compare, compare_properties};
 use crate::files::Files;
+use crate::source::Span;
+use crate::syntax::properties;
+use crate::syntax::xml::Tree;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many checks one definition is worth.
@@ -43,8 +48,94 @@ pub struct Mended {
     pub texts: BTreeMap<String, String>,
     /// In order.
     pub applied: Vec<Step>,
-    /// Fixes that would have done harm.
-    pub refused: BTreeSet<Step>,
+    /// Fixes that were not applied, with the reason.
+    pub refused: BTreeMap<Step, String>,
+}
+
+/// A fix that is to be proved: what it edits, and whether the finding is one of what certainly fails.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim<'a> {
+    /// The file of the finding.
+    pub path: &'a str,
+    /// What is changed.
+    pub fix: &'a Fix,
+    /// Whether the definition is refused, or fails for certain, where the fault is.
+    pub is_fault: bool,
+}
+
+/// Whether files mean the same with other texts but for the faults that fixes repair; if not, a sentence that says what
+/// would change. Whoever applies a safe fix asks this first.
+///
+/// # Errors
+/// The sentence.
+pub fn proved(
+    files: &Files,
+    texts: &BTreeMap<String, String>,
+    claims: &[Claim<'_>],
+) -> Result<(), String> {
+    for (path, after) in texts {
+        let Some(before) = files.text(path) else { continue };
+        let edits = claims
+            .iter()
+            .filter(|claim| claim.is_fault)
+            .flat_map(|claim| {
+                claim
+                    .fix
+                    .edits
+                    .iter()
+                    .map(|edit| (edit.file.as_deref().unwrap_or(claim.path), edit.span))
+            })
+            .filter(|(file, _)| file == path)
+            .map(|(_, span)| span);
+        let edits: Vec<Span> = edits.collect();
+        let changes = if path.ends_with(".properties") {
+            let entries = |text: &str| properties::parse(text).entries;
+            compare_properties(&entries(&before.text), &entries(after))
+        } else if Tree::parse(&before.text).0.root().is_some() {
+            let changes = compare(&before.text, after);
+            let repaired = repaired(&before.text, &edits);
+            changes.into_iter().filter(|change| !repaired(change)).collect()
+        } else if edits.is_empty() && before.text != *after {
+            return Err(format!("`{path}` would hold something else"));
+        } else {
+            Vec::new()
+        };
+        if let Some(change) = changes.first() {
+            let what = change.what.as_deref().map(|what| format!(", {what}")).unwrap_or_default();
+            return Err(format!("it would change what `{path}` means: {}{what}", change.part));
+        }
+    }
+    Ok(())
+}
+
+/// Tells changes of the parts in which faults are repaired from others.
+fn repaired(before: &str, edits: &[Span]) -> impl Fn(&Change) -> bool {
+    let (tree, _) = Tree::parse_tolerantly(before);
+    let mut parts: Vec<Span> = Vec::new();
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut of_root = false;
+    if let Some(root) = tree.root() {
+        let sections = root.elements().flat_map(|child| child.elements()).collect::<Vec<_>>();
+        for edit in edits {
+            let hit = |span: Span| span.start <= edit.start && edit.end <= span.end;
+            let top = root.elements().find(|child| hit(child.span()));
+            of_root |= top.is_none();
+            for part in
+                top.into_iter().chain(sections.iter().copied().filter(|part| hit(part.span())))
+            {
+                parts.push(part.span());
+                let name = part.attribute("name").map(|name| name.value().text.into_owned());
+                names.insert(
+                    format!("{} {}", part.name(), name.unwrap_or_default()).trim().to_owned(),
+                );
+            }
+        }
+    }
+    move |change: &Change| {
+        let inside =
+            |at: Span| parts.iter().any(|part| part.start <= at.start && at.end <= part.end);
+        of_root || change.old_at.is_some_and(inside) || names.contains(&change.part)
+    }
 }
 
 /// Applies the first allowed fix of every finding, again and again. `check` must not depend on anything but the files.
@@ -54,45 +145,65 @@ pub fn settle(files: &Files, allowed: Safety, mut check: impl FnMut(&Files) -> S
     let mut state = check(&files);
     let mut checks = 1;
     while checks < CHECKS {
-        let candidates: Vec<(Step, &Fix)> = state
+        let candidates: Vec<(Step, &Fix, bool)> = state
             .findings
             .iter()
             .filter_map(|finding| {
                 let fix = finding.diagnostic.fixes.iter().find(|fix| fix.safety <= allowed)?;
                 let rule = finding.diagnostic.kind.name;
-                Some((Step { path: finding.path.clone(), rule, title: fix.title.clone() }, fix))
+                let is_fault = finding.level == Level::Error
+                    && finding.diagnostic.confidence == Confidence::Certain;
+                let step = Step { path: finding.path.clone(), rule, title: fix.title.clone() };
+                Some((step, fix, is_fault))
             })
-            .filter(|(step, _)| !mended.refused.contains(step))
+            .filter(|(step, ..)| !mended.refused.contains_key(step))
             .collect();
         let mut batch = Batch::new();
-        let taken: Vec<&Step> = candidates
-            .iter()
-            .filter(|(step, fix)| batch.add(&step.path, fix).is_ok())
-            .map(|(step, _)| step)
-            .collect();
-        let attempt = |batch: &Batch, check: &mut dyn FnMut(&Files) -> State| {
-            let changed = applied(&files, batch)?;
+        let taken: Vec<&(Step, &Fix, bool)> =
+            candidates.iter().filter(|(step, fix, _)| batch.add(&step.path, fix).is_ok()).collect();
+        type Check<'c> = &'c mut dyn FnMut(&Files) -> State;
+        let attempt = |batch: &Batch, taken: &[&(Step, &Fix, bool)], check: Check<'_>| {
+            let changed = applied(&files, batch).ok_or("it does not fit the text")?;
+            if allowed == Safety::Safe {
+                let claim = |(step, fix, is_fault): &&(Step, &'_ Fix, bool)| {
+                    (step.path.clone(), (*fix).clone(), *is_fault)
+                };
+                let owned: Vec<_> = taken.iter().map(claim).collect();
+                let claims: Vec<Claim<'_>> = owned
+                    .iter()
+                    .map(|(path, fix, is_fault)| Claim { path, fix, is_fault: *is_fault })
+                    .collect();
+                proved(&files, &changed.1, &claims)?;
+            }
             let after = check(&changed.0);
-            does_no_harm(&state, &after).then_some((changed, after))
+            match does_no_harm(&state, &after) {
+                true => Ok((changed, after)),
+                false => Err("it would bring another finding".to_owned()),
+            }
         };
         if taken.is_empty() {
             break;
         }
         checks += 1;
-        let mut outcome = attempt(&batch, &mut check);
-        let mut steps: Vec<Step> = taken.into_iter().cloned().collect();
+        let mut outcome = attempt(&batch, &taken, &mut check).ok();
+        let mut steps: Vec<Step> = taken.into_iter().map(|(step, ..)| step.clone()).collect();
         if outcome.is_none() {
-            for (step, fix) in &candidates {
+            for candidate in &candidates {
+                let (step, fix, _) = candidate;
                 let mut single = Batch::new();
+                let mut why = "there was no time left to try it".to_owned();
                 if single.add(&step.path, fix).is_ok() && checks < CHECKS {
                     checks += 1;
-                    outcome = attempt(&single, &mut check);
+                    match attempt(&single, &[candidate], &mut check) {
+                        Ok(found) => outcome = Some(found),
+                        Err(reason) => why = reason,
+                    }
                 }
                 if outcome.is_some() {
                     steps = vec![step.clone()];
                     break;
                 }
-                mended.refused.insert(step.clone());
+                mended.refused.insert(step.clone(), why);
             }
         }
         let Some(((changed, texts), after)) = outcome else { break };
@@ -177,7 +288,7 @@ mod tests {
                     span,
                     offer,
                 ));
-                Finding { path: "a".to_owned(), level: Level::Warning, diagnostic }
+                Finding { path: "a".to_owned(), level: Level::Error, diagnostic }
             })
         };
         let findings = find("bad", "fair").chain(find("fair", "good")).chain(find("worse", "<"));
@@ -200,6 +311,30 @@ mod tests {
         let mended = settle(&files, Safety::Safe, check);
         assert!(mended.texts.is_empty());
         assert_eq!(mended.refused.len(), 1);
+    }
+
+    #[test]
+    fn a_safe_fix_that_changes_the_meaning_is_refused_with_the_reason() {
+        let text = "<workflow-app name='w'><start to='bad'/><action name='bad'/></workflow-app>";
+        let files = || {
+            let mut files = Files::new();
+            files.insert_text("a", text);
+            files
+        };
+        let check = |files: &Files, level: Level| {
+            let mut state = check(files);
+            state.findings.retain(|finding| finding.diagnostic.message == "bad");
+            state.findings.iter_mut().for_each(|finding| finding.level = level);
+            state.well_formed = true;
+            state
+        };
+        let mended = settle(&files(), Safety::Safe, |files| check(files, Level::Warning));
+        assert!(mended.texts.is_empty());
+        let why = mended.refused.values().next().expect("it was refused");
+        assert!(why.contains("would change what `a` means"), "{why}");
+        // Where the definition fails for certain, its fault is what is to change.
+        let mended = settle(&files(), Safety::Safe, |files| check(files, Level::Error));
+        assert!(mended.texts["a"].contains("to='fair'"), "{:?}", mended.refused);
     }
 
     #[test]

@@ -105,6 +105,9 @@ impl Work<'_> {
         changed: &mut BTreeMap<String, String>,
         shell: &mut Shell,
     ) -> miette::Result<()> {
+        for (step, why) in &mended.refused {
+            shell.say(format!("left {} in {} ({}): {why}", step.rule, step.path, step.title));
+        }
         for (path, text) in &mended.texts {
             if self.write {
                 let real = if *path == loaded.found.shown {

@@ -66,7 +66,7 @@ impl Project {
         let own = loaded.found.shown.clone();
         loaded.submission.callers = index.of(&own).to_vec();
         loaded.submission.lost = index.lost(&own).to_vec();
-        loaded.submission.may_have_parent = index.has_strays_near(&own);
+        loaded.submission.may_have_parent = index.has_strays();
         let words = loaded.source.text.split(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
         let near = index.scripts_near(&own);
         let named = words.filter_map(|word| near?.get(word)).flatten();

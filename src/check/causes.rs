@@ -140,6 +140,64 @@ fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.push(kept);
 }
 
+/// Of several faults of one expression or one URI template, the one that says most.
+fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    const ORDER: [&str; 8] = [
+        "variable-without-braces",
+        "name-without-quotes",
+        "el-single-equals",
+        "el-syntax-error",
+        "uri-template-unknown-constant",
+        "undefined-variable",
+        "subworkflow-parameters-missing",
+        "uri-template-too-coarse",
+    ];
+    let text = tree.text();
+    // A template of a dataset is one thing; elsewhere it is the expression.
+    let place = |finding: &Diagnostic| -> Option<(usize, usize)> {
+        let rank = ORDER.iter().position(|name| is(finding, name))?;
+        let at = finding.span.start as usize;
+        let line = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
+        let rest = text[line..].lines().next().unwrap_or_default();
+        if rest.contains("<uri-template>") {
+            return Some((rank, line));
+        }
+        let before = &text[..at];
+        let start = match text[at..].starts_with("${") {
+            true => at,
+            false => before.rfind("${").filter(|open| !before[*open..].contains('}'))?,
+        };
+        Some((rank, start))
+    };
+    let mut best: HashMap<usize, (usize, u32)> = HashMap::new();
+    for finding in found.iter().filter(|finding| finding.file.is_none() && is_on(finding)) {
+        if let Some((rank, start)) = place(finding) {
+            let key = (rank, finding.span.start);
+            let known = best.entry(start).or_insert(key);
+            *known = (*known).min(key);
+        }
+    }
+    found.retain(|finding| {
+        if finding.file.is_some() || !is_on(finding) {
+            return true;
+        }
+        match place(finding) {
+            Some((rank, start)) => best.get(&start) == Some(&(rank, finding.span.start)),
+            None => true,
+        }
+    });
+    // What is not defined here cannot be handed on either.
+    let undefined: HashSet<String> = found
+        .iter()
+        .filter(|finding| is(finding, "undefined-variable") && is_on(finding))
+        .filter_map(|finding| finding.subject.clone())
+        .collect();
+    found.retain(|finding| {
+        let names = finding.message.split('`').nth(1).unwrap_or_default();
+        !(is(finding, "subworkflow-parameters-missing") && undefined.contains(names))
+    });
+}
+
 /// Of several faults of the markup of one tag, the first; and of tags that are none but text, one on a line.
 fn of_tags(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let broken = |finding: &Diagnostic| {
@@ -191,6 +249,51 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
     let Some(root) = tree.root() else { return };
     stored(root, is_on, found);
     of_tags(tree, is_on, found);
+    in_expressions(tree, is_on, found);
+    // What is missing behind a way that leads nowhere was meant to be led to.
+    if found.iter().any(|finding| is(finding, "unresolved-transition") && is_on(finding)) {
+        found.retain(|finding| !is(finding, "unreachable-node"));
+    }
+    // A way out whose name has the wrong case is no body of its action, and not missing.
+    let misspelt: Vec<Span> = root
+        .elements()
+        .filter(|child| child.name() == "action")
+        .filter(|action| {
+            action.elements().any(|child| {
+                let lower = child.name().to_ascii_lowercase();
+                lower != child.name() && matches!(lower.as_str(), "ok" | "error")
+            })
+        })
+        .map(|action| action.span())
+        .collect();
+    if !misspelt.is_empty() {
+        found.retain(|finding| {
+            let at = misspelt.partition_point(|span| span.start <= finding.span.start);
+            let hit = at > 0 && inside(misspelt[at - 1], finding.span);
+            let follows = ["missing-element", "duplicate-single-element", "action-with-two-bodies"];
+            !(hit && follows.contains(&finding.kind.name))
+        });
+    }
+    let libpath = |finding: &Diagnostic| {
+        is(finding, "misspelt-oozie-property")
+            && finding.help.as_ref().is_some_and(|help| help.contains("oozie.use.system.libpath"))
+    };
+    if found.iter().any(libpath) {
+        found.retain(|finding| !is(finding, "system-libpath-off"));
+    }
+    let misnamed: HashSet<String> = found
+        .iter()
+        .filter(|finding| is(finding, "undefined-variable") && finding.file.is_some())
+        .filter_map(|finding| finding.message.split('`').nth(3).map(str::to_owned))
+        .collect();
+    found.retain(|finding| {
+        let name = finding.message.split('`').nth(1).unwrap_or_default();
+        !(is(finding, "property-unresolved-reference") && misnamed.contains(name))
+    });
+    // Who has misspelt the key of the path has not given it.
+    if found.iter().any(|f| is(f, "application-path-leads-nowhere") && is_on(f)) {
+        found.retain(|f| !is(f, "application-path-is-file"));
+    }
     // Where success is a failure and failure a success, the two were exchanged: that is one slip, or meant.
     let killed: Vec<Span> = found
         .iter()

@@ -76,6 +76,17 @@ impl Part {
         self.values.entry(what).or_default().push((value, at));
     }
 
+    /// As [`Part::say`] for a property: the last one of a name counts, unless it says nothing.
+    fn set(&mut self, what: String, value: String, at: Span) {
+        let known = self.values.get(&what).is_some_and(|values| !values.is_empty());
+        let nothing = value.trim().is_empty() || value == NO_VALUE;
+        if known && !nothing {
+            self.values.insert(what, vec![(value, at)]);
+        } else if !known {
+            self.say(what, value, at);
+        }
+    }
+
     /// All that is said, in an order that does not depend on the text; names of nodes replaced by newer ones.
     fn sayings(&self, renamed: &HashMap<String, String>) -> Vec<(String, Vec<String>)> {
         let mut all: Vec<(String, Vec<String>)> = self
@@ -107,6 +118,9 @@ fn follow(what: &str, value: &str, renamed: &HashMap<String, String>) -> String 
 }
 
 const ARROW: &str = " → ";
+
+/// What stands for a property without a value.
+const NO_VALUE: &str = "(none)";
 
 /// The differences of two definitions; one that cannot be read counts as one without parts.
 ///
@@ -293,6 +307,7 @@ fn parts(text: &str) -> Vec<Part> {
     // Where each element belongs: its part, and what stands for it there.
     let mut places: HashMap<NodeId, (usize, String)> = HashMap::new();
     places.insert(root.id(), (0, String::new()));
+    let mut labels: HashMap<String, usize> = HashMap::new();
     for element in root.descendants() {
         let Some(parent) = element.parent().filter(|_| element != root) else {
             attributes(root, &mut parts[0], "");
@@ -322,6 +337,14 @@ fn parts(text: &str) -> Vec<Part> {
                 None => name.to_owned(),
             };
             part = parts.len();
+            let label = match name {
+                // Each of several is one of its own, and their order says nothing.
+                "include" => format!("include {}", element.text().trimmed().text),
+                _ => label,
+            };
+            let times = labels.entry(label.clone()).or_default();
+            *times += 1;
+            let label = if *times == 1 { label } else { format!("{label} ({times})") };
             parts.push(Part { label, at: element.name_span(), ..Part::default() });
             places.insert(element.id(), (part, String::new()));
             attributes(element, &mut parts[part], "");
@@ -368,8 +391,8 @@ fn parts(text: &str) -> Vec<Part> {
                 let value = element.child("value").map(|value| value.text());
                 let place = value.as_ref().map_or(at, |value| value.span());
                 let value =
-                    value.map_or_else(|| "(none)".to_owned(), |value| value.text.into_owned());
-                parts[part].say(what(&name.unwrap_or_default()), value, place);
+                    value.map_or_else(|| NO_VALUE.to_owned(), |value| value.text.into_owned());
+                parts[part].set(what(&name.unwrap_or_default()), value, place);
             }
             _ => {
                 let path = what(name);
@@ -458,6 +481,34 @@ mod tests {
             )],
             &[],
         );
+    }
+
+    #[test]
+    fn includes_are_told_apart_and_have_no_order() {
+        let sets = |includes: &str| {
+            format!(
+                "<coordinator-app name='c'><datasets>{includes}<dataset name='d'><uri-template>u</uri-template></dataset></datasets></coordinator-app>"
+            )
+        };
+        let (a, b) = ("<include>a</include>", "<include>b</include>");
+        assert_eq!(compare(&sets(&format!("{a}{b}")), &sets(&format!("{b}{a}"))), []);
+        let changes =
+            compare(&sets(&format!("{a}{b}")), &sets(&format!("{a}<include>c</include>")));
+        let told: Vec<_> =
+            changes.iter().map(|change| (change.fate, change.part.as_str())).collect();
+        assert_eq!(told, [(Fate::Removed, "include b"), (Fate::Added, "include c")]);
+        assert_eq!(compare(&sets(a), &sets(&format!("{a}{b}"))).len(), 1);
+    }
+
+    #[test]
+    fn the_last_value_of_a_property_counts() {
+        let (one, nine) = (
+            "<property><name>p</name><value>1</value></property>",
+            "<property><name>p</name><value>9</value></property>",
+        );
+        check(&[(one, &format!("{nine}{one}"))], &[]);
+        check(&[(one, &format!("{one}<property><name>p</name><value/></property>"))], &[]);
+        check(&[(one, &format!("{one}{nine}"))], &["changed action s java configuration p: 1 9"]);
     }
 
     #[test]

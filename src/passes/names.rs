@@ -75,7 +75,7 @@ pub static UNUSED_CREDENTIAL: Kind = Kind {
     level: Level::Info,
     since: "0.1.0",
     oozie: &[],
-    fix: Some(Safety::Safe),
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/unused-credential.md"),
 };
 
@@ -204,7 +204,7 @@ fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message);
             let removal = removal(workflow.text, credential.span);
             findings.push(match some_used {
-                true => finding.fix(Fix::safe("Remove the credential", removal, "")),
+                true => finding.fix(Fix::guess("Remove the credential", removal, "")),
                 false => finding,
             });
         }

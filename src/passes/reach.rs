@@ -91,7 +91,7 @@ pub static UNUSED_KILL: Kind = Kind {
     level: Level::Info,
     since: "0.1.0",
     oozie: &[],
-    fix: Some(Safety::Safe),
+    fix: Some(Safety::Guess),
     page: include_str!("../../docs/rules/unused-kill.md"),
 };
 
@@ -356,7 +356,7 @@ fn unreachable(
         return match (entered, kills) {
             (true, _) => finding,
             (false, 1) => finding.fix(Fix::guess("Remove the node", whole, "")),
-            (false, _) => finding.fix(Fix::safe("Remove the node", whole, "")),
+            (false, _) => finding.fix(Fix::guess("Remove the node", whole, "")),
         };
     }
     let message = format!("no path from start leads to `{name}`");

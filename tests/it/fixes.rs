@@ -242,3 +242,127 @@ fn safe_fixes_keep_their_promise() {
         assert!(all.faults.is_empty(), "{} safe fixes break their promise", all.faults.len());
     }
 }
+
+/// What a definition says, as another reader of XML has it: every attribute and every text with its path, in no order. What
+/// an older and a newer name mean alike is written alike.
+fn said(text: &str) -> Option<Vec<String>> {
+    let document = roxmltree::Document::parse(text).ok()?;
+    let mut all = Vec::new();
+    for node in document.descendants().filter(roxmltree::Node::is_element) {
+        let name = |node: roxmltree::Node<'_, '_>| match node.tag_name().name() {
+            "job-tracker" => "resource-manager".to_owned(),
+            name => name.to_owned(),
+        };
+        let mut path: Vec<String> =
+            node.ancestors().filter(roxmltree::Node::is_element).map(name).collect();
+        path.reverse();
+        let path = path.join("/");
+        all.extend(node.attributes().map(|a| format!("{path} {}={}", a.name(), a.value())));
+        let own: String = node
+            .children()
+            .filter(roxmltree::Node::is_text)
+            .filter_map(|text| text.text())
+            .collect();
+        let of_elements = node.children().any(|child| child.is_element());
+        let own = if of_elements { own.trim() } else { own.as_str() };
+        all.push(format!("{path} {} {own}", node.tag_name().namespace().unwrap_or_default()));
+    }
+    all.sort();
+    Some(all)
+}
+
+/// What `check --fix` does to every definition: it means the same but for the fault, twice is once, and the server's answer
+/// is not worse. The second judge reads the XML on its own.
+#[test]
+fn all_safe_fixes_together_keep_the_meaning() {
+    use ankus::emit::compare::compare;
+    use ankus::mend::{State, settle};
+    // Of a name that is set twice one value counts, and the rule of it says which.
+    const DROP: [&str; 4] = [
+        "duplicate-configuration-property",
+        "duplicate-parameter",
+        "suppression-unused",
+        "duplicate-property-key",
+    ];
+    let settings = Settings {
+        rules: check::kinds()
+            .iter()
+            .filter(|kind| kind.group != Group::Migration)
+            .map(|kind| (kind.name.to_owned(), Rating::At(kind.level)))
+            .collect(),
+        with_followers: true,
+        ..Settings::default()
+    };
+    for (variable, name, below) in
+        [("ANKUS_CORPUS", "corpus", ""), ("ANKUS_VERDICTS", "verdicts", "mutants")]
+    {
+        let Some(folder) = shared(variable, name) else { continue };
+        let cases = cases(&folder.join(below));
+        let results: Vec<(usize, usize, usize, Vec<String>)> = cases
+            .par_iter()
+            .map(|case| {
+                let state = |files: &Files| {
+                    let outcome = ask(case, files, &settings);
+                    let text = &files.text(&case.path).expect("it was found").text;
+                    State {
+                        accepted: accepted(&outcome),
+                        well_formed: Tree::parse(text).0.is_well_formed(),
+                        findings: outcome.findings,
+                    }
+                };
+                let before = ask(case, &case.files, &settings);
+                let is_safe = |fix: &Fix| fix.safety == Safety::Safe;
+                if !before.findings.iter().any(|found| found.diagnostic.fixes.iter().any(is_safe)) {
+                    return (0, 0, 0, Vec::new());
+                }
+                let mended = settle(&case.files, Safety::Safe, state);
+                let mut faults = Vec::new();
+                let mut files = case.files.clone();
+                for (path, text) in &mended.texts {
+                    files.insert_text(path, text.clone());
+                }
+                let after = ask(case, &files, &settings);
+                let again = settle(&files, Safety::Safe, state);
+                if !again.texts.is_empty() {
+                    faults.push(format!("{}: a second run changes {:?}", case.path, again.applied));
+                }
+                if accepted(&before) == Some(true) && accepted(&after) != Some(true) {
+                    faults.push(format!("{}: no longer accepted", case.path));
+                }
+                let repaired = accepted(&before) == Some(false)
+                    || before.findings.iter().any(|finding| {
+                        let rule = finding.diagnostic.kind.name;
+                        finding.level == ankus::diag::Level::Error
+                            && mended.applied.iter().any(|step| step.rule == rule)
+                    });
+                let mut same = 0;
+                for (path, text) in mended.texts.iter().filter(|_| !repaired) {
+                    let old = &case.files.text(path).expect("it was there").text;
+                    if !path.ends_with(".xml") {
+                        continue;
+                    }
+                    let changes = compare(old, text);
+                    if !changes.is_empty() {
+                        faults.push(format!("{path}: {changes:?}"));
+                    }
+                    let dropped = mended.applied.iter().any(|step| DROP.contains(&step.rule));
+                    if !dropped && said(old) != said(text) {
+                        faults.push(format!("{path}: says something else: {:?}", mended.applied));
+                    }
+                    same += 1;
+                }
+                let changed = usize::from(!mended.texts.is_empty());
+                (changed, same, usize::from(repaired && changed == 1), faults)
+            })
+            .collect();
+        let changed: usize = results.iter().map(|result| result.0).sum();
+        let same: usize = results.iter().map(|result| result.1).sum();
+        let repaired: usize = results.iter().map(|result| result.2).sum();
+        let faults: Vec<&String> = results.iter().flat_map(|result| &result.3).collect();
+        println!(
+            "{name}: {changed} of {} definitions changed: {same} texts mean the same, {repaired} are repaired",
+            cases.len()
+        );
+        assert!(faults.is_empty(), "{faults:#?}");
+    }
+}

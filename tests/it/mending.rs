@@ -55,12 +55,18 @@ fn properties_are_mended_with_their_application() {
     let path = folder.path();
     std::fs::write(
         path.join("job.properties"),
-        "nn=hdfs://x:8020 \njt=y\noozie.wf.application.path=${nn}/a\n",
+        "nn=hdfs://old:8020\nnn=hdfs://x:8020\njt=y \noozie.wf.application.path=${nn}/a\n",
     )
     .expect("a file");
-    let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "property-trailing-space"]);
+    let (_, _, talk) = ankus(path, &["check", "--fix", "--select", "duplicate-property-key"]);
     assert!(talk.contains("in job.properties"), "{talk}");
-    assert!(text(path, "job.properties").starts_with("nn=hdfs://x:8020\n"));
+    assert!(text(path, "job.properties").starts_with("nn=hdfs://x:8020\njt=y \n"));
+    // What changes a value is asked for.
+    let select = ["check", "--fix", "--select", "property-trailing-space"];
+    ankus(path, &select);
+    assert!(text(path, "job.properties").contains("jt=y \n"));
+    ankus(path, &[&select[..], &["--unsafe-fixes"]].concat());
+    assert!(text(path, "job.properties").contains("jt=y\n"));
 }
 
 #[test]

@@ -25,7 +25,7 @@ const CORE: &[(&str, &str)] = &[
     ("lint", "source budget diag edit settings files syntax callers schema ir passes reference"),
     ("check", "source budget diag settings files syntax schema ir passes reference lint"),
     ("baseline", "text source diag syntax check"),
-    ("mend", "source budget diag edit files check"),
+    ("mend", "source budget syntax diag edit files check emit"),
     // Pictures are drawn of any workflow, plans are made of checked ones.
     (
         "emit",

@@ -144,7 +144,7 @@ impl Cache {
         let started = callers.map(|callers| {
             let mut starts: Vec<_> = callers.started_by(&found.shown).collect();
             starts.sort();
-            let near = (callers.has_strays_near(&found.shown), callers.scripts_near(&found.shown));
+            let near = (callers.has_strays(), callers.scripts_near(&found.shown));
             hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });
         let (kind, walked) = (found.kind.name(), found.is_walked);

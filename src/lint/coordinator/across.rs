@@ -146,6 +146,7 @@ pub(super) fn workflow(
     let Some(found) = followed else {
         if let Some((message, near)) = around.lost(path.span(), "workflow") {
             let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+            let found = super::at_origin(around, path, "the workflow is named here", found);
             out.push(match near {
                 Some(near) => found.help(format!("did you mean `{near}`?")),
                 None => found,
@@ -311,6 +312,7 @@ pub fn bundle(
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
             if let Some((message, near)) = around.lost(path.span(), "coordinator") {
                 let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
+                let found = super::at_origin(around, path, "the coordinator is named here", found);
                 out.push(match near {
                     Some(near) => found.help(format!("did you mean `{near}`?")),
                     None => found,
@@ -336,7 +338,17 @@ pub fn bundle(
         }
         // What is not in the bundle may be in properties that nobody showed.
         if !around.submission.values.is_empty() {
-            for name in &sibling.missing {
+            let text = around.files.text(&sibling.path).map_or("", |source| source.text.as_str());
+            // A name that the coordinator has wrong is told there.
+            let slip = |name: &str| {
+                let part = ["Y", "M", "D", "H"].iter().any(|letter| name.starts_with(letter));
+                part && name.len() < 8 && name.bytes().all(|byte| byte.is_ascii_uppercase())
+                    || name.contains("${")
+                    || ["dataIn", "dataOut"]
+                        .iter()
+                        .any(|function| text.contains(&format!("coord:{function}({name})")))
+            };
+            for name in sibling.missing.iter().filter(|name| !slip(name)) {
                 let message = format!("the coordinator needs `{name}`, and is not given it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)

@@ -8,7 +8,7 @@ use ankus_runtime::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Patience};
+use crate::diag::{Diagnostic, Fix, Level, Patience};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
 
@@ -338,7 +338,7 @@ fn instances(
         && from.1.zip(to.1).is_some_and(|(from, to)| from > to)
     {
         let fix =
-            Fix::safe("Swap the two", start.span(), end.as_str()).and(end.span(), start.as_str());
+            Fix::guess("Swap the two", start.span(), end.as_str()).and(end.span(), start.as_str());
         let message = "the range ends before it starts, so that no action is created";
         out.push(finding(&k::RANGE_REVERSED, start.span(), message).fix(fix));
     }
@@ -437,7 +437,11 @@ fn phases(
         if there.is_none_or(|number| number < 0) {
             let message =
                 "the first action asks for instances before the initial one, and gets none";
-            out.push(finding(&k::INITIAL_INSTANCE_AFTER_USE, name.span(), message));
+            let found =
+                finding(&k::INITIAL_INSTANCE_AFTER_USE, name.span(), message).about(name.as_str());
+            // The first actions of a series often have less; one that never has any data is worth a change.
+            let never = series.current(schedule.end).is_none();
+            out.push(if never { found } else { found.at_most(Level::Info) });
         }
         let is_fine =
             |at: Option<(Instant, i64)>| at.is_none_or(|(instance, _)| instance == nominal);

@@ -36,7 +36,7 @@ kinds! {
     MATERIALIZES_NOTHING "materializes-nothing" Time Error ["E1003"] None, "no nominal time lies between start and end";
     END_IN_PAST "end-in-past" Time Info [] None, "an end that has passed";
     START_FAR_IN_PAST "start-far-in-past" Time Info [] None, "a start so long ago that a submission catches up on thousands of actions";
-    FREQUENCY_BARE_NUMBER "frequency-bare-number" Time Warning [] SAFE, "a number as a frequency means minutes";
+    FREQUENCY_BARE_NUMBER "frequency-bare-number" Time Warning [] GUESS, "a number as a frequency means minutes";
     FREQUENCY_TOO_FAST "frequency-too-fast" Time Error ["E1003"] None, "a frequency under five minutes";
     FIXED_HOURS_FOR_A_DAY "fixed-hours-for-a-day" Time Warning [] GUESS, "24 hours are not a day where clocks change";
     FIXED_DAYS_FOR_A_MONTH "fixed-days-for-a-month" Time Info [] GUESS, "28, 30 or 31 days are not a month";
@@ -44,8 +44,8 @@ kinds! {
     SUB_DAILY_FREQUENCY_IN_DST_ZONE "sub-daily-frequency-in-dst-zone" Time Info [] None, "a frequency under a day gets no correction where clocks change";
     CRON_FIELD_COUNT "cron-field-count" Time Error ["E1003"] None, "cron has five fields here, separated by single blanks";
     CRON_UNPARSABLE "cron-unparsable" Time Error ["E1003"] None, "a field of a cron expression is not understood";
-    CRON_DOUBLED_STAR "cron-doubled-star" Time Warning [] SAFE, "`**` does not count as any day";
-    CRON_NUMERIC_WEEKDAY "cron-numeric-weekday" Time Warning [] SAFE, "1 is Sunday here and Monday elsewhere";
+    CRON_DOUBLED_STAR "cron-doubled-star" Time Warning [] GUESS, "`**` does not count as any day";
+    CRON_NUMERIC_WEEKDAY "cron-numeric-weekday" Time Warning [] GUESS, "1 is Sunday here and Monday elsewhere";
     CRON_WEEKDAY_ZERO "cron-weekday-zero" Time Error ["E1003"] SAFE, "0 is not a weekday here";
     CRON_DAY_AND_WEEKDAY "cron-day-and-weekday" Time Warning [] None, "day of month and day of week together mean either, not both";
     CRON_IGNORES_TIMEZONE "cron-ignores-timezone" Time Warning [] None, "cron is evaluated in the zone of the server";
@@ -72,7 +72,7 @@ kinds! {
     URI_TEMPLATE_CONSTANT "uri-template-constant" Data Warning [] None, "all instances of a dataset are the same place";
     URI_TEMPLATE_TOO_COARSE "uri-template-too-coarse" Data Warning [] GUESS, "instances of a dataset that cannot be told apart";
     DATASET_TIMEZONE_DIFFERS "dataset-timezone-differs" Data Warning [] None, "a dataset counts its days in another zone than the coordinator";
-    INITIAL_INSTANCE_AFTER_USE "initial-instance-after-use" Data Info [] None, "the first actions ask for instances before the initial one";
+    INITIAL_INSTANCE_AFTER_USE "initial-instance-after-use" Data Warning [] None, "the first actions ask for instances before the initial one";
     INITIAL_INSTANCE_TOO_OLD "initial-instance-too-old" Data Error ["E1021"] None, "an initial instance before 1970";
     INITIAL_INSTANCE_MISALIGNED "initial-instance-misaligned" Data Info [] None, "nominal times fall between two instances";
     DONE_FLAG_IMPLICIT "done-flag-implicit" Data Info [] None, "an instance is complete when it holds `_SUCCESS`";
@@ -82,7 +82,7 @@ kinds! {
     SEVERAL_OUTPUT_INSTANCES "several-output-instances" Data Error ["E1021"] None, "an output with two instances";
     INSTANCE_EMPTY "instance-empty" Data Error ["E1021"] None, "an instance that names none";
     INSTANCE_NOT_AN_INSTANCE_FUNCTION "instance-not-an-instance-function" Data Warning [] None, "an instance that is neither a function of instances nor a date";
-    RANGE_REVERSED "range-reversed" Data Warning [] SAFE, "a range of instances that ends before it starts";
+    RANGE_REVERSED "range-reversed" Data Warning [] GUESS, "a range of instances that ends before it starts";
     RANGE_MIXES_KINDS "range-mixes-kinds" Data Warning [] None, "a range between two kinds of instances";
     FUTURE_INPUT "future-input" Data Info [] None, "an input later than the nominal time";
     LATEST_NOT_REPRODUCIBLE "latest-not-reproducible" Data Info [] None, "which instance is read depends on when the action is checked";

@@ -42,7 +42,7 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     {
         let minutes = if number == 1 { "minute" } else { "minutes" };
         let message = format!("{number} means {number} {minutes}");
-        let mut found = finding(&k::FREQUENCY_BARE_NUMBER, span, message).fix(Fix::safe(
+        let mut found = finding(&k::FREQUENCY_BARE_NUMBER, span, message).fix(Fix::guess(
             "Say that it is minutes",
             span,
             format!("${{coord:minutes({number})}}"),
@@ -118,7 +118,7 @@ fn cron_rules(written: &Scalar<'_>, text: &str, zone: Option<&Zone>, out: &mut V
         let span = place(field);
         if value == "**" {
             let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` counts as any");
-            out.push(if is_literal { found.fix(Fix::safe("Write *", span, "*")) } else { found });
+            out.push(if is_literal { found.fix(Fix::guess("Write *", span, "*")) } else { found });
         }
         for member in value.split(',') {
             let bounds = member.split('/').next().and_then(|range| range.split_once('-'));
@@ -152,7 +152,7 @@ fn cron_rules(written: &Scalar<'_>, text: &str, zone: Option<&Zone>, out: &mut V
         let found = finding(&k::CRON_NUMERIC_WEEKDAY, span, message);
         let can_fix = is_literal && !weekday.contains('/');
         out.push(match can_fix {
-            true => found.fix(Fix::safe("Write names", span, named)),
+            true => found.fix(Fix::guess("Write names", span, named)),
             false => found.help("names say which day is meant"),
         });
     }

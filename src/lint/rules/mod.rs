@@ -4,6 +4,7 @@ use super::Rule;
 
 mod absolute_local_path;
 mod application_path_is_file;
+mod application_path_leads_nowhere;
 mod application_path_missing;
 mod application_path_other_cluster;
 mod capture_output_not_properties;
@@ -70,6 +71,8 @@ mod kill_after_success;
 mod kill_message_uninformative;
 mod large_workflow;
 mod legacy_action;
+mod malformed_name_node;
+mod malformed_property_value;
 mod many_kill_nodes;
 mod mapreduce_api_mixed;
 mod mapreduce_output_missing;
@@ -80,6 +83,7 @@ mod mixed_line_endings_in_value;
 mod name_collision_after_mapping;
 mod name_node_missing;
 mod name_not_valid_in_target;
+mod name_without_quotes;
 mod naming_convention;
 mod no_equivalent;
 mod no_kill_node;
@@ -97,6 +101,7 @@ mod prepare_deletes_sibling_output;
 mod property_trailing_space;
 mod property_unresolved_reference;
 mod property_without_effect_here;
+mod property_without_value;
 mod queue_not_set;
 mod repeated_configuration;
 mod repeated_name_node;
@@ -136,6 +141,7 @@ mod subworkflow_parameters_missing;
 mod suppression_without_reason;
 mod system_libpath_off;
 mod template_residue;
+mod typographic_characters;
 mod undeclared_parameter;
 mod undefined_variable;
 mod unneeded_string_function;
@@ -143,6 +149,7 @@ mod unused_parameter;
 mod unused_property;
 mod user_name_in_defaults;
 mod user_override;
+mod variable_without_braces;
 mod wide_fork;
 mod world_writable;
 
@@ -170,7 +177,10 @@ pub(super) static ALL: &[&Rule] = &[
     &subworkflow_cycle::RULE,
     &wide_fork::RULE,
     // Parameters
+    &name_without_quotes::RULE,
+    &variable_without_braces::RULE,
     &application_path_is_file::RULE,
+    &application_path_leads_nowhere::RULE,
     &application_path_missing::RULE,
     &application_path_other_cluster::RULE,
     &configuration_overrides_global::RULE,
@@ -186,6 +196,8 @@ pub(super) static ALL: &[&Rule] = &[
     &el_in_config_default::RULE,
     &endless_property::RULE,
     &job_xml_unreadable::RULE,
+    &malformed_name_node::RULE,
+    &malformed_property_value::RULE,
     &misspelt_hadoop_property::RULE,
     &misspelt_oozie_property::RULE,
     &no_parameters_section::RULE,
@@ -194,10 +206,12 @@ pub(super) static ALL: &[&Rule] = &[
     &property_trailing_space::RULE,
     &property_unresolved_reference::RULE,
     &property_without_effect_here::RULE,
+    &property_without_value::RULE,
     &queue_not_set::RULE,
     &several_application_paths::RULE,
     &sharelib_name_unknown::RULE,
     &system_libpath_off::RULE,
+    &typographic_characters::RULE,
     &undeclared_parameter::RULE,
     &undefined_variable::RULE,
     &unused_parameter::RULE,

@@ -21,7 +21,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.is(&["hive", "hive2", "pig"])) {
         for text in action.texts(&["param"]) {
-            if text.text.is_empty() || text.text.contains('=') || is_open(&text.text) {
+            // What stands in front of the first expression has to have a name, if it is more than a path.
+            let head = text.text.split("${").next().unwrap_or_default();
+            let named = head.trim_start().contains([' ', ':']) || !is_open(&text.text);
+            if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }
             let message = format!("`{}` has no `=` and gives the script no variable", text.text);

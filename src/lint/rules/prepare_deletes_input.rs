@@ -4,7 +4,7 @@ use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
-use crate::syntax::xml::Decoded;
+use crate::source::Span;
 use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -26,20 +26,34 @@ const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         let Some(prepare) = action.body.child("prepare") else { continue };
-        let inputs: Vec<Decoded<'_>> = match action.kind() {
-            "map-reduce" => INPUTS.iter().filter_map(|name| action.property(name)).collect(),
+        let inputs: Vec<(String, Span)> = match action.kind() {
+            "map-reduce" => {
+                let found = INPUTS.iter().filter_map(|name| action.property(name));
+                found.map(|text| (text.text.to_string(), text.span())).collect()
+            }
             "distcp" => {
                 let mut arguments: Vec<_> =
                     action.texts(&["arg"]).filter(|text| !text.text.starts_with('-')).collect();
                 arguments.pop();
-                arguments
+                arguments.into_iter().map(|text| (text.text.to_string(), text.span())).collect()
             }
+            "pig" | "hive" | "hive2" => action
+                .texts(&["param"])
+                .filter_map(|text| {
+                    let (name, _) = text.text.split_once('=')?;
+                    let named = name.trim().to_ascii_lowercase().starts_with("in");
+                    let start = name.len() + 1;
+                    named.then(|| {
+                        (text.text[start..].to_owned(), text.source(start..text.text.len()))
+                    })
+                })
+                .collect(),
             _ => continue,
         };
         // What is an input, and every folder above one.
         let mut above: HashMap<&str, usize> = HashMap::new();
         for (at, input) in inputs.iter().enumerate() {
-            let paths = input.text.split(',').map(behind_file_system);
+            let paths = input.0.split(',').map(behind_file_system);
             for path in paths.filter(|path| path.len() <= LONGEST) {
                 for end in path.match_indices('/').map(|(end, _)| end).chain([path.len()]) {
                     above.entry(&path[..end]).or_insert(at);
@@ -58,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = "this deletes the input of the action before it runs";
             out.push(
                 Diagnostic::new(&RULE.kind, attribute.value_span(), message)
-                    .note(input.span(), "the input is named here")
+                    .note(input.1, "the input is named here")
                     .help("delete the output instead"),
             );
         }

@@ -10,10 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "property-trailing-space",
         group: Group::Parameters,
         summary: "a value in a properties file ends with blanks, which belong to it",
-        level: Level::Info,
+        level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/property-trailing-space.md"),
     },
     check,
@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(
                 Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone()).fix(Fix {
                     title,
-                    safety: Safety::Safe,
+                    safety: Safety::Guess,
                     edits: vec![edit],
                 }),
             );

@@ -22,9 +22,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    if !is_submitted(facts) {
-        return;
-    }
+    // A path with a name that nobody gives may be filled in by a build; one that is nearly given is a slip.
+    let submitted = is_submitted(facts);
     let patience = Patience::default();
     for (source, entries) in facts.property_files() {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
@@ -46,12 +45,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let finding =
                     Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
-                out.push(
-                    match patience.nearest(name, names.filter(|other| *other != entry.name)) {
-                        Some(near) => finding.help(format!("did you mean `{near}`?")),
-                        None => finding,
-                    },
-                );
+                match patience.nearest(name, names.filter(|other| *other != entry.name)) {
+                    Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),
+                    None if submitted => out.push(finding),
+                    None => {}
+                }
             }
         }
     }

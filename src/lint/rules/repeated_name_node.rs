@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/repeated-name-node.md"),
     },
     check,

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/script-crlf.md"),
     },
     check,
@@ -44,7 +44,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 text: String::new(),
             });
             let title = "Take the carriage returns out".to_owned();
-            let fix = Fix { title, safety: Safety::Safe, edits: edits.collect() };
+            let fix = Fix { title, safety: Safety::Guess, edits: edits.collect() };
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
                     .note_in(

@@ -24,7 +24,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let word = text.text.as_ref();
             let message = match word.split_once('=') {
                 // An expression may bring the name, the sign and the value.
-                None if is_open(word) => continue,
+                // But what has a blank in front of it brings only a value.
+                None if is_open(word)
+                    && !word.split("${").next().unwrap_or_default().contains([' ', ':']) =>
+                {
+                    continue;
+                }
                 None => "this is not of the form `NAME=value`",
                 Some((_, value)) if value.trim_matches('=').is_empty() => {
                     "the variable has no value"

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/sqoop-command-newlines.md"),
     },
     check,
@@ -43,6 +43,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             start += piece.len() + 1;
         }
-        out.push(finding.fix(Fix::safe("Write it on one line", text.span(), joined)));
+        out.push(finding.fix(Fix::guess("Write it on one line", text.span(), joined)));
     }
 }

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/sqoop-command-prefix.md"),
     },
     check,
@@ -27,10 +27,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let end = text.text.len() - rest.len();
         let message = format!("`{first}` is dropped: the command begins behind it");
-        out.push(Diagnostic::new(&RULE.kind, text.source(0..first.len()), message).fix(Fix::safe(
-            format!("Remove `{first}`"),
-            text.source(0..end),
-            "",
-        )));
+        out.push(
+            Diagnostic::new(&RULE.kind, text.source(0..first.len()), message).fix(Fix::guess(
+                format!("Remove `{first}`"),
+                text.source(0..end),
+                "",
+            )),
+        );
     }
 }

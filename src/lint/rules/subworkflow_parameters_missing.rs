@@ -82,6 +82,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut children: HashMap<&str, Wants> = HashMap::new();
     let patience = Patience::default();
     let before = out.len();
+    let own = facts.reads.iter().filter(|read| read.how == How::Variable);
+    let own: HashSet<&str> = own.map(|read| read.name.as_str()).collect();
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
         let propagates = action.each("propagate-configuration").next().is_some();
         let all = starts(facts);
@@ -113,7 +115,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let near = patience.nearest(name, names);
             // Read under a wrong name: the child is told of that.
             let known = near.is_some_and(|near| known.read.contains(near));
-            if known || !told.insert(name.to_owned()) {
+            // What this workflow reads itself it is not given either, and that is told where it is started.
+            let own = propagates && own.contains(name);
+            if known || own || !told.insert(name.to_owned()) {
                 continue;
             }
             let message = format!("the sub-workflow needs `{name}`, and is not given it");

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
-        fix: Some(Safety::Safe),
+        fix: Some(Safety::Guess),
         page: include_str!("../../../docs/rules/unneeded-string-function.md"),
     },
     check,
@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = format!("`{parts}` is the same");
-            out.push(Diagnostic::new(&RULE.kind, span, message).fix(Fix::safe(
+            out.push(Diagnostic::new(&RULE.kind, span, message).fix(Fix::guess(
                 format!("Write `{parts}`"),
                 span,
                 parts,

@@ -36,7 +36,7 @@ kinds! {
     DOTTED_VARIABLE: "el-dotted-variable", Expressions, Warning, &[], Some(Safety::Guess), "a name with a dot, which reads a property of a variable";
     FOREIGN_PLACEHOLDER: "el-foreign-placeholder", Expressions, Error, &["E0803"], None, "a placeholder of another language, which Oozie tries to evaluate";
     LEXICAL_COMPARISON: "el-lexical-comparison", Expressions, Warning, &[], Some(Safety::Guess), "two texts put in order letter by letter";
-    BOOLEAN_TEXT_COMPARE: "el-boolean-text-compare", Expressions, Info, &[], Some(Safety::Safe), "a truth compared with the text `true`";
+    BOOLEAN_TEXT_COMPARE: "el-boolean-text-compare", Expressions, Info, &[], Some(Safety::Guess), "a truth compared with the text `true`";
     NEVER_EQUAL: "el-never-equal", Expressions, Warning, &[], None, "a comparison that always has the same outcome";
     DECISION_NOT_BOOLEAN: "decision-not-boolean", Expressions, Warning, &[], None, "a predicate that is not exactly `true` or `false`";
     TEXT_AROUND: "decision-text-around-expression", Expressions, Warning, &[], Some(Safety::Guess), "a predicate with text around its expression";
@@ -46,7 +46,7 @@ kinds! {
     CONSTANT_ASSIGNED: "el-constant-assigned", Expressions, Error, &["E0808"], None, "a property named like a constant of the language";
     TIME_CONSTANT: "el-time-constant-outside-template", Expressions, Error, &["E0803", "E1004"], None, "`${YEAR}` and the like outside of a URI template";
     UNSTABLE_PATH: "el-unstable-path", Expressions, Warning, &[], None, "a path that changes with every attempt";
-    SIZE_ARITHMETIC: "el-size-unit-arithmetic", Expressions, Info, &[], Some(Safety::Safe), "a size compared with a long bare number";
+    SIZE_ARITHMETIC: "el-size-unit-arithmetic", Expressions, Info, &[], Some(Safety::Guess), "a size compared with a long bare number";
     UNKNOWN_ACTION: "el-unknown-action", Names, Warning, &[], Some(Safety::Guess), "a function that asks about an action which is not there";
     ACTION_NOT_YET_RUN: "el-action-not-yet-run", Names, Warning, &[], None, "a function that asks about an action which cannot have run";
     ACTION_ON_SOME_PATHS: "el-action-on-some-paths", Names, Info, &[], None, "a function that asks about an action which may not have run";

@@ -575,7 +575,7 @@ impl Examination<'_, '_> {
             let inner = self.written(self.span(truth.start, truth.end), truth);
             let replacement = if keep { inner.clone() } else { format!("not ({inner})") };
             let message = format!("this is a truth already, and needs no comparison with '{text}'");
-            found.push(Diagnostic::new(&BOOLEAN_TEXT_COMPARE, place, message).fix(Fix::safe(
+            found.push(Diagnostic::new(&BOOLEAN_TEXT_COMPARE, place, message).fix(Fix::guess(
                 "Drop the comparison",
                 place,
                 replacement,
@@ -642,7 +642,7 @@ impl Examination<'_, '_> {
                     let place = self.span(number.start, number.end);
                     found.push(
                         Diagnostic::new(&SIZE_ARITHMETIC, place, format!("this is `{text}`"))
-                            .fix(Fix::safe(format!("Write `{text}`"), place, text)),
+                            .fix(Fix::guess(format!("Write `{text}`"), place, text)),
                     );
                     break;
                 }

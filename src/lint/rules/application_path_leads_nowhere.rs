@@ -1,0 +1,69 @@
+//! Application paths of properties that end at nothing.
+
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
+use crate::files::{self, Presence};
+use crate::lint::facts::PATH_KEYS;
+use crate::lint::{Facts, Rule};
+use crate::syntax::properties::Entry;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "application-path-leads-nowhere",
+        group: Group::Parameters,
+        summary: "properties name an application that is not the one beside them",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/application-path-leads-nowhere.md"),
+    },
+    check,
+};
+
+const NAMES: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let own = facts.folder();
+    let here = |name: &str| {
+        let path = files::join(own, name)?;
+        Some(facts.files.presence(&path) != Presence::Absent)
+    };
+    for (source, entries) in facts.property_files() {
+        if files::folder_of(&source.path) != own {
+            continue;
+        }
+        let kinds: Vec<(usize, &Entry)> = entries
+            .iter()
+            .filter_map(|entry| Some((PATH_KEYS.iter().position(|key| *key == entry.name)?, entry)))
+            .collect();
+        // Whoever names several is told of that.
+        let [(index, entry)] = kinds[..] else { continue };
+        let value = entry.value.trim().trim_end_matches('/');
+        let (folder, last) = value.rsplit_once('/').unwrap_or(("", value));
+        let message = if last.ends_with(".xml") && !last.contains('$') && !NAMES.contains(&last) {
+            if here(last) != Some(false) {
+                continue;
+            }
+            let near = nearest(last, NAMES.iter().copied().filter(|name| here(name) == Some(true)));
+            let Some(near) = near else { continue };
+            (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
+        } else if files::name_of(own) == last
+            || NAMES.contains(&last) && files::name_of(own) == files::name_of(folder)
+        {
+            // The folder is this one, and has definitions of other kinds alone.
+            let others: Vec<usize> = (0..3).filter(|at| here(NAMES[*at]) == Some(true)).collect();
+            let [other] = others[..] else { continue };
+            if other == index || NAMES.contains(&last) && last == NAMES[other] {
+                continue;
+            }
+            (
+                format!("`{}` names a folder without a `{}`", entry.name, NAMES[index]),
+                format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]),
+            )
+        } else {
+            continue;
+        };
+        let finding = Diagnostic::new(&RULE.kind, entry.value_span, message.0);
+        out.push(finding.likely().help(message.1).in_file(source.path.clone()));
+    }
+}

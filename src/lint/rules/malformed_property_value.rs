@@ -1,0 +1,96 @@
+//! Values that their property cannot have.
+
+use crate::diag::within;
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "malformed-property-value",
+        group: Group::Parameters,
+        summary: "a value that its property cannot have",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/malformed-property-value.md"),
+    },
+    check,
+};
+
+/// What the names of properties that hold a number end with.
+const NUMBERS: [&str; 15] = [
+    ".memory.mb",
+    ".vcores",
+    ".map.tasks",
+    ".reduce.tasks",
+    ".job.maps",
+    ".job.reduces",
+    ".maxattempts",
+    ".max.attempts",
+    ".sort.mb",
+    ".sort.factor",
+    ".executor.instances",
+    ".executor.cores",
+    ".driver.cores",
+    ".max.retries",
+    ".retry.interval",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for configuration in facts.configurations().iter().copied() {
+        for property in facts.block(configuration) {
+            let Some(value) = property.value.as_ref().map(|value| value.trim()) else { continue };
+            if let Some(why) = problem(&property.name.text, &value.text) {
+                out.push(finding(value.span(), &property.name.text, why));
+            }
+        }
+    }
+    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+        let Some(mode) = action.text("mode") else { continue };
+        let known = ["client", "cluster", ""].contains(&mode.text.as_ref());
+        if !known && !mode.text.contains("${") {
+            let message = format!("`{}` is neither `client` nor `cluster`", mode.text);
+            out.push(Diagnostic::new(&RULE.kind, mode.span(), message));
+        }
+    }
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            if let Some(why) = problem(&entry.name, entry.value.trim()) {
+                let found = finding(entry.value_span, &entry.name, why);
+                out.push(found.in_file(source.path.clone()));
+            }
+        }
+    }
+}
+
+fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
+    let message = format!("the value of `{name}` is {why}");
+    Diagnostic::new(&RULE.kind, span, message).likely()
+}
+
+/// Why a property cannot have a value.
+fn problem(name: &str, value: &str) -> Option<&'static str> {
+    if value.is_empty() || value.contains("${") {
+        return None;
+    }
+    let lower = value.to_ascii_lowercase();
+    let slip = |word: &str| {
+        // As long as that, and nothing that is a word itself.
+        lower != word && within(&lower, word, 1).is_some() && lower.len() + 1 >= word.len()
+    };
+    let words = ["fale", "rue", "tree", "tue", "true", "false"];
+    if name.contains('.') && !words.contains(&lower.as_str()) {
+        if slip("true") {
+            return Some("nearly `true`, and so false");
+        }
+        if slip("false") {
+            return Some("nearly `false`");
+        }
+    }
+    let number = NUMBERS.iter().any(|end| name.ends_with(end));
+    // Sizes may have a unit behind them.
+    let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+    (number && !is_number).then_some("not a number")
+}

@@ -1,0 +1,82 @@
+//! Names that functions take as texts.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::reads::expressions;
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+use std::collections::HashSet;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "name-without-quotes",
+        group: Group::Expressions,
+        summary: "a function is given a variable where it takes a name in quotes",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/name-without-quotes.md"),
+    },
+    check,
+};
+
+/// Functions that take the name of an action.
+const OF_ACTIONS: [&str; 7] = [
+    "wf:actionData(",
+    "wf:errorCode(",
+    "wf:errorMessage(",
+    "wf:transition(",
+    "wf:actionExternalId(",
+    "wf:actionTrackerUri(",
+    "wf:actionExternalStatus(",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let actions: HashSet<String> = facts.actions.iter().map(|action| action.name()).collect();
+    // The events of a coordinator are named in the same way.
+    let events = facts.tree.root().into_iter().flat_map(Element::descendants);
+    let events = events.filter(|element| matches!(element.name(), "data-in" | "data-out"));
+    let events =
+        events.filter_map(|event| Some(event.attribute("name")?.value().text.into_owned()));
+    let actions: HashSet<String> = actions.into_iter().chain(events).collect();
+    let has = |text: &str, function: &str| text.contains(function);
+    for (_, text) in facts.texts() {
+        if !has(&text.text, "wf:") && !has(&text.text, "coord:") {
+            continue;
+        }
+        for range in expressions(&text.text) {
+            let inner = &text.text[range.clone()];
+            let functions = OF_ACTIONS.iter().chain(&[
+                "wf:conf(",
+                "coord:conf(",
+                "coord:dataIn(",
+                "coord:dataOut(",
+            ]);
+            for function in functions {
+                for (at, _) in inner.match_indices(function) {
+                    let rest = &inner[at + function.len()..];
+                    let Some((argument, _)) = rest.split_once(')') else { continue };
+                    let name = argument.trim();
+                    let plain = !name.is_empty()
+                        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+                        && !name.starts_with(|c: char| c.is_ascii_digit());
+                    let of_conf = function.ends_with("conf(");
+                    if !plain || !of_conf && !actions.contains(name) {
+                        continue;
+                    }
+                    let start = range.start + at + function.len();
+                    let start = start + argument.len() - argument.trim_start().len();
+                    let span = text.source(start..start + name.len());
+                    let message =
+                        format!("`{name}` is read as a variable, and its value taken for the name");
+                    out.push(
+                        Diagnostic::new(&RULE.kind, span, message)
+                            .likely()
+                            .help(format!("write `'{name}'`"))
+                            .fix(Fix::guess("Add the quotes", span, format!("'{name}'"))),
+                    );
+                }
+            }
+        }
+    }
+}

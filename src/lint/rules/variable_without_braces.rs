@@ -1,0 +1,128 @@
+//! Names of variables in texts that no expression reads.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::reads::expressions;
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+use std::collections::HashSet;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "variable-without-braces",
+        group: Group::Expressions,
+        summary: "a text that looks like a variable whose `${…}` is incomplete",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/variable-without-braces.md"),
+    },
+    check,
+};
+
+/// Elements that nearly always hold a variable.
+const CLUSTER: [&str; 4] = ["name-node", "job-tracker", "resource-manager", "jdbc-url"];
+/// Elements whose text is for people or for other programs.
+const WORDS: [&str; 10] = [
+    "message",
+    "description",
+    "body",
+    "subject",
+    "command",
+    "name",
+    "to",
+    "cc",
+    "class",
+    "main-class",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut known: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    known.extend(facts.submission.iter().map(|(name, _)| name));
+    let plain = facts.tree.root().into_iter().flat_map(Element::descendants);
+    let plain = plain
+        .filter(|element| CLUSTER.contains(&element.name()) || element.name() == "value")
+        .map(|element| (element, element.text()))
+        .filter(|(_, text)| {
+            text.text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ \n\r\t".contains(&b))
+        });
+    let said =
+        facts.texts().iter().filter(|(_, text)| text.text.contains(['$', '{', '}'])).cloned();
+    for (element, text) in said.chain(plain) {
+        if WORDS.contains(&element.name()) || element.elements().next().is_some() {
+            continue;
+        }
+        let trimmed = text.trim();
+        let plain = trimmed.text.as_ref();
+        if plain.is_empty() || plain.len() > 1_000 {
+            continue;
+        }
+        let of_cluster = CLUSTER.contains(&element.name());
+        let named = |name: &str| known.contains(name) && name.len() > 3;
+        let found = forgotten(plain, of_cluster, &named).or_else(|| {
+            let telling =
+                plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
+            let is_value = of_cluster || element.name() == "value" && telling;
+            // A property that is called as its value hands its own name on.
+            let own = element.parent().and_then(|property| property.child("name"));
+            let same = own.is_some_and(|name| name.text().text.trim() == plain);
+            let whole = is_value
+                && !same
+                && named(plain)
+                && facts.submission.get(plain).is_some_and(|value| value.trim() != plain);
+            whole.then(|| (0..plain.len(), plain.to_owned()))
+        });
+        let Some((range, name)) = found else { continue };
+        let span = trimmed.source(range.clone());
+        let message = match name.is_empty() {
+            true => "this brace belongs to no expression, and stays in the text".to_owned(),
+            false => format!("`{}` is text, and not the variable `{name}`", &plain[range]),
+        };
+        let finding = Diagnostic::new(&RULE.kind, span, message).about(plain).likely();
+        out.push(match name.is_empty() {
+            true => finding.help("remove it"),
+            false => finding.help(format!("write `${{{name}}}`")).fix(Fix::guess(
+                format!("Write `${{{name}}}`"),
+                span,
+                format!("${{{name}}}"),
+            )),
+        });
+    }
+}
+
+/// The first place that looks like an expression and is none, with the name in it; a stray brace has no name.
+fn forgotten(
+    text: &str,
+    of_cluster: bool,
+    named: &dyn Fn(&str) -> bool,
+) -> Option<(std::ops::Range<usize>, String)> {
+    let expressions = expressions(text);
+    let inside = |at: usize| expressions.iter().any(|range| range.contains(&at));
+    let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    for (at, sign) in text.char_indices().filter(|(at, c)| "${".contains(*c) && !inside(*at)) {
+        let rest = &text[at + 1..];
+        let (skipped, open) = match sign {
+            '{' => (0, true),
+            _ if rest.trim_start().starts_with('{') => {
+                (rest.len() - rest.trim_start().len() + 1, true)
+            }
+            _ if rest.starts_with('(') => (1, true),
+            _ => (0, false),
+        };
+        let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
+        let behind = &rest[skipped + name.len()..];
+        let closed = !open || behind.starts_with(['}', ')']);
+        if name.is_empty() || !closed || !(named(&name) || of_cluster && at == 0) {
+            continue;
+        }
+        let end = at + 1 + skipped + name.len() + usize::from(open);
+        return Some((at..end, name));
+    }
+    // A brace behind an expression, where no other one was opened.
+    let plain: String =
+        text.char_indices().filter(|(at, _)| !inside(*at)).map(|(_, c)| c).collect();
+    let count = |sign: char| plain.matches(sign).count();
+    let stray = expressions.iter().find(|range| text[range.end..].starts_with('}'));
+    let stray = stray.filter(|_| count('}') > count('{'))?;
+    Some((stray.end..stray.end + 1, String::new()))
+}
