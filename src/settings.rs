@@ -12,6 +12,7 @@ pub mod secrets;
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level, nearest};
 use crate::source::Span;
 use ankus_runtime::host::files::ClusterUrl;
+use ankus_runtime::host::process::sandbox::Kind as Sandbox;
 use ankus_runtime::time::{Instant, ProcessingZone};
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
@@ -299,6 +300,10 @@ pub struct Launchers {
     pub types: BTreeMap<String, u64>,
     /// How many in a queue.
     pub queues: BTreeMap<String, u64>,
+    /// How many bytes are kept of each stream of a program; 256 MB where nothing is said.
+    pub output: Option<u64>,
+    /// How many bytes are kept of all programs of one run of a job; 4 GB where nothing is said.
+    pub output_job: Option<u64>,
     /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] where nothing is said.
     pub disk_floor: Option<u64>,
     /// Programs of this machine.
@@ -327,9 +332,25 @@ impl Launchers {
             }
         }
         self.disk_floor = self.disk_floor.or(base.disk_floor);
-        if self.local.environment.is_none() {
-            self.local.environment.clone_from(&base.local.environment);
+        self.output = self.output.or(base.output);
+        self.output_job = self.output_job.or(base.output_job);
+        let (own, base) = (&mut self.local, &base.local);
+        if own.environment.is_none() {
+            own.environment.clone_from(&base.environment);
         }
+        // Nobody's tree takes a sandbox away.
+        if base.sandbox.is_some_and(|kind| kind != Sandbox::None) {
+            (own.sandbox, own.network) = (base.sandbox, base.network);
+            own.writable.clear();
+        }
+        own.sandbox = own.sandbox.or(base.sandbox);
+        own.network = own.network.or(base.network);
+        own.writable.extend(base.writable.iter().cloned());
+        own.time = own.time.or(base.time);
+        own.cpu = own.cpu.or(base.cpu);
+        own.memory = own.memory.or(base.memory);
+        own.disk = own.disk.or(base.disk);
+        own.tasks = own.tasks.or(base.tasks);
         self
     }
 }
@@ -353,14 +374,51 @@ pub const PROGRAMS: [&str; 11] = [
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalLauncher {
     /// Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is
-    /// left out after all; the last that fits counts. All where nothing is said.
+    /// left out after all; the last that fits counts. Where nothing is said all, or in a sandbox those of [`IN_SANDBOX`].
     pub environment: Option<Vec<String>>,
+    /// What stands around programs.
+    pub sandbox: Option<Sandbox>,
+    /// Whether programs in a sandbox reach the network; they do where nothing is said.
+    pub network: Option<bool>,
+    /// Folders that programs in a sandbox may write to, beside their own.
+    pub writable: Vec<String>,
+    /// How many seconds a program may run.
+    pub time: Option<u64>,
+    /// How many seconds a process of it may compute.
+    pub cpu: Option<u64>,
+    /// How many bytes of memory it may have.
+    pub memory: Option<u64>,
+    /// How many bytes it may put into its folder.
+    pub disk: Option<u64>,
+    /// How many processes and threads there may be of it.
+    pub tasks: Option<u64>,
 }
+
+/// Variables that go into a sandbox where settings list none.
+pub const IN_SANDBOX: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "*_HOME",
+    "*_CONF_DIR",
+];
 
 impl LocalLauncher {
     /// Whether jobs take this variable with them.
     pub fn takes(&self, name: &str) -> bool {
-        let Some(listed) = &self.environment else { return true };
+        let is_sandboxed = self.sandbox.is_some_and(|kind| kind != Sandbox::None);
+        let usual = || IN_SANDBOX.map(str::to_owned).to_vec();
+        let listed = match &self.environment {
+            Some(listed) => listed.clone(),
+            None if is_sandboxed => usual(),
+            None => return true,
+        };
         let fits = |pattern: &str| match pattern.split_once('*') {
             None => name == pattern,
             Some((start, end)) => {
@@ -370,7 +428,7 @@ impl LocalLauncher {
             }
         };
         let mut taken = false;
-        for pattern in listed {
+        for pattern in &listed {
             match pattern.strip_prefix('!') {
                 Some(pattern) if fits(pattern) => taken = false,
                 None if fits(pattern) => taken = true,
@@ -379,6 +437,17 @@ impl LocalLauncher {
         }
         taken
     }
+}
+
+/// How many seconds ended jobs are kept, where they are not kept for ever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keep {
+    /// Workflows that nothing started.
+    pub workflows: Option<u64>,
+    /// Coordinators that belong to no bundle, with their workflows.
+    pub coordinators: Option<u64>,
+    /// Bundles, with all below them.
+    pub bundles: Option<u64>,
 }
 
 /// Everything `ankus.toml` may say; the default is what holds without one.
@@ -418,6 +487,8 @@ pub struct Settings {
     pub launchers: Launchers,
     /// `[limits]`: what a command that looks may take for one file. Only the user's own count.
     pub limits: Limits,
+    /// `[store] keep`: how long ended jobs are kept.
+    pub keep: Keep,
     /// What counts as now, for who wants the same findings on every day.
     pub now: Option<Instant>,
     /// Whether comments in definitions silence nothing. No file says so, but the command line.
@@ -474,12 +545,14 @@ impl Settings {
         let mail = std::mem::take(&mut self.mail) != Mail::default();
         let launchers = std::mem::take(&mut self.launchers) != Launchers::default();
         let limits = std::mem::take(&mut self.limits) != Limits::default();
+        let store = std::mem::take(&mut self.keep) != Keep::default();
         let tables = [
             ("[hosts]", hosts),
             ("[tools]", tools),
             ("[mail]", mail),
             ("[launchers]", launchers),
             ("[limits]", limits),
+            ("[store]", store),
         ];
         tables.into_iter().filter(|(_, said)| *said).map(|(table, _)| table).collect()
     }
@@ -545,6 +618,9 @@ impl Settings {
         }
         self.launchers = std::mem::take(&mut self.launchers).over(&base.launchers);
         self.limits = base.limits;
+        self.keep.workflows = self.keep.workflows.or(base.keep.workflows);
+        self.keep.coordinators = self.keep.coordinators.or(base.keep.coordinators);
+        self.keep.bundles = self.keep.bundles.or(base.keep.bundles);
         self.now = self.now.or(base.now);
         self
     }
@@ -664,6 +740,21 @@ pub fn size(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
+/// So many seconds: `90`, `90s`, `15m`, `2h`, `30d`.
+pub fn seconds(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let factor = match unit.trim() {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
 /// A size as [`size`] reads it.
 pub fn size_text(bytes: u64) -> String {
     let units = [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")];
@@ -718,6 +809,7 @@ impl Reader<'_> {
             "mail",
             "launchers",
             "limits",
+            "store",
             "now",
         ];
         let mut read = Settings::default();
@@ -777,6 +869,7 @@ impl Reader<'_> {
                 }
                 "tools" => read.tools = self.string_map(word, value),
                 "mail" => read.mail = self.mail(value),
+                "store" => read.keep = self.store(value),
                 // Types of the site may stand further down.
                 "launchers" => launchers = Some(value),
                 "limits" => {
@@ -1125,7 +1218,16 @@ impl Reader<'_> {
 
     fn launchers(&mut self, value: Value<'_>, types: &[String]) -> Launchers {
         let mut read = Launchers::default();
-        let own = ["after_reboot", "disk_floor", "grace", "local", "max", "queues"];
+        let own = [
+            "after_reboot",
+            "disk_floor",
+            "grace",
+            "local",
+            "max",
+            "output",
+            "output_job",
+            "queues",
+        ];
         let site = types.iter().map(String::as_str);
         let known: Vec<&str> = own.into_iter().chain(PROGRAMS).chain(site).collect();
         self.table("launchers", value, &known, |reader, key, value| match key {
@@ -1149,14 +1251,88 @@ impl Reader<'_> {
                 read.after_reboot = word.and_then(named).unwrap_or_default();
             }
             "grace" => read.grace = reader.number(key, value),
-            "local" => reader.table(key, value, &["environment"], |reader, key, value| {
-                read.local.environment = Some(reader.strings(key, value));
-            }),
+            "output" => read.output = reader.size(key, value),
+            "output_job" => read.output_job = reader.size(key, value),
+            "local" => read.local = reader.local_launcher(key, value),
             kind => reader.table(kind, value, &["max"], |reader, key, value| {
                 if let Some(most) = reader.at_least_one(key, value) {
                     read.types.insert(kind.to_owned(), most);
                 }
             }),
+        });
+        read
+    }
+
+    fn local_launcher(&mut self, key: &str, value: Value<'_>) -> LocalLauncher {
+        const KEYS: &[&str] = &[
+            "environment",
+            "sandbox",
+            "network",
+            "writable",
+            "time",
+            "cpu",
+            "memory",
+            "disk",
+            "tasks",
+        ];
+        let mut read = LocalLauncher::default();
+        let mut scoped = None;
+        self.table(key, value, KEYS, |reader, key, value| match key {
+            "environment" => read.environment = Some(reader.strings(key, value)),
+            "sandbox" => {
+                let word = reader.word(key, value, &Sandbox::ALL.map(Sandbox::name));
+                let named = |word: String| Sandbox::ALL.into_iter().find(|it| it.name() == word);
+                read.sandbox = word.and_then(named);
+            }
+            "network" => read.network = reader.boolean(key, value),
+            "writable" => read.writable = reader.strings(key, value),
+            "time" => read.time = reader.span(key, value),
+            "cpu" => read.cpu = reader.span(key, value),
+            "memory" => read.memory = reader.size(key, value),
+            "disk" => read.disk = reader.size(key, value),
+            _ => {
+                scoped = Some(span_of(value));
+                read.tasks = reader.at_least_one(key, value);
+            }
+        });
+        if let Some(span) = scoped.filter(|_| read.sandbox != Some(Sandbox::SystemdRun)) {
+            let help = "only `sandbox = \"systemd-run\"` counts them".to_owned();
+            self.problem(span, "`tasks` has no effect here".to_owned(), Some(help));
+        }
+        read
+    }
+
+    /// Seconds: a number, or a text as `"90s"`, `"15m"`, `"2h"` or `"30d"`.
+    fn span(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
+        if let Some(text) = value.get_ref().as_str() {
+            let span = seconds(text);
+            if span.is_none() {
+                let help = "write it as `90s`, `15m`, `2h` or `30d`".to_owned();
+                self.problem(span_of(value), format!("`{text}` is not a time span"), Some(help));
+            }
+            return span;
+        }
+        self.at_least_one(name, value)
+    }
+
+    /// How long ended jobs are kept: one span for all, or one for each sort.
+    fn store(&mut self, value: Value<'_>) -> Keep {
+        let mut read = Keep::default();
+        self.table("store", value, &["keep"], |reader, key, value| {
+            if !matches!(value.get_ref(), DeValue::Table(_)) {
+                let span = reader.span(key, value);
+                read = Keep { workflows: span, coordinators: span, bundles: span };
+                return;
+            }
+            let sorts = ["workflows", "coordinators", "bundles"];
+            reader.table(key, value, &sorts, |reader, key, value| {
+                let span = reader.span(key, value);
+                match key {
+                    "workflows" => read.workflows = span,
+                    "coordinators" => read.coordinators = span,
+                    _ => read.bundles = span,
+                }
+            });
         });
         read
     }
@@ -1205,7 +1381,7 @@ mod tests {
     fn a_job_takes_the_variables_that_are_listed() {
         let takes = |listed: &[&str], name: &str| {
             let environment = Some(listed.iter().map(|text| (*text).to_owned()).collect());
-            LocalLauncher { environment }.takes(name)
+            LocalLauncher { environment, ..LocalLauncher::default() }.takes(name)
         };
         assert!(LocalLauncher::default().takes("ANY"));
         assert!(takes(&["PATH", "LC_*"], "LC_ALL") && !takes(&["PATH", "LC_*"], "PATHS"));

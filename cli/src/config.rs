@@ -158,8 +158,13 @@ pub(super) fn written(settings: &Settings) -> String {
     }
     lines.extend(launchers.grace.map(|grace| format!("grace = {grace}")));
     lines.extend(launchers.max.map(|most| format!("max = {most}")));
-    let floor = launchers.disk_floor.map(size_text);
-    lines.extend(floor.map(|floor| format!("disk_floor = {}", quoted(&floor))));
+    for (key, bytes) in [
+        ("disk_floor", launchers.disk_floor),
+        ("output", launchers.output),
+        ("output_job", launchers.output_job),
+    ] {
+        lines.extend(bytes.map(|bytes| format!("{key} = {}", quoted(&size_text(bytes)))));
+    }
     text.push_str(&section("[launchers]", &lines));
     for (kind, most) in &launchers.types {
         let title = format!("[launchers.{}]", quoted(kind));
@@ -168,9 +173,33 @@ pub(super) fn written(settings: &Settings) -> String {
     let queues = launchers.queues.iter();
     let lines: Vec<_> = queues.map(|(queue, most)| format!("{} = {most}", quoted(queue))).collect();
     text.push_str(&section("[launchers.queues]", &lines));
-    let environment = launchers.local.environment.iter();
-    let lines = environment.map(|listed| format!("environment = {}", list(listed)));
-    text.push_str(&section("[launchers.local]", &lines.collect::<Vec<_>>()));
+    let local = &launchers.local;
+    let mut lines = Vec::new();
+    lines.extend(local.environment.iter().map(|listed| format!("environment = {}", list(listed))));
+    lines.extend(local.sandbox.map(|kind| format!("sandbox = {}", quoted(kind.name()))));
+    lines.extend(local.network.map(|is_on| format!("network = {is_on}")));
+    if !local.writable.is_empty() {
+        lines.push(format!("writable = {}", list(&local.writable)));
+    }
+    for (key, seconds) in [("time", local.time), ("cpu", local.cpu)] {
+        lines.extend(seconds.map(|seconds| format!("{key} = \"{seconds}s\"")));
+    }
+    for (key, bytes) in [("memory", local.memory), ("disk", local.disk)] {
+        lines.extend(bytes.map(|bytes| format!("{key} = {}", quoted(&size_text(bytes)))));
+    }
+    lines.extend(local.tasks.map(|tasks| format!("tasks = {tasks}")));
+    text.push_str(&section("[launchers.local]", &lines));
+    let keep = &settings.keep;
+    let sorts = [
+        ("workflows", keep.workflows),
+        ("coordinators", keep.coordinators),
+        ("bundles", keep.bundles),
+    ];
+    let line = |(sort, seconds): (&str, Option<u64>)| Some(format!("{sort} = \"{}s\"", seconds?));
+    text.push_str(&section(
+        "[store.keep]",
+        &sorts.into_iter().filter_map(line).collect::<Vec<_>>(),
+    ));
     let limits = [("timeout", settings.limits.timeout), ("memory", settings.limits.memory)];
     let lines = limits.iter().filter_map(|(key, value)| Some(format!("{key} = {}", (*value)?)));
     text.push_str(&section("[limits]", &lines.collect::<Vec<_>>()));
@@ -273,7 +302,9 @@ mod tests {
             [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\
             [launchers]\nafter_reboot = \"error\"\ngrace = 3\nmax = 4\ndisk_floor = \"3GB\"\n\
-            [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n[limits]\ntimeout = 9\nmemory = 64\n";
+            [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n\
+            sandbox = \"systemd-run\"\nnetwork = false\nwritable = [\"/out\"]\ntime = \"2h\"\ncpu = 90\nmemory = \"4GB\"\ndisk = 1000\ntasks = 64\n\
+            [store]\nkeep = { workflows = \"30d\", bundles = \"1h\" }\n[limits]\ntimeout = 9\nmemory = 64\n";
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));

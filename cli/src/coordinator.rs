@@ -58,7 +58,11 @@ pub(super) fn run(
     let root = arguments.root.as_deref();
     let base = loaded.settings.file.as_deref();
     let needs = needs::needs(root, &settings, base)?;
+    needs::has_sandbox(&needs)?;
     let mut runner = Runner::open(&arguments.store, needs, needs::limits(&settings))?;
+    if let Some(driver) = runner.driver() {
+        store::forget_old(driver, &settings.keep)?;
+    }
     let definitions: Vec<Definition> =
         tracks.tracks.into_iter().map(|track| track.definition).collect();
     let mounts = mounts(&loaded, &definitions);

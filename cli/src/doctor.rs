@@ -4,6 +4,7 @@ use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
 use ankus::text::hanging;
 use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
+use ankus_runtime::host::process::sandbox::Sandbox;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -70,6 +71,21 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             why
         });
         shell.line(format!("cluster   {authority}: {state}"))?;
+    }
+
+    if let Ok(loaded) = &settings
+        && let Some(kind) = loaded.settings.launchers.local.sandbox
+        && let Some(tool) = kind.tool()
+    {
+        let sandbox = Sandbox { kind, ..Sandbox::default() };
+        let state = match sandbox.probe(tools.get(tool).map_or(tool, String::as_str)) {
+            Ok(()) => "can be made".to_owned(),
+            Err(why) => {
+                well = false;
+                why
+            }
+        };
+        shell.line(format!("sandbox   {}: {state}", kind.name()))?;
     }
 
     shell.out("tools\n")?;

@@ -11,6 +11,8 @@ use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 use ankus_project::{Given, Loaded, Looks, Project, limits, write};
 use ankus_runtime::driver::{self, view};
+use ankus_runtime::host::files::FileUri;
+use ankus_runtime::store::Reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -92,9 +94,10 @@ pub(super) fn of_job(
     output: Option<PathBuf>,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
-    let shown = store::job(&*store::reader(store)?, id)?;
+    let reader = store::reader(store)?;
+    let shown = store::job(&*reader, id)?;
     let arguments = Arguments {
-        application: PathBuf::from(&shown.plan.path),
+        application: definition_of(&*reader, &shown)?,
         format,
         expand_sub_workflows: false,
         data: false,
@@ -109,6 +112,35 @@ pub(super) fn of_job(
         properties: PropertyArguments::default(),
     };
     run(arguments, shell)
+}
+
+/// Where the definition of a job lies on this machine: where it was read, or below what stood for its folder then.
+fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
+    let plan = PathBuf::from(&shown.plan.path);
+    let needs = driver::needs::of_job(reader, &shown.record.job.id).map_err(store::failure)?;
+    let (mounts, root) = needs.map_or_else(Default::default, |needs| (needs.mounts, needs.root));
+    let app = FileUri::parse(&shown.run.job.app_path);
+    let name = plan.file_name().map_or(PathBuf::from("workflow.xml"), PathBuf::from);
+    let mut places = Vec::new();
+    for (uri, folder) in mounts {
+        let rest = app.path.strip_prefix(&FileUri::parse(&uri).path).map(str::to_owned);
+        if let Some(rest) = rest {
+            let place = folder.join(rest.trim_start_matches('/'));
+            places.extend([place.join(&name), place]);
+        }
+    }
+    let in_root = root.join(app.path.trim_start_matches('/'));
+    places.extend([in_root.join(&name), in_root]);
+    if plan.is_absolute() {
+        places.insert(0, plan.clone());
+    }
+    let found = places.into_iter().find(|place| place.is_file());
+    // From the folder in which it was submitted its own name leads to it, too.
+    found.or_else(|| plan.is_file().then_some(plan)).ok_or_else(|| {
+        let id = &shown.record.job.id;
+        let failure = Failure::new(format!("the definition of `{id}` is no longer where it was"));
+        failure.help("`ankus job show` lists its actions").into()
+    })
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -135,7 +167,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     };
     let mut drawing = graph::build(&definition, &beside, &options);
     if let Some(id) = &arguments.run {
-        graph::paint(&mut drawing, &states(id, &arguments.store)?);
+        let id = store::resolve(&*store::reader(&arguments.store)?, id)?;
+        graph::paint(&mut drawing, &states(&id, &arguments.store)?);
     }
     if let Some(name) = &arguments.focus {
         drawing = graph::focus(&drawing, focused(&drawing, name)?, arguments.depth);

@@ -10,8 +10,8 @@ use ankus::settings::Settings;
 use ankus::text::hanging;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::{self, JobRecord, purge, view};
-use ankus_runtime::machine::{Command, JobStatus, Rows, Run};
-use ankus_runtime::plan::NOWHERE;
+use ankus_runtime::machine::{Command, JobStatus, Rows, Run, Status};
+use ankus_runtime::plan::{NOWHERE, Work};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ enum JobCommand {
     },
     /// Show a job and its actions.
     Show {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// Show what it runs with instead: file root, hosts, tools, variables.
         #[arg(long)]
@@ -67,7 +67,7 @@ enum JobCommand {
     Log(log::Arguments),
     /// Draw a job: its application, and which way it went.
     Graph {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// Output format.
         #[arg(long, value_name = "FORMAT", default_value = "dot")]
@@ -90,12 +90,12 @@ enum JobCommand {
     },
     /// Stop a job between nodes; what runs goes on.
     Suspend {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
     },
     /// Go on with a suspended or interrupted job; it runs here when nobody else runs it.
     Resume {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         #[arg(required_unless_present = "all")]
         id: Option<String>,
         /// Go on with every job, coordinator and bundle, until each has ended or is suspended again.
@@ -104,7 +104,7 @@ enum JobCommand {
     },
     /// End a job and every program it runs.
     Kill {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// Do not wait for programs that do not end, or that cannot be reached: take them for ended.
         #[arg(long)]
@@ -114,7 +114,7 @@ enum JobCommand {
     },
     /// Run an ended job again.
     Rerun {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// Pass over what ended well.
         #[arg(long, conflicts_with = "skip")]
@@ -135,21 +135,21 @@ enum JobCommand {
     },
     /// Change a coordinator or a bundle while it runs.
     Change {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// What: `endtime=T`, `pausetime=T`, `concurrency=N`, `status=RUNNING|IGNORED`, with `;` between.
         value: String,
     },
     /// Have faults of actions of a coordinator count no more, or those of all where no action is named.
     Ignore {
-        /// The coordinator.
+        /// The coordinator: its id, the beginning of it, or `latest`.
         id: String,
         #[command(flatten)]
         scope: Scope,
     },
     /// Give a coordinator another definition; name, frequency, start, end and zone stay.
     Update {
-        /// The coordinator.
+        /// The coordinator: its id, the beginning of it, or `latest`.
         id: String,
         /// The definition: a file or a folder.
         path: PathBuf,
@@ -164,15 +164,43 @@ enum JobCommand {
     },
     /// List the attempts at an action.
     Retries {
-        /// The job.
+        /// The job: its id, the beginning of it, or `latest`.
         id: String,
         /// The node.
         node: String,
     },
 }
 
-pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+impl JobCommand {
+    /// The ids that it is about.
+    fn ids(&mut self) -> Vec<&mut String> {
+        match self {
+            JobCommand::List { .. } => Vec::new(),
+            JobCommand::Log(arguments) => vec![&mut arguments.id],
+            JobCommand::Purge { ids, .. } => ids.iter_mut().collect(),
+            JobCommand::Resume { id, .. } => id.iter_mut().collect(),
+            JobCommand::Show { id, .. }
+            | JobCommand::Graph { id, .. }
+            | JobCommand::Suspend { id }
+            | JobCommand::Kill { id, .. }
+            | JobCommand::Rerun { id, .. }
+            | JobCommand::Change { id, .. }
+            | JobCommand::Ignore { id, .. }
+            | JobCommand::Update { id, .. }
+            | JobCommand::Retries { id, .. } => vec![id],
+        }
+    }
+}
+
+pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let store = &arguments.store;
+    let ids = arguments.command.ids();
+    if !ids.is_empty() {
+        let reader = store::reader(store)?;
+        for id in ids {
+            *id = store::resolve(&*reader, id)?;
+        }
+    }
     match arguments.command {
         JobCommand::List { filter, len, offset, format } => {
             list(store, &filter, len, offset, format, shell)
@@ -189,11 +217,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             purge(store, &ids, older_than, dry_run, shell)
         }
         JobCommand::Suspend { id } if coordinator::is_one(&id, store)? => {
-            operate::steer(store, &id, Wish::Suspend, shell)
+            operate::steer(store, &id, Wish::Suspend, false, shell)
         }
         JobCommand::Suspend { id } => steer(store, &id, Command::Suspend, false, shell),
-        JobCommand::Kill { id, scope, .. } if coordinator::is_one(&id, store)? => {
-            operate::steer(store, &id, Wish::Kill(scope), shell)
+        JobCommand::Kill { id, scope, force } if coordinator::is_one(&id, store)? => {
+            operate::steer(store, &id, Wish::Kill(scope), force, shell)
         }
         JobCommand::Kill { id, scope, force } => {
             only_of_coordinators(&id, scope.is_given())?;
@@ -206,11 +234,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         JobCommand::Resume { id: Some(id), .. } => resume(store, &id, shell),
         JobCommand::Change { id, value } => {
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
-            operate::steer(store, &id, Wish::Change(value), shell)
+            operate::steer(store, &id, Wish::Change(value), false, shell)
         }
         JobCommand::Ignore { id, scope } => {
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
-            operate::steer(store, &id, Wish::Ignore(scope), shell)
+            operate::steer(store, &id, Wish::Ignore(scope), false, shell)
         }
         JobCommand::Update { id, path, properties, diff, dry_run } => {
             only_of_coordinators(&id, !coordinator::is_one(&id, store)?)?;
@@ -221,12 +249,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             if dry_run {
                 return operate::would_update(store, &id, &definition, shell);
             }
-            operate::steer(store, &id, Wish::Update(definition), shell)
+            operate::steer(store, &id, Wish::Update(definition), false, shell)
         }
-        JobCommand::Rerun { id, failed, define, scope, again, .. }
+        JobCommand::Rerun { id, failed, define, force, scope, again, .. }
             if coordinator::is_one(&id, store)? =>
         {
-            operate::steer(store, &id, Wish::Rerun { scope, again, failed, define }, shell)
+            let wish = Wish::Rerun { scope, again, failed, define };
+            operate::steer(store, &id, wish, force, shell)
         }
         JobCommand::Rerun { id, failed, skip, define, force, scope, again } => {
             let Again { refresh, nocleanup, coordinator } = again;
@@ -503,7 +532,9 @@ fn show(
     shell.line(format!("  path     {}", job.app_path))?;
     shell.line(format!("  user     {}", job.user))?;
     shell.line(format!("  run      {}", job.run))?;
-    shell.out(format!("  started  {}\n  ended    {}\n\n", when(job.started), when(job.ended)))?;
+    let took = store::took(job.started, job.ended).unwrap_or("-".to_owned());
+    let (started, ended) = (when(job.started), when(job.ended));
+    shell.out(format!("  started  {started}\n  ended    {ended}\n  took     {took}\n\n"))?;
     if let Some((code, message)) = &shown.fault {
         shell.out(hanging(&format!("  {code}: "), &mask.text(message)) + "\n\n")?;
     }
@@ -523,8 +554,13 @@ fn show(
         let waiting = waiting.iter().find(|waiting| waiting.node == index);
         let waiting = waiting
             .map_or(String::new(), |waiting| format!(", {}", store::waits_for(&waiting.what)));
+        // What decides where to go takes no time.
+        let is_action = matches!(node.work, Work::Action(_));
+        let is_under_way = row.status == Status::Running || row.ended.is_some();
+        let took = store::took(row.started, row.ended).filter(|_| is_action && is_under_way);
+        let took = took.map_or(String::new(), |took| format!("  ({took})"));
         shell.line(format!(
-            "  {}{:pad$}  {kind:<12} {}{waiting}{target}",
+            "  {}{:pad$}  {kind:<12} {}{waiting}{target}{took}",
             node.name,
             "",
             row.status.name()
@@ -585,6 +621,16 @@ fn environment(
             "tools": tools,
             "graceSeconds": kept.grace_ms as f64 / 1000.0,
             "startsAgain": kept.starts_again,
+            "output": kept.output,
+            "outputOfJob": kept.output_of_job,
+            "sandbox": kept.sandbox.kind.name(),
+            "network": kept.sandbox.network,
+            "writable": kept.sandbox.writable,
+            "timeSeconds": kept.bounds.time_ms.map(|ms| ms as f64 / 1000.0),
+            "cpuSeconds": kept.bounds.cpu_seconds,
+            "memory": kept.bounds.memory,
+            "disk": kept.bounds.disk,
+            "tasks": kept.sandbox.tasks,
             "environment": variables,
         });
         shell.json(&object)?;
@@ -593,6 +639,8 @@ fn environment(
     let settings_file = kept.settings_file.as_deref().unwrap_or(Path::new("-")).display();
     let root = kept.root.display();
     shell.out(format!("user      {}\nroot      {root}\nsettings  {settings_file}\n", kept.user))?;
+    let sandbox = kept.sandbox.kind.name();
+    shell.line(format!("sandbox   {sandbox}"))?;
     for (title, map) in [("hosts", hosts), ("tools", tools), ("environment", variables)] {
         if map.is_empty() {
             continue;

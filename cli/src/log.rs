@@ -16,7 +16,7 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
     /// The job.
-    id: String,
+    pub(super) id: String,
     /// Only of this node.
     #[arg(long, value_name = "NODE")]
     node: Option<String>,

@@ -6,6 +6,8 @@ use ankus_project::application::Frontend;
 use ankus_runtime::driver::places::Limits;
 use ankus_runtime::driver::{Compiler, Frontends, Needs};
 use ankus_runtime::host::files::{Hosts, Place};
+use ankus_runtime::host::process::Bounds;
+use ankus_runtime::host::process::sandbox::{Kind, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,6 +38,9 @@ const PASSING: &[&str] = &[
     "ANKUS_FILE_ROOT",
     "OOZIE_ACTION_CONF_XML",
 ];
+
+/// Variables by which `systemd-run` finds the service manager of the user.
+const REACHES_MANAGER: [&str; 2] = ["XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"];
 
 /// What jobs run with that are submitted here, under these settings.
 pub(crate) fn needs(
@@ -98,6 +103,10 @@ pub(crate) fn needs(
         environment: environment(settings),
         grace_ms: launchers.grace.map_or(usual.grace_ms, |seconds| seconds.saturating_mul(1_000)),
         starts_again: launchers.after_reboot == AfterReboot::Again,
+        output: launchers.output.unwrap_or(usual.output),
+        output_of_job: launchers.output_job.unwrap_or(usual.output_of_job),
+        bounds: bounds(settings),
+        sandbox: sandbox(settings, base),
         settings: written(settings),
         settings_file: file.map(absolute),
         user: ankus_project::user().to_owned(),
@@ -123,6 +132,7 @@ pub(crate) fn limits(settings: &Settings) -> Limits {
         of_type: numbers(&launchers.types),
         of_queue: numbers(&launchers.queues),
         disk_floor: launchers.disk_floor.unwrap_or(Launchers::USUAL_FLOOR),
+        is_floor_usual: launchers.disk_floor.is_none(),
     }
 }
 
@@ -142,12 +152,49 @@ pub(super) fn hosts(settings: &Settings, base: &Path) -> Result<Hosts, Failure> 
     Ok(hosts)
 }
 
+fn bounds(settings: &Settings) -> Bounds {
+    let local = &settings.launchers.local;
+    Bounds {
+        time_ms: local.time.map(|seconds| seconds.saturating_mul(1_000)),
+        memory: local.memory,
+        disk: local.disk,
+        cpu_seconds: local.cpu,
+        ..Bounds::default()
+    }
+}
+
+/// The sandbox of programs; folders are those below the folder of the settings.
+fn sandbox(settings: &Settings, base: &Path) -> Sandbox {
+    let local = &settings.launchers.local;
+    let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
+    Sandbox {
+        kind: local.sandbox.unwrap_or_default(),
+        network: local.network.unwrap_or(true),
+        writable: local.writable.iter().map(|folder| base.join(folder)).collect(),
+        tasks: local.tasks,
+    }
+}
+
+/// Refuses to begin where the sandbox of programs cannot be made: without it nothing would be started.
+pub(crate) fn has_sandbox(needs: &Needs) -> miette::Result<()> {
+    let Some(name) = needs.sandbox.kind.tool() else { return Ok(()) };
+    let tool = needs.tools.get(name).map_or(name, String::as_str);
+    let Err(why) = needs.sandbox.probe(tool) else { return Ok(()) };
+    let kind = needs.sandbox.kind.name();
+    let failure = Failure::new(format!("the sandbox `{kind}` cannot be made: {why}"));
+    Err(failure
+        .help("`[launchers.local] sandbox` asks for it, and nothing is started without it")
+        .into())
+}
+
 /// The variables that jobs take with them.
 fn environment(settings: &Settings) -> BTreeMap<String, String> {
     let takes = &settings.launchers.local;
+    let is_scoped = takes.sandbox == Some(Kind::SystemdRun);
     let all = std::env::vars_os().filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
-        let is_meant = takes.takes(&name) && !PASSING.contains(&name.as_str());
+        let is_meant = (takes.takes(&name) && !PASSING.contains(&name.as_str()))
+            || (is_scoped && REACHES_MANAGER.contains(&name.as_str()));
         is_meant.then_some((name, value))
     });
     all.collect()

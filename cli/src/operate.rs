@@ -141,6 +141,7 @@ pub(super) fn steer(
     store: &StoreArguments,
     id: &str,
     wish: Wish,
+    force: bool,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
@@ -150,6 +151,10 @@ pub(super) fn steer(
         Wish::Kill(scope) if !scope.is_given() => Some(Status::Killed),
         _ => None,
     };
+    let numbers = match &wish {
+        Wish::Kill(scope) | Wish::Ignore(scope) | Wish::Rerun { scope, .. } => scope.action.clone(),
+        _ => None,
+    };
     let runs_on = matches!(wish, Wish::Rerun { .. });
     let is_kill = matches!(wish, Wish::Kill(_));
     let sent = meant(&job, wish)?;
@@ -157,11 +162,17 @@ pub(super) fn steer(
         shell.say(format!("the job `{id}` has ended: it is {}", job.status().name()));
         return Ok(Exit::Fault);
     }
+    if let (Some(numbers), Job::Coordinator(record)) = (numbers, &job) {
+        some_of_them(&*reader, record, &numbers)?;
+    }
     let seen = Seen::now(&*reader, &job)?;
     let definition = Path::new("coordinator.xml");
     let (settings, file) = store::settings_of_job(&*reader, id, shell, definition)?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
     let mut runner = Runner::open(store, needs, needs::own_limits(shell)?)?;
+    if force && !is_kill {
+        abandon(&*reader, id, &mut runner)?;
+    }
     let before = stamp(&job);
     let mut taken = send(&mut runner, id, &sent);
     if taken.is_err() && runner.has_asked_again && stamp(&Job::read(&*reader, id)?) != before {
@@ -209,17 +220,16 @@ pub(super) fn steer(
         runner.keep_going(id).map_err(store::failure)?;
     };
     let stopping = || -> miette::Result<usize> {
-        let members = match Job::read(&*reader, id)? {
-            Job::Coordinator(record) => vec![record.id],
-            Job::Bundle(record) => record.coordinators.into_iter().flatten().collect(),
-        };
         let mut programs = 0;
-        for id in members {
+        for id in members(&*reader, id)? {
             programs +=
                 driver::view::stopping_of_coordinator(&*reader, &id).map_err(store::failure)?;
         }
         Ok(programs)
     };
+    if force && is_kill {
+        abandon(&*reader, id, &mut runner)?;
+    }
     if is_kill {
         store::until(store::SHORT, || Ok(stopping()? == 0))?;
     }
@@ -241,6 +251,55 @@ pub(super) fn steer(
         None => true,
     };
     Ok(Exit::fault_if(!is_wanted))
+}
+
+/// A coordinator, or the coordinators of a bundle.
+fn members(reader: &dyn Reader, id: &str) -> miette::Result<Vec<String>> {
+    Ok(match Job::read(reader, id)? {
+        Job::Coordinator(record) => vec![record.id],
+        Job::Bundle(record) => record.coordinators.into_iter().flatten().collect(),
+    })
+}
+
+/// Takes for ended what ended workflows of a coordinator or a bundle still have to stop.
+fn abandon(reader: &dyn Reader, id: &str, runner: &mut Runner) -> miette::Result<()> {
+    for id in members(reader, id)? {
+        for action in kept::actions(reader, &id).map_err(store::failure)?.into_values() {
+            let Some(workflow) = action.beside.workflow else { continue };
+            let record = driver::view::record(reader, &workflow).map_err(store::failure)?;
+            let is_stopping =
+                |record: &driver::JobRecord| record.job.status.is_end() && !record.open.is_empty();
+            if record.as_ref().is_some_and(is_stopping) {
+                runner.abandon(&workflow).map_err(store::failure)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is any of the actions that are named: a command about none would be taken, and nothing would come of it.
+fn some_of_them(reader: &dyn Reader, record: &kept::Record, numbers: &str) -> Result<(), Failure> {
+    let actions =
+        kept::actions(reader, &record.id).map_err(|error| Failure::new(error.to_string()))?;
+    let mut any = false;
+    for part in numbers.split(',').map(str::trim) {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let (Ok(from), Ok(to)) = (from.trim().parse::<i64>(), to.trim().parse::<i64>()) else {
+            // What is not written as numbers is refused by whoever takes the command, with the code of the server.
+            return Ok(());
+        };
+        any |= from <= to && actions.range(from..=to).next().is_some();
+    }
+    if any {
+        return Ok(());
+    }
+    let message = format!("`{}` has no action {numbers}", record.id);
+    let known = match (actions.keys().next(), actions.keys().next_back()) {
+        (Some(first), Some(last)) if first == last => format!("it has action {first} so far"),
+        (Some(first), Some(last)) => format!("it has actions {first} to {last} so far"),
+        _ => "it has none so far".to_owned(),
+    };
+    Err(Failure::new(message).help(known))
 }
 
 /// Shows what another definition of a coordinator would change.

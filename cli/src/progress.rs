@@ -1,19 +1,36 @@
 //! What runs right now, on a terminal: a line for each action, with the time it has taken, below the lines of what happened.
 
 use super::Shell;
-use ankus::text::line;
+use ankus::text::{Color, Style, line};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often the time is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
+
+/// The color of a status: what went well, what did not, what is under way.
+pub(super) fn style(status: &str) -> Style {
+    match status {
+        "OK" | "SUCCEEDED" => Style::color(Color::Green),
+        "ERROR" | "FAILED" | "KILLED" | "TIMEDOUT" => Style::bold(Color::Red),
+        "RUNNING" => Style::color(Color::Blue),
+        _ if status.contains("RETRY")
+            || status.contains("MANUAL")
+            || status.ends_with("SUSPENDED") =>
+        {
+            Style::color(Color::Yellow)
+        }
+        _ => Style::default(),
+    }
+}
 
 /// Lines of running actions; elsewhere than on a terminal just the lines of what happened.
 pub(super) struct Progress {
     lines: Option<MultiProgress>,
     running: BTreeMap<String, ProgressBar>,
+    ticked: Option<Instant>,
 }
 
 impl Progress {
@@ -21,17 +38,43 @@ impl Progress {
     pub(super) fn new(wanted: bool) -> Progress {
         let lines = (wanted && std::io::stderr().is_terminal())
             .then(|| MultiProgress::with_draw_target(ProgressDrawTarget::stderr()));
-        Progress { lines, running: BTreeMap::new() }
+        Progress { lines, running: BTreeMap::new(), ticked: None }
     }
 
     /// Says what happened, above the lines of what runs.
     pub(super) fn say(&self, text: &str, shell: &mut Shell) {
+        self.say_status(text, "", "", shell);
+    }
+
+    /// The same with a status in its color.
+    pub(super) fn say_status(&self, before: &str, status: &str, behind: &str, shell: &mut Shell) {
+        let text = shell.marked(before, status, style(status.trim_end()), behind);
         match &self.lines {
             // Nobody listening is no reason to stop.
             Some(lines) if !self.running.is_empty() => {
-                drop(lines.println(line(&shell.shown(text))))
+                drop(lines.println(text.to_stream(shell.talk_colors)));
             }
-            _ => shell.say(text),
+            _ => shell.say_marked(text),
+        }
+    }
+
+    /// Takes away the lines of what runs: this process no longer follows it.
+    pub(super) fn clear(&mut self) {
+        for (_, bar) in std::mem::take(&mut self.running) {
+            bar.finish_and_clear();
+        }
+        if let Some(lines) = &self.lines {
+            let _ = lines.clear();
+        }
+    }
+
+    /// Draws the times anew. Called from the loop that follows a job: no line needs a thread of its own.
+    pub(super) fn tick(&mut self) {
+        if self.ticked.is_none_or(|at| at.elapsed() >= TICK) {
+            self.ticked = Some(Instant::now());
+            for bar in self.running.values() {
+                bar.tick();
+            }
         }
     }
 
@@ -43,7 +86,6 @@ impl Progress {
             bar.set_style(style);
         }
         bar.set_message(line(&format!("{name} ({kind})")).into_owned());
-        bar.enable_steady_tick(TICK);
         self.running.insert(name.to_owned(), bar);
     }
 
@@ -58,8 +100,6 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        for bar in self.running.values() {
-            bar.finish_and_clear();
-        }
+        self.clear();
     }
 }

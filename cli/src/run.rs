@@ -32,7 +32,7 @@ pub(super) struct Arguments {
     /// A workflow, the folder of one, or a compiled plan.
     #[arg(value_name = "APP", required_unless_present = "resume")]
     path: Option<PathBuf>,
-    /// Go on with this job.
+    /// Go on with this job: its id, the beginning of it, or `latest`.
     #[arg(long, value_name = "ID", conflicts_with_all = ["path", "dry_run", "strict", "id"])]
     resume: Option<String>,
     #[command(flatten)]
@@ -80,6 +80,9 @@ fn job_id(text: &str) -> Result<String, String> {
     if text.is_empty() || text.len() > 100 || !text.chars().all(plain) || text.starts_with('.') {
         return Err("an id has letters, digits, `-`, `_` and `.`, at most 100".to_owned());
     }
+    if text == store::LATEST {
+        return Err("this stands for the job that was submitted last".to_owned());
+    }
     Ok(text.to_owned())
 }
 
@@ -92,7 +95,8 @@ struct Prepared {
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if let Some(id) = &arguments.resume {
-        return resume(id, &arguments, shell);
+        let id = store::resolve(&*store::reader(&arguments.store)?, id)?;
+        return resume(&id, &arguments, shell);
     }
     let Some(path) = &arguments.path else { return Err(Failure::new("nothing is named").into()) };
     if arguments.simulate {
@@ -138,7 +142,11 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     submit.id = arguments.id.clone();
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
+    needs::has_sandbox(&needs)?;
     let mut runner = Runner::open(&arguments.store, needs, needs::limits(&settings))?;
+    if let Some(driver) = runner.driver() {
+        store::forget_old(driver, &settings.keep)?;
+    }
     let id = match runner.submit(submit) {
         Ok(id) => id,
         Err(driver::Error::Refused(refused)) => {

@@ -226,6 +226,20 @@ impl Shell {
         let _ = writeln!(std::io::stderr(), "{}", text::line(&self.shown(words.as_ref())));
     }
 
+    /// A line of talk in which one word has a color.
+    pub(crate) fn marked(&self, before: &str, word: &str, style: Style, behind: &str) -> Text {
+        let mut text = Text::new();
+        text.push(&text::line(&self.shown(before)));
+        text.styled(style, &text::line(&self.shown(word)));
+        text.push(&text::line(&self.shown(behind)));
+        text
+    }
+
+    /// Says such a line.
+    pub(crate) fn say_marked(&mut self, text: Text) {
+        tell(text, self.talk_colors);
+    }
+
     /// Says something that has lines and colors.
     pub(crate) fn tell(&mut self, words: impl Into<Words>) {
         tell(self.text(words.into()), self.talk_colors);

@@ -1,25 +1,26 @@
 //! The store of a run: where it is, who runs it, and what is shown of the jobs in it.
 
 use super::needs;
-use super::progress::Progress;
+use super::progress::{Progress, style};
 use super::runner::Runner;
 use super::{Exit, Failure, Shell};
-use ankus::settings::Settings;
 use ankus::settings::secrets::Masker;
+use ankus::settings::{Keep, Settings};
 use ankus::text::hanging;
 use ankus_runtime::driver::object::{self, Mask};
 use ankus_runtime::driver::places::{Waiting, What};
-use ankus_runtime::driver::{self, JobRecord, Moment, view};
+use ankus_runtime::driver::{self, JobRecord, Moment, purge, view};
 use ankus_runtime::machine::{Change, Fault, JobStatus, Row, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
 use ankus_runtime::procedure::control::{Client, Holder};
 use ankus_runtime::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a job is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(20);
@@ -89,6 +90,95 @@ pub(crate) fn reader(store: &StoreArguments) -> miette::Result<Arc<dyn Reader>> 
         }
     }
 }
+
+/// The id that somebody means: a whole one, the beginning of one that no other has, or `latest`, the job on top that was
+/// submitted last. The number of an action may follow, as in `latest@3`. One that is not known comes back as it is.
+pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String> {
+    let (job, action) = match text.split_once('@') {
+        Some((job, action)) => (job, format!("@{action}")),
+        None => (text, String::new()),
+    };
+    let is_there = || -> Result<bool, driver::Error> {
+        Ok(view::record(reader, job)?.is_some()
+            || driver::coordinator::record(reader, job)?.is_some()
+            || driver::bundle::record(reader, job)?.is_some())
+    };
+    // What is known and cannot be read is told of by whoever reads it.
+    if is_there().unwrap_or(true) {
+        return Ok(text.to_owned());
+    }
+    let mut known: Vec<(String, i64, bool)> = Vec::new();
+    for record in view::records(reader).map_err(failure)? {
+        let is_top = record.root == record.job.id;
+        known.push((record.job.id, record.job.created, is_top));
+    }
+    for record in driver::coordinator::records(reader).map_err(failure)? {
+        let is_top = record.bundle.is_none();
+        known.push((record.id, record.created, is_top));
+    }
+    for record in driver::bundle::records(reader).map_err(failure)? {
+        known.push((record.id, record.created, true));
+    }
+    if job == LATEST {
+        let tops = known.into_iter().filter(|(_, _, is_top)| *is_top);
+        let last = tops.max_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
+        return match last {
+            Some((id, ..)) => Ok(id + &action),
+            None => Err(Failure::new("there is no job in this store yet").into()),
+        };
+    }
+    let mut fits: Vec<String> =
+        known.into_iter().map(|(id, ..)| id).filter(|id| id.starts_with(job)).collect();
+    if fits.len() < 2 {
+        return Ok(fits.pop().unwrap_or_else(|| job.to_owned()) + &action);
+    }
+    fits.sort();
+    let mut shown = fits.iter().take(CANDIDATES).cloned().collect::<Vec<_>>().join(", ");
+    if fits.len() > CANDIDATES {
+        shown.push_str(&format!(" and {} more", fits.len() - CANDIDATES));
+    }
+    let message = format!("`{job}` is the beginning of {} ids", fits.len());
+    Err(Failure::new(message).help(format!("write more of it: {shown}")).into())
+}
+
+/// Takes out of the store what has ended and was kept for long enough, where settings say how long that is.
+pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result<()> {
+    if *keep == Keep::default() {
+        return Ok(());
+    }
+    let reader = driver.reader();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+    let mut old = Vec::new();
+    for top in purge::tops(&*reader).map_err(failure)? {
+        let Some(ended) = top.ended else { continue };
+        let kept = if view::record(&*reader, &top.id).map_err(failure)?.is_some() {
+            keep.workflows
+        } else if driver::coordinator::record(&*reader, &top.id).map_err(failure)?.is_some() {
+            keep.coordinators
+        } else {
+            keep.bundles
+        };
+        let Some(kept) = kept else { continue };
+        let kept = i64::try_from(kept.saturating_mul(1_000)).unwrap_or(i64::MAX);
+        if ended < now.saturating_sub(kept) {
+            old.push(top.id);
+        }
+    }
+    if old.is_empty() {
+        return Ok(());
+    }
+    match driver.purge(&old) {
+        // Somebody runs one of them again at this moment; it is looked again later.
+        Ok(_) | Err(driver::Error::State(_)) => Ok(()),
+        Err(error) => Err(failure(error)),
+    }
+}
+
+/// What may be said for the job that was submitted last.
+pub(crate) const LATEST: &str = "latest";
+/// So many ids are shown of those that may be meant.
+const CANDIDATES: usize = 8;
 
 /// The settings that a job was submitted with; of one that an older version submitted, those of its definition.
 pub(crate) fn settings_of_job(
@@ -197,12 +287,16 @@ pub(crate) fn signals() -> Signals {
     let counted = (typed.clone(), ending.clone());
     // Without it a signal simply ends us, which loses nothing.
     if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) {
-        std::thread::spawn(move || {
+        let handle = signals.handle();
+        let counting = std::thread::Builder::new().spawn(move || {
             for signal in signals.forever() {
                 let of = if signal == SIGINT { &counted.0 } else { &counted.1 };
                 of.fetch_add(1, Ordering::SeqCst);
             }
         });
+        if counting.is_err() {
+            handle.close();
+        }
     }
     Signals { typed, ending }
 }
@@ -232,6 +326,12 @@ pub(crate) fn follow(
     let mut next = following.from;
     let Shown { plan, run, .. } = job(&*reader, id)?;
     shell.hide(masker(following.settings, &run.conf));
+    if following.format == RunFormat::Human && std::io::stdin().is_terminal() {
+        shell.say(match following.detach {
+            true => "Ctrl-C leaves at once; programs go on, and `ankus run --resume` finds them",
+            false => "Ctrl-C suspends the job when what runs now has ended; twice leaves at once",
+        });
+    }
     let mut asked = 0;
     let (mut since_end, mut is_told) = (Instant::now(), false);
     loop {
@@ -242,6 +342,7 @@ pub(crate) fn follow(
                 false
             }
         };
+        progress.tick();
         let (moments, after) = view::moments(&*reader, id, next).map_err(failure)?;
         next = after;
         for moment in &moments {
@@ -278,10 +379,14 @@ pub(crate) fn follow(
         if count > asked || signals.is_ending() {
             asked = count;
             if following.detach || count > 1 || signals.is_ending() {
+                progress.clear();
                 shell.say(format!("{id} is left as it is; `ankus run --resume {id}` goes on"));
                 return Ok(Exit::Unfinished);
             }
-            shell.say("stopping after what runs now; once more Ctrl-C stops at once");
+            progress.say(
+                "stopping when what runs now has ended; Ctrl-C once more leaves at once, and programs go on",
+                shell,
+            );
             // One that has just ended needs no stopping.
             let _ = runner.command(id, ankus_runtime::machine::Command::Suspend);
         }
@@ -402,7 +507,12 @@ fn tell(
             shell.json_line(&line)
         }
         (RunFormat::Human, Change::Job(JobStatus::Running)) => {
-            progress.say(&format!("{} RUNNING   {id}", &at[11..19]), shell);
+            progress.say_status(
+                &format!("{} ", &at[11..19]),
+                "RUNNING",
+                &format!("   {id}"),
+                shell,
+            );
             Ok(())
         }
         (RunFormat::Human, Change::Job(_)) => Ok(()),
@@ -440,14 +550,10 @@ fn tell(
             let name = &plan.node(*node).name;
             let name = if name == ":start:" { "start" } else { name };
             let target = if target == " -> *" { String::new() } else { target };
-            let line = format!(
-                "{} {:<9} {name} ({}){target}",
-                &at[11..19],
-                status.name(),
-                work.row_type().trim_matches(':').to_ascii_lowercase()
-            );
-            progress.say(&line, shell);
             let kind = work.row_type().trim_matches(':').to_ascii_lowercase();
+            let behind = format!(" {name} ({kind}){target}");
+            let shown = format!("{:<9}", status.name());
+            progress.say_status(&format!("{} ", &at[11..19]), &shown, &behind, shell);
             match status {
                 Status::Running => progress.begin(name, &kind),
                 _ => progress.end(name),
@@ -517,8 +623,18 @@ pub(crate) fn until(
     Ok(())
 }
 
+/// How long something took, or takes by now.
+pub(crate) fn took(started: Option<i64>, ended: Option<i64>) -> Option<String> {
+    let now = || {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    };
+    let took = ended.unwrap_or_else(now).saturating_sub(started?);
+    Some(spent(Duration::from_millis(u64::try_from(took).unwrap_or(0))))
+}
+
 /// A time as people say it.
-fn spent(took: Duration) -> String {
+pub(crate) fn spent(took: Duration) -> String {
     match took.as_secs() {
         0 => format!("{} ms", took.as_millis()),
         1..60 => format!("{:.1} s", took.as_secs_f64()),
@@ -553,7 +669,9 @@ fn conclude(
         }
         RunFormat::Human => {
             let took = spent(took);
-            shell.line(format!("{} {} {id} in {took}", status.name(), run.job.name))?;
+            let end = shell.marked("", status.name(), style(status.name()), "");
+            shell.out(end)?;
+            shell.line(format!(" {} {id} in {took}", run.job.name))?;
             shell.flush()?;
             let shown = Shown { record, run, plan, fault, missing };
             say_faults(reader, &shown, following.settings, 1, shell)?;

@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 
 /// How often it is looked what has happened.
 const LOOK: Duration = Duration::from_millis(100);
+/// How often jobs are purged that have been kept for long enough.
+const PURGE: Duration = Duration::from_secs(3_600);
 
 /// Run every job of a store: take up what was interrupted, follow coordinators and bundles, and do what others submit and
 /// command.
@@ -55,6 +57,7 @@ fn serve(
     let signals = store::signals();
     let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
     let needs = needs::needs(None, &settings, file.as_deref())?;
+    needs::has_sandbox(&needs)?;
     let mut runner = Runner::open(store, needs, needs::limits(&settings))?;
     let reader = store::reader(store)?;
     let mut seen = statuses(&*reader)?;
@@ -74,8 +77,15 @@ fn serve(
         }
     }
     let mut looked = Instant::now();
+    let mut purged: Option<Instant> = None;
     loop {
         std::thread::sleep(LOOK);
+        if let Some(driver) = runner.driver()
+            && purged.is_none_or(|at| at.elapsed() > PURGE)
+        {
+            purged = Some(Instant::now());
+            store::forget_old(driver, &settings.keep)?;
+        }
         if signals.typed() > 0 || signals.is_ending() {
             shell.say("what runs goes on; `ankus up` takes it up");
             return Ok(if until_idle { Exit::Unfinished } else { Exit::Success });

@@ -60,20 +60,30 @@ impl Project {
     /// folder is searched.
     ///
     /// # Errors
-    /// Where a named path is not there or cannot be read; the sentence names each of them.
+    /// Where the one path that is named is not there or cannot be read. Of several the others are searched all the same, and the
+    /// failure is among those of the search.
     pub fn definitions(&self, paths: &[PathBuf]) -> miette::Result<Search> {
         let mut search = Search::default();
         for path in paths {
-            let tree = self.tree(path)?;
-            match tree.kind(path) {
-                Some(Kind::Folder) => self.walk(path, &tree, &mut search)?,
-                _ => search.found.push(named(path, tree)?),
+            match self.search(path, &mut search) {
+                Err(error) if paths.len() > 1 => search.failures.push(format!("{error:#}")),
+                done => done?,
             }
         }
         search.found.sort_by(|a, b| a.shown.cmp(&b.shown));
         search.found.dedup_by(|a, b| a.shown == b.shown);
         search.failures.sort();
         Ok(search)
+    }
+
+    /// The same of one path.
+    fn search(&self, path: &Path, search: &mut Search) -> miette::Result<()> {
+        let tree = self.tree(path)?;
+        match tree.kind(path) {
+            Some(Kind::Folder) => self.walk(path, &tree, search)?,
+            _ => search.found.push(named(path, tree)?),
+        }
+        Ok(())
     }
 
     /// A definition at a path that is known to be one of this kind.

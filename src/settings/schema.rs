@@ -27,6 +27,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     let most =
         |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
     let size = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string"}], "description": description});
+    let span = |description: &str| json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}], "description": format!("{description} Seconds, or a text as `90s`, `15m`, `2h` or `30d`.")});
     let map = |description: &str| json!({"type": "object", "additionalProperties": {"type": "string"}, "description": description});
     let list = |description: &str| described(&texts, description);
     let mut function = object(
@@ -101,11 +102,35 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "after_reboot": {"enum": ["again", "error"], "default": "again", "description": "What becomes of a program that a shutdown or a service manager ended: it is started again, or its action ends with an error."},
                 "grace": number("How many seconds a program has to end when it is asked to; 5 where nothing is said."),
                 "max": most("How many programs may run at once in a store; twice as many as there are processors where nothing is said, and at least 8."),
-                "disk_floor": size("With less free on the disk of the store nothing new starts: bytes, or a text as `1GB`; 100MB where nothing is said."),
+                "disk_floor": size("With less free on the disk of the store nothing new starts: bytes, or a text as `1GB`; 100MB where nothing is said, and no more than a hundredth of the disk."),
+                "output": size("How much is kept of each stream of a program; 256MB where nothing is said."),
+                "output_job": size("How much is kept of all programs of one run of a job; 4GB where nothing is said."),
                 "queues": {"type": "object", "description": "How many programs may run at once, by queue.", "additionalProperties": {"type": "integer", "minimum": 1}},
                 "local": object("Programs of this machine.", json!({
-                    "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All where nothing is said."),
+                    "environment": list("Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is left out after all. All where nothing is said; in a sandbox a few."),
+                    "sandbox": {"enum": ["none", "bubblewrap", "systemd-run"], "default": "none", "description": "What stands around programs."},
+                    "network": {"type": "boolean", "default": true, "description": "Whether programs in the sandbox `bubblewrap` reach the network."},
+                    "writable": list("Folders that programs in the sandbox `bubblewrap` may write to, beside their own."),
+                    "time": span("How long a program may run."),
+                    "cpu": span("How long a process of it may compute."),
+                    "memory": size("How much memory it may have: the address space of each process, or with `systemd-run` all of it together."),
+                    "disk": size("How much it may put into its folder, and into any file."),
+                    "tasks": most("How many processes and threads there may be of it, with `systemd-run`."),
                 })),
+            })),
+            "store": object("The store of runs.", json!({
+                "keep": {
+                    "anyOf": [
+                        {"type": "integer", "minimum": 1},
+                        {"type": "string"},
+                        object("", json!({
+                            "workflows": span("Workflows."),
+                            "coordinators": span("Coordinators, with their workflows."),
+                            "bundles": span("Bundles, with all below them."),
+                        })),
+                    ],
+                    "description": "How long jobs are kept that have ended, as `30d`: for ever where nothing is said.",
+                },
             })),
             "limits": object("What a command that only looks may take for one file. Only your own settings count.", json!({
                 "timeout": number("Seconds after which a check is given up, with a finding that says so; 60 where nothing is said, 0 for never."),

@@ -268,3 +268,209 @@ fn limits_that_make_no_sense_are_refused() {
         assert!(text(&output).contains(why), "{}", text(&output));
     }
 }
+
+/// Runs one shell action under these settings: what was said, and the folder in which it ran.
+fn one(settings: &str, script: &str) -> (tempfile::TempDir, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let definition = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='one'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/></workflow-app>",
+        shell("one", "end")
+    );
+    let script = format!("#!/bin/sh\n{script}\n");
+    let app = folder.path().join("app");
+    application(&app, &[("workflow.xml", &definition), ("step.sh", &script)]);
+    fs::write(folder.path().join("ankus.toml"), settings).expect("a file");
+    let mut run = ankus(folder.path(), &["run", "app", "--id", "one"]);
+    let said = text(&run.env("TOKEN", "t0p").output().expect("it runs"));
+    (folder, said)
+}
+
+fn attempt(folder: &tempfile::TempDir, file: &str) -> String {
+    let path = folder.path().join(".ankus/jobs/one/one-0-1").join(file);
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[test]
+fn a_program_that_passes_its_bounds_is_ended_and_says_so() {
+    let (_folder, said) = one(
+        "[launchers]\ngrace = 1\n[launchers.local]\ntime = 1\n",
+        "trap '' TERM\nsleep 3600 &\nsleep 3600\nsleep 3600",
+    );
+    assert!(said.contains("ran longer than it may ([launchers.local] time)"), "{said}");
+    let (_folder, said) = one(
+        "[launchers.local]\ndisk = \"200KB\"\n",
+        "for i in 1 2 3; do head -c 100000 /dev/zero > part$i; done; sleep 3600",
+    );
+    assert!(said.contains("put more into its folder than it may"), "{said}");
+    if cfg!(target_os = "linux") {
+        let (folder, said) = one(
+            "[launchers.local]\ndisk = \"100KB\"\n",
+            "head -c 200000 /dev/zero > whole; echo \"$?\"; wc -c < whole >&2",
+        );
+        assert_eq!(attempt(&folder, "stderr").trim().lines().last(), Some("102400"), "{said}");
+        let (folder, said) =
+            one("[launchers.local]\nmemory = \"1GB\"\ncpu = 77\n", "ulimit -v; ulimit -t >&2");
+        let limits = (attempt(&folder, "stdout"), attempt(&folder, "stderr"));
+        assert_eq!((limits.0.trim(), limits.1.trim()), ("1048576", "77"), "{said}");
+    }
+}
+
+#[test]
+fn output_is_kept_up_to_what_an_attempt_and_a_job_may() {
+    let script = "head -c 50000 /dev/zero | tr '\\0' x >&2\nhead -c 1500 /dev/zero | tr '\\0' '='";
+    let (folder, said) = one("[launchers]\noutput = \"10KB\"\n", script);
+    assert!(said.starts_with("SUCCEEDED"), "what is captured is whole: {said}");
+    let kept = attempt(&folder, "stderr");
+    let note = "\n[39760 bytes more were not kept: of one stream the first 10240 are, [launchers] output]\n";
+    assert_eq!((kept.len(), kept.ends_with(note)), (10_240 + note.len(), true), "{kept}");
+    let (folder, said) = one("[launchers]\noutput_job = 20000\n", script);
+    assert!(said.starts_with("SUCCEEDED"), "what is captured is whole: {said}");
+    assert_eq!(attempt(&folder, "stdout").len(), 1_500);
+    let note = "\n[30000 bytes more were not kept: the job has as many as it may, [launchers] output_job]\n";
+    assert_eq!(attempt(&folder, "stderr").len(), 20_000 + note.len());
+}
+
+fn has_sandbox() -> bool {
+    let mut probe = std::process::Command::new("bwrap");
+    probe.args([
+        "--unshare-pid",
+        "--ro-bind",
+        "/",
+        "/",
+        "--dev",
+        "/dev",
+        "--proc",
+        "/proc",
+        "true",
+    ]);
+    let is_there = probe.output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        println!("skipped: `bwrap` is not here, or cannot make a sandbox");
+    }
+    is_there
+}
+
+#[test]
+fn a_sandbox_shows_and_gives_what_is_its_own() {
+    if !has_sandbox() {
+        return;
+    }
+    let script = "\
+        (echo x > \"$HOME/outside\") 2>/dev/null && echo outside=written\n\
+        (echo x > ../launch.json) 2>/dev/null && echo launch=written\n\
+        (echo x > ../../../../../ankus.toml) 2>/dev/null\n\
+        test -e ../../../../store.sqlite && echo store=seen\n\
+        test -n \"$TOKEN\" && echo token=seen\n\
+        test -r ../launch.json && echo launch=read\n\
+        echo x > own && echo own=written\n\
+        echo x > \"$ANKUS_FILE_ROOT/made\" && echo root=written\n\
+        echo x > /tmp/ankus-of-a-sandbox && echo tmp=written\n\
+        echo links=$(tail -n +3 /proc/net/dev | grep -cv lo:)";
+    let (folder, said) =
+        one("[launchers.local]\nsandbox = \"bubblewrap\"\nnetwork = false\n", script);
+    assert!(said.starts_with("SUCCEEDED"), "{said}");
+    let seen = attempt(&folder, "stdout");
+    let expected = "launch=read\nown=written\nroot=written\ntmp=written\nlinks=0\n";
+    assert_eq!(seen, expected, "{said}");
+    assert!(folder.path().join(".ankus/root/made").exists());
+    let settings = fs::read_to_string(folder.path().join("ankus.toml")).expect("settings");
+    assert!(settings.starts_with("[launchers.local]"), "{settings}");
+    assert!(!Path::new("/tmp/ankus-of-a-sandbox").exists());
+}
+
+#[test]
+fn killed_means_stopped_in_a_sandbox_too() {
+    if !has_sandbox() {
+        return;
+    }
+    let ground = Ground::new(
+        2,
+        "[launchers]\nmax = 1\ngrace = 60\n[launchers.local]\nsandbox = \"bubblewrap\"\n",
+    );
+    // It puts things in order when it is asked to end, and leaves somebody behind in a session of its own.
+    let script = "#!/bin/sh\ntrap 'echo asked >> \"$ANKUS_FILE_ROOT/log\"; sleep 0.3; echo tidy >> \"$ANKUS_FILE_ROOT/log\"; exit 0' TERM\n\
+                  setsid sh -c 'trap \"\" TERM; sleep 3131.31; sleep 3131.32' &\necho begin >> \"$ANKUS_FILE_ROOT/log\"\n\
+                  while :; do sleep 0.05; done\n";
+    application(&ground.folder.path().join("app"), &[("step.sh", script)]);
+    let run = ground.start(&["run", "app", "--id", "wide", "--root", "root"]);
+    ground.until_begun(1);
+    ground.tell(&["job", "kill", "wide"]);
+    let output = run.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert_eq!(ground.log(), ["begin", "asked", "tidy"]);
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let left = processes.filter(|process| {
+        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).contains("3131.3")
+    });
+    assert_eq!(left.count(), 0, "with its first process all of a sandbox goes");
+}
+
+#[test]
+fn without_its_sandbox_nothing_is_started() {
+    for (kind, tool) in [("bubblewrap", "bwrap"), ("systemd-run", "systemd-run")] {
+        let settings = format!(
+            "[tools]\n{tool} = \"/no/such/program\"\n[launchers.local]\nsandbox = \"{kind}\"\n"
+        );
+        let (folder, said) = one(&settings, "echo x > \"$ANKUS_FILE_ROOT/made\"");
+        let why =
+            format!("the sandbox `{kind}` cannot be made: there is no program `/no/such/program`");
+        assert!(said.contains(&why), "{said}");
+        assert!(!folder.path().join(".ankus/root/made").exists());
+        let doctor = ankus(folder.path(), &["doctor"]).output().expect("it runs");
+        assert_eq!(doctor.status.code(), Some(1));
+        assert!(text(&doctor).contains(&format!("sandbox   {kind}: there is no program")));
+    }
+}
+
+/// A user whom nothing else in the system runs as may have a few processes only: what has no room waits, and all ends well.
+#[test]
+fn for_want_of_processes_programs_wait() {
+    let is_root = std::process::Command::new("id").arg("-u").output();
+    let is_root = is_root.is_ok_and(|output| output.stdout == b"0\n");
+    let has = |tool: &str| {
+        std::process::Command::new(tool)
+            .arg("--version")
+            .output()
+            .is_ok_and(|it| it.status.success())
+    };
+    if !is_root || !has("setpriv") || !has("prlimit") {
+        println!("skipped: only root can become a user with few processes");
+        return;
+    }
+    let ground = Ground::new(30, "[launchers]\nmax = 1000\n");
+    let folder = ground.folder.path();
+    // It needs no other process: what a program does about it is its own affair.
+    let step = "#!/bin/sh\necho \"begin $ANKUS_NODE\" >> \"$ANKUS_FILE_ROOT/log\"\nexec sleep 2\n";
+    application(&folder.join("app"), &[("step.sh", step)]);
+    let user = (60_000_000 + std::process::id()).to_string();
+    let owned = std::process::Command::new("chown").args(["-R", &user]).arg(folder).status();
+    assert!(owned.expect("it runs").success());
+    let run = |arguments: &[&str], most: &str| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid", &user, "--clear-groups", "prlimit", &format!("--nproc={most}")]);
+        command.arg(crate::run::BINARY).args(arguments).current_dir(folder);
+        command
+            .env("HOME", folder)
+            .env_remove("ANKUS_STORE")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn().expect("it starts")
+    };
+    let output = run(&["run", "app", "--id", "wide", "--root", "root"], "40");
+    let output = output.wait_with_output().expect("it ends");
+    assert!(output.status.success(), "{}", text(&output));
+    let mut begun = ground.log();
+    assert_eq!(begun.len(), 60, "none is started twice: {begun:?}");
+    begun.sort();
+    begun.dedup();
+    assert_eq!(begun.len(), 60);
+    // Without room for its own threads it says so and begins nothing.
+    let output = run(&["run", "app", "--id", "none", "--root", "root"], "3");
+    let output = output.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(!text(&output).contains("panicked"), "{}", text(&output));
+    assert_eq!(ground.log().len(), 60);
+}

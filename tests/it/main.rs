@@ -11,6 +11,7 @@ mod clocks;
 #[cfg(feature = "hdfs")]
 mod clusters;
 mod codes;
+mod commands;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

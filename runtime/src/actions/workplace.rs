@@ -7,11 +7,12 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
+use rustix::process::Signal;
 
 use super::command::{Capture, Class, CommandLine, Refusal, Request, command_line};
 use super::fs::Operations;
@@ -19,32 +20,55 @@ use crate::configuration;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::private;
-use crate::host::process::{Program, State};
+use crate::host::process::sandbox::{Folders, Kind, Sandbox};
+use crate::host::process::{Bound, Bounds, Program, State};
 use crate::machine::{ActionError, Answer, Finished, Output, Run};
 
 /// A file larger than this is linked to and not copied.
 const COPIED: u64 = 64 << 20;
+/// The file that a program writes what it captures to.
+const OUTPUT: &str = "output.properties";
+/// The folder for that file where a sandbox lets a program write only there.
+const OWN: &str = "output";
 /// The folder for what clusters have, beside the folder of work.
 const COPIES: &str = "copies";
 /// A file of properties is at most so large.
 const LARGEST_CONFIGURATION: u64 = 16 << 20;
-/// So many bytes of each stream of a program are kept.
-const KEPT: u64 = 256 << 20;
 /// So many bytes of a captured output are taken, unless the action says otherwise.
 const CAPTURED: u64 = 2048;
+/// So many bytes at the end of a log are looked through for its last line.
+const LAST: u64 = 64 << 10;
 /// So many bytes of a log are looked through for ids of jobs.
 const SCANNED: u64 = 4 << 20;
+
+/// What the programs of a job run with.
+pub struct Provisions<'a> {
+    /// Programs by the names of tools.
+    pub tools: &'a BTreeMap<String, String>,
+    /// Schemes of file systems that actions may use.
+    pub schemes: &'a [String],
+    /// The variables of programs; without any, they have those that we have.
+    pub environment: &'a BTreeMap<String, String>,
+    /// What stands for authorities.
+    pub hosts: &'a BTreeMap<String, String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: &'a [(String, PathBuf)],
+    /// How many bytes are kept of each stream.
+    pub output: u64,
+    /// How many bytes are kept of all programs of one run of the job.
+    pub output_of_job: u64,
+    /// What a program may use.
+    pub bounds: Bounds,
+    /// What stands around it.
+    pub sandbox: &'a Sandbox,
+}
 
 /// Where an action works.
 pub struct Workplace<'a, 'input> {
     /// The file systems.
     pub files: &'a Applications,
-    /// Programs by the names of tools.
-    pub tools: &'a BTreeMap<String, String>,
-    /// Schemes of file systems that actions may use.
-    pub schemes: &'a [String],
-    /// The variables of the job's programs; without any, they have those that we have.
-    pub environment: &'a BTreeMap<String, String>,
+    /// What the job runs with.
+    pub needs: Provisions<'a>,
     /// The evaluated element of the action.
     pub element: Node<'a, 'input>,
     /// Its job.
@@ -116,8 +140,16 @@ impl Workplace<'_, '_> {
         private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
         let jars = self.bring_files(&work)?;
 
-        let (configuration_file, output_file) =
-            (self.text(&written), self.text(&self.folder.join("output.properties")));
+        let output = match self.needs.sandbox.kind {
+            Kind::Bubblewrap => {
+                // Of the folder of an attempt it may write to these alone.
+                let own = self.folder.join(OWN);
+                private::folder(&own).map_err(|error| self::own(&error, &own))?;
+                own.join(OUTPUT)
+            }
+            _ => self.folder.join(OUTPUT),
+        };
+        let (configuration_file, output_file) = (self.text(&written), self.text(&output));
         let request = Request {
             element: self.element,
             configuration: &configuration,
@@ -134,7 +166,11 @@ impl Workplace<'_, '_> {
         let limit = configuration.get("oozie.action.max.output.data");
         let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(CAPTURED);
         let capture = command.capture;
-        let program = self.program(kind, command, &work, &request)?;
+        let mut program = self.program(kind, command, &work, &request)?;
+        if capture == Capture::Stdout {
+            // One byte more than it may be, so that it shows.
+            program.whole = limit.saturating_add(1);
+        }
         Ok(Worked { program, capture, limit })
     }
 
@@ -165,7 +201,7 @@ impl Workplace<'_, '_> {
         request: &Request<'_, '_>,
     ) -> Result<Program, Refusal> {
         let tool = &command.tool;
-        let given = self.tools.get(tool);
+        let given = self.needs.tools.get(tool);
         let brought = work.join(tool);
         let program = match given {
             Some(program) => program.clone(),
@@ -202,28 +238,71 @@ impl Workplace<'_, '_> {
             let path = path.to_string_lossy();
             environment.push(("PATH".to_owned(), format!(".:{path}")));
         }
+        let needs = &self.needs;
+        let mut bounds = needs.bounds.clone();
+        let wrapper = self.wrapper(work, &root, &bounds)?;
+        if needs.sandbox.kind == Kind::SystemdRun {
+            // It counts what all processes have together, and really use.
+            bounds.memory = None;
+        }
+        let counted = format!("output-{}", self.run.job.run);
+        let of_job = self.folder.parent().map(|of_job| (of_job.join(counted), needs.output_of_job));
         Ok(Program {
             program,
             arguments: command.arguments,
             environment: self.with_own(environment),
-            alone: !self.environment.is_empty(),
+            alone: !needs.environment.is_empty(),
             folder: work.to_owned(),
-            kept: KEPT,
+            kept: needs.output,
+            whole: 0,
+            of_job,
+            bounds,
+            wrapper,
+            has_guard: needs.sandbox.kind == Kind::Bubblewrap,
         })
+    }
+
+    /// The words of the sandbox. Where there is no program for it nothing runs.
+    fn wrapper(&self, work: &Path, root: &Path, bounds: &Bounds) -> Result<Vec<String>, Refusal> {
+        let needs = &self.needs;
+        let Some(tool) = needs.sandbox.kind.tool() else { return Ok(Vec::new()) };
+        let program = match needs.tools.get(tool) {
+            Some(program) => Some(PathBuf::from(program)),
+            None => on_path(tool, self.path()),
+        };
+        let Some(program) = program else {
+            let name = needs.sandbox.kind.name();
+            let message = format!(
+                "there is no program `{tool}` on PATH, which the sandbox `{name}` needs; without it nothing is started"
+            );
+            return Err(refusal(Class::Error, "JA018", message));
+        };
+        let mounted = needs.mounts.iter().map(|(_, folder)| folder.clone());
+        let hosts = needs.hosts.values().filter(|place| !place.contains("://")).map(PathBuf::from);
+        let attempt = self.folder.to_owned();
+        let folders = Folders {
+            // STORE/jobs/JOB/ATTEMPT
+            hidden: attempt.ancestors().nth(3).map(Path::to_owned),
+            readable: mounted.collect(),
+            writable: hosts.chain([root.to_owned()]).collect(),
+            own: vec![work.to_owned(), attempt.join(OWN)],
+            attempt,
+        };
+        Ok(needs.sandbox.words(&self.text(&program), &folders, bounds))
     }
 
     /// Where the job looks for programs.
     fn path(&self) -> Option<OsString> {
-        match self.environment.is_empty() {
+        match self.needs.environment.is_empty() {
             true => std::env::var_os("PATH"),
-            false => self.environment.get("PATH").map(OsString::from),
+            false => self.needs.environment.get("PATH").map(OsString::from),
         }
     }
 
     /// The variables of the job, and over them those of the action.
     fn with_own(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
         let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
-        let of_job = self.environment.iter().filter(|(name, _)| !is_own(name));
+        let of_job = self.needs.environment.iter().filter(|(name, _)| !is_own(name));
         let mut all: Vec<_> = of_job.map(|(name, value)| (name.clone(), value.clone())).collect();
         all.extend(own);
         all
@@ -234,7 +313,7 @@ impl Workplace<'_, '_> {
         let name_node = child_text(self.element, "name-node");
         let operations = Operations {
             files: self.files,
-            schemes: self.schemes,
+            schemes: self.needs.schemes,
             name_node: name_node.as_deref(),
             recovery: false,
         };
@@ -503,6 +582,14 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
             return failed("JA018", message.to_owned());
         }
     };
+    if let Some(bound) = exit.bound {
+        let (what, setting) = match bound {
+            Bound::Time => ("ran longer than it may", "time"),
+            Bound::Disk => ("put more into its folder than it may", "disk"),
+        };
+        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
+        return failed("JA018", format!("{message}, and was ended{}", log()));
+    }
     if let Some(error) = exit.error {
         return failed("JA018", format!("Cannot run program {error}"));
     }
@@ -523,9 +610,14 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         }
         (None, signal) => {
             let signal = signal.unwrap_or_default();
+            let bound = match signal {
+                _ if signal == Signal::XCPU.as_raw() => ", which computed longer than it may",
+                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than it may",
+                _ => "",
+            };
             return failed(
                 "JA018",
-                format!("signal {signal} ended the {kind} action's program{}", log()),
+                format!("signal {signal} ended the {kind} action's program{bound}{}", log()),
             );
         }
     }
@@ -537,7 +629,10 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
     let path = match capture {
         Capture::Nothing => None,
         Capture::Stdout => Some(folder.join("stdout")),
-        Capture::File => Some(folder.join("output.properties")),
+        Capture::File => {
+            let own = folder.join(OWN);
+            Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
+        }
     };
     let data = match path.map(|path| read_up_to(&path, limit + 1)) {
         None => None,
@@ -611,9 +706,15 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 fn last_line(path: &Path) -> Option<String> {
-    let bytes = read_up_to(path, 1 << 20).ok()?;
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    let line = text.lines().rev().find(|line| !line.trim().is_empty())?;
+    // What its launcher noted at the end is not what it said.
+    let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
+    let line = text.lines().rev().find(|line| !line.trim().is_empty() && !is_own(line))?;
     Some(line.trim().chars().take(200).collect())
 }
 

@@ -17,9 +17,9 @@ use super::world::TYPES;
 use super::{Needs, Shared, steady, view};
 use crate::actions::command::{Capture, Class};
 use crate::actions::fs::{Fault, Operations};
-use crate::actions::workplace::{Worked, Workplace, settings_of_fs};
+use crate::actions::workplace::{Provisions, Worked, Workplace, settings_of_fs};
 use crate::host::files::FileUri;
-use crate::host::process::{State, Urgency};
+use crate::host::process::{Bounds, State, Urgency, is_passing};
 use crate::machine::{
     self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, Submission,
     exception, submit,
@@ -40,7 +40,7 @@ const STOPPING_MS: (u64, u64) = (10, 500);
 /// Before a program is started once more that a shutdown ended, so that it is not started into that shutdown.
 const AGAIN_MS: u64 = 2_000;
 /// Before a program is started once more for which there was no room.
-const ROOM_MS: u64 = 10_000;
+const ROOM_MS: u64 = 5_000;
 /// How often it is looked, by whoever waits for a place, whether there is room on the disk by now.
 const DISK_MS: u64 = 5_000;
 /// The longest pause before a step that cannot be made is made again: something may have to stop.
@@ -312,9 +312,7 @@ impl Call {
                 let workplace = Workplace {
                     evaluate: &evaluate,
                     files: &looked.equipped.files,
-                    tools: &looked.equipped.needs.tools,
-                    schemes: &looked.equipped.needs.schemes,
-                    environment: &looked.equipped.needs.environment,
+                    needs: provisions(&looked.equipped.needs),
                     element,
                     run: &looked.run,
                     node: &looked.plan.node(node).name,
@@ -380,6 +378,16 @@ impl Call {
         Some(Step::Suspend(Wait::new().or_pause(pause)))
     }
 
+    /// Notes that the system has no process, file or memory for a program at the moment. Others may take the place.
+    fn wait_for_room(&mut self, context: &mut Context<'_>, kind: &str, why: &str) {
+        let class = PlaceClass { kind: kind.to_owned(), queue: None };
+        let claim = self.claim(context, class);
+        let (now, what) = (self.shared.host.wall_ms(), places::What::Room(why.to_owned()));
+        self.shared.places.waits_for(&mut self.place, claim, now, what);
+        self.is_waiting = true;
+        context.skip_persistence();
+    }
+
     /// Nothing runs. Of an action that ran before, a start that failed for the moment is tried again.
     fn not_begun(&mut self, context: &mut Context<'_>, answer: Answer) -> Step {
         if self.saved.again == 0 {
@@ -440,6 +448,11 @@ impl Call {
         };
         let folder = workplace.folder.to_owned();
         if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
+            if is_passing(&fault) {
+                // Nothing was started, and it is tried until something is.
+                self.wait_for_room(context, kind, &fault.to_string());
+                return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
+            }
             let message = format!("cannot start a program in {}: {fault}", folder.display());
             let answer = Answer::Error(Class::Transient, "JA009".into(), message);
             return Ok(self.not_begun(context, answer));
@@ -503,7 +516,7 @@ impl Call {
         let again = match &state {
             State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
             State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
-            State::Ended(exit) if exit.passing && is_patient => Some(ROOM_MS),
+            State::Ended(exit) if exit.passing => Some(ROOM_MS),
             _ => None,
         };
         let is_lost = state == State::Lost;
@@ -970,6 +983,21 @@ fn file_system(
     match operations.run(element) {
         Ok(()) => finished("OK", None),
         Err(fault) => error(fault),
+    }
+}
+
+/// What programs of a job with these needs run with.
+fn provisions(needs: &Needs) -> Provisions<'_> {
+    Provisions {
+        tools: &needs.tools,
+        schemes: &needs.schemes,
+        environment: &needs.environment,
+        hosts: &needs.hosts,
+        mounts: &needs.mounts,
+        output: needs.output,
+        output_of_job: needs.output_of_job,
+        bounds: Bounds { grace_ms: needs.grace_ms, ..needs.bounds.clone() },
+        sandbox: &needs.sandbox,
     }
 }
 

@@ -37,7 +37,7 @@ use crate::machine::{
 };
 use crate::plan::{Global, Plan};
 use crate::procedure::{
-    self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, control,
+    self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, State, control,
 };
 use crate::store::{self, Memory, Reader, Sqlite, Store};
 
@@ -50,6 +50,8 @@ pub(crate) use world::FilesOf;
 
 /// How long, beyond the grace of programs, an ended job is waited for that still stops them.
 const STOPPING: Duration = Duration::from_secs(20);
+/// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
+const SOON_MS: u64 = 500;
 
 /// The name of the store in its folder.
 pub const STORE: &str = "store.sqlite";
@@ -569,6 +571,10 @@ impl Driver {
         shared.watch.set_executor(executor.clone());
         shared.find_ending()?;
         let runtime = || {
+            // Whoever has no room for a thread in the midst of things stands still or breaks; here it is said.
+            has_threads(workers() + 4).map_err(|error| {
+                Error::State(format!("there is no room for the threads that run a store: {error}"))
+            })?;
             let mut builder = tokio::runtime::Builder::new_multi_thread();
             let built = builder.worker_threads(1).enable_all().build();
             built.map_err(|error| Error::Folder(folder.clone(), error))
@@ -650,9 +656,27 @@ impl Driver {
         }
     }
 
-    /// Waits until every notification that is due has been tried, at most so long.
+    /// Waits until every notification that is due has been tried, at most so long. What failed is tried again meanwhile, sooner
+    /// than it would be: nobody may be there later.
     pub fn settle(&self, at_most: Duration) {
+        let began = self.shared.host.elapsed_ms();
+        let at_most_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
         self.shared.notifier.settle(at_most);
+        let mut pause = SOON_MS;
+        loop {
+            let mut due = self.executor.list();
+            // One whose job is not ours sleeps without an end.
+            due.retain(|it| it.kind == notify::KIND && it.state == State::WaitingTimeout);
+            let spent = self.shared.host.elapsed_ms().saturating_sub(began);
+            if due.is_empty() || spent.saturating_add(pause) > at_most_ms {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+            for notification in due {
+                self.executor.wake(notification.id);
+            }
+            pause = pause.saturating_mul(2);
+        }
     }
 
     /// Submits a coordinator and lets it run. It is durable when this returns.
@@ -779,6 +803,29 @@ impl Drop for Driver {
         }
         self.executor.settle();
     }
+}
+
+/// Whether the system has room for so many threads at once.
+fn has_threads(count: usize) -> std::io::Result<()> {
+    let all_there = Arc::new(Mutex::new(()));
+    let held = all_there.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut threads = Vec::new();
+    let mut tried = Ok(());
+    for _ in 0..count {
+        let all_there = all_there.clone();
+        match std::thread::Builder::new().spawn(move || drop(all_there.lock())) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                tried = Err(error);
+                break;
+            }
+        }
+    }
+    drop(held);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    tried
 }
 
 fn workers() -> usize {

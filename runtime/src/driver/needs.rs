@@ -13,6 +13,8 @@ use super::keep::{JobRecord, spaces};
 use super::{Compiler, Error, Shared, bundle, coordinator, view};
 use crate::host::applications::Applications;
 use crate::host::files::{FileSystems, FileUri, Hosts, Place};
+use crate::host::process::Bounds;
+use crate::host::process::sandbox::Sandbox;
 use crate::store::{self, Reader};
 
 /// What a job runs with, as it was where it was submitted.
@@ -41,6 +43,14 @@ pub struct Needs {
     pub grace_ms: u64,
     /// Whether a program that a shutdown ended is started again; else its action ends with an error.
     pub starts_again: bool,
+    /// How many bytes are kept of each stream of a program.
+    pub output: u64,
+    /// How many bytes are kept of all programs of one run of a job.
+    pub output_of_job: u64,
+    /// What a program may use.
+    pub bounds: Bounds,
+    /// What stands around it.
+    pub sandbox: Sandbox,
     /// What else the frontend goes by, in its own words.
     pub settings: String,
     /// The settings file that it is from.
@@ -64,6 +74,10 @@ impl Default for Needs {
             environment: BTreeMap::new(),
             grace_ms: 5_000,
             starts_again: true,
+            output: 256 << 20,
+            output_of_job: 4 << 30,
+            bounds: Bounds::default(),
+            sandbox: Sandbox::default(),
             settings: String::new(),
             settings_file: None,
             user: String::new(),

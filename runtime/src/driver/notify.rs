@@ -211,8 +211,9 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
         return;
     }
     state.threads += 1;
+    let count = notifier.clone();
     let notifier = notifier.clone();
-    thread::spawn(move || {
+    let spawned = thread::Builder::new().spawn(move || {
         loop {
             let mut state = notifier.state();
             let Some(ask) = state.waiting.pop_front() else {
@@ -225,6 +226,22 @@ fn ask_for(notifier: &Arc<Notifier>, ask: Ask) {
             ask.executor.wake(ask.procedure);
         }
     });
+    let Err(error) = spawned else { return };
+    let mut state = count.state();
+    state.threads -= 1;
+    if state.threads > 0 {
+        // Those there are come to it.
+        return;
+    }
+    let asks: Vec<Ask> = state.waiting.drain(..).collect();
+    for ask in &asks {
+        let why = format!("there is no thread to send it: {error}");
+        state.outcomes.insert(ask.procedure, Err(why));
+    }
+    drop(state);
+    for ask in asks {
+        ask.executor.wake(ask.procedure);
+    }
 }
 
 fn get(given: &str, proxy: Option<&str>, timeout: Duration) -> Result<(), String> {

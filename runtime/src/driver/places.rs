@@ -29,6 +29,8 @@ pub struct Limits {
     pub of_queue: BTreeMap<String, usize>,
     /// With fewer bytes free on the disk of the store nothing new starts.
     pub disk_floor: u64,
+    /// Whether that is no more than a hundredth of the disk, however small it is.
+    pub is_floor_usual: bool,
 }
 
 /// An action that is ready to start and may not yet.
@@ -109,7 +111,8 @@ struct Inner {
     lines: HashMap<String, HashMap<Class, BTreeSet<(ProcedureId, u64)>>>,
     /// Who waits, and who waits for something else than a place.
     waiting: HashMap<u64, Waiter>,
-    disk: Option<(u64, u64)>,
+    /// When the disk was looked at; what was free, and what has to be.
+    disk: Option<(u64, u64, u64)>,
 }
 
 struct Waiter {
@@ -271,27 +274,30 @@ impl Places {
         in_store.or_else(of_type).or_else(of_queue)
     }
 
-    /// Bytes that are free where the store lies, as long as they matter.
-    fn free(&self, inner: &mut Inner) -> Option<u64> {
+    /// Bytes that are free where the store lies, and have to be, where there are too few.
+    fn shortage(&self, inner: &mut Inner) -> Option<(u64, u64)> {
         if self.limits.disk_floor == 0 {
             return None;
         }
         let now = self.host.elapsed_ms();
-        if let Some((at, free)) = inner.disk
-            && now.saturating_sub(at) < DISK_LOOK
-        {
-            return Some(free);
-        }
-        // What cannot be looked at stops nothing.
-        let stat = rustix::fs::statvfs(&self.folder).ok()?;
-        let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-        inner.disk = Some((now, free));
-        Some(free)
+        let known = inner.disk.filter(|(at, ..)| now.saturating_sub(*at) < DISK_LOOK);
+        let (_, free, floor) = match known {
+            Some(known) => known,
+            None => {
+                // What cannot be looked at stops nothing.
+                let stat = rustix::fs::statvfs(&self.folder).ok()?;
+                let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+                let usual = self.limits.disk_floor.min(bytes(stat.f_blocks) / 100);
+                let floor = if self.limits.is_floor_usual { usual } else { self.limits.disk_floor };
+                *inner.disk.insert((now, bytes(stat.f_bavail), floor))
+            }
+        };
+        (free < floor).then_some((free, floor))
     }
 
     /// Whether nothing starts for want of room on the disk.
     pub(super) fn is_short_of_disk(&self) -> bool {
-        self.free(&mut self.lock()).is_some_and(|free| free < self.limits.disk_floor)
+        self.shortage(&mut self.lock()).is_some()
     }
 
     /// Lets in whoever may start now, jobs on top in turn, and has them woken but for the one that asks.
@@ -299,7 +305,7 @@ impl Places {
         if inner.turns.is_empty() || !inner.found.is_empty() {
             return;
         }
-        if self.free(inner).is_some_and(|free| free < self.limits.disk_floor) {
+        if self.shortage(inner).is_some() {
             return;
         }
         let mut passed = 0;
@@ -331,11 +337,10 @@ impl Places {
     /// Who waits, and what for.
     pub(super) fn waiting(&self, is_meant: impl Fn(&str) -> bool) -> Vec<Waiting> {
         let mut inner = self.lock();
-        let floor = self.limits.disk_floor;
-        let free = self.free(&mut inner).filter(|free| *free < floor);
-        let what = |waiter: &Waiter| match (&waiter.other, free) {
+        let shortage = self.shortage(&mut inner);
+        let what = |waiter: &Waiter| match (&waiter.other, shortage) {
             (Some(other), _) => other.clone(),
-            (None, Some(free)) => What::Disk { free, floor },
+            (None, Some((free, floor))) => What::Disk { free, floor },
             (None, None) => {
                 let taken = inner.taken.len() as u64;
                 let turn = || What::Place { limit: String::new(), taken, most: taken };
@@ -415,7 +420,7 @@ mod tests {
             most: Some(3),
             of_type: [("shell".to_owned(), 1)].into(),
             of_queue: [("etl".to_owned(), 1)].into(),
-            disk_floor: 0,
+            ..Limits::default()
         };
         let (places, mut woken) = places(limits);
         let mut all: Vec<Option<Held>> = (0..6).map(|_| None).collect();

@@ -15,12 +15,13 @@
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 mod launcher;
+pub mod sandbox;
 mod table;
 mod watch;
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
@@ -57,6 +58,46 @@ pub struct Program {
     pub folder: PathBuf,
     /// Of each of its streams so many bytes are kept; what comes after is counted and dropped.
     pub kept: u64,
+    /// Of the beginning of its standard output so many bytes are kept, whatever is kept else.
+    #[serde(default)]
+    pub whole: u64,
+    /// The file in which the programs of a job count together what is kept of them, and how much that may be.
+    #[serde(default)]
+    pub of_job: Option<(PathBuf, u64)>,
+    /// What it may use.
+    #[serde(default)]
+    pub bounds: Bounds,
+    /// The words before its own: of the sandbox it runs in.
+    #[serde(default)]
+    pub wrapper: Vec<String>,
+    /// Whether its first process is a guard of the sandbox, with which all of it would go at once.
+    #[serde(default)]
+    pub has_guard: bool,
+}
+
+/// What a program may use.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Bounds {
+    /// How long it may run, in milliseconds.
+    pub time_ms: Option<u64>,
+    /// How long it may take to end when it has run for longer.
+    pub grace_ms: u64,
+    /// How much memory, in bytes: of each process its address space, unless the sandbox counts it.
+    pub memory: Option<u64>,
+    /// How much it may put into its folder, and into any one file, in bytes.
+    pub disk: Option<u64>,
+    /// How many seconds each of its processes may compute.
+    pub cpu_seconds: Option<u64>,
+}
+
+/// A bound that a program has passed, and was ended for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bound {
+    /// It ran too long.
+    Time,
+    /// It put too much into its folder.
+    Disk,
 }
 
 /// How a program ended.
@@ -77,6 +118,9 @@ pub struct Exit {
     /// Whether it could not be started for want of something that comes back: processes, files, memory.
     #[serde(default)]
     pub passing: bool,
+    /// The bound that it was ended for.
+    #[serde(default)]
+    pub bound: Option<Bound>,
 }
 
 /// What is known of a folder.
@@ -107,7 +151,8 @@ pub enum Urgency {
 /// Starts programs, knows what became of them, and stops them. Each is asked about one folder, which is of one attempt at one
 /// action; what is done to a folder touches no other.
 pub trait Launchers: Send + Sync {
-    /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will.
+    /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will; one that
+    /// is [passing](is_passing) leaves the folder as it was.
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()>;
 
     /// How it is now.
@@ -164,6 +209,8 @@ impl Launchers for Local {
 
 /// What a launcher says when its program has begun.
 const BEGUN: &str = "begun";
+/// What it says first where it could not begin for want of something that comes back.
+const PASSING: &str = "passing: ";
 
 /// Starts a program in this folder, unless that was done before. The answer is the launcher, to be waited for, if it is
 /// ours.
@@ -191,7 +238,6 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
         .stdin(Stdio::from(lock))
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .process_group(0)
         .spawn()?;
     let mut said = String::new();
     if let Some(stream) = child.stdout.take() {
@@ -201,12 +247,19 @@ pub fn start(launcher: &Path, folder: &Path, program: &Program) -> io::Result<Op
         BEGUN => Ok(Some(child)),
         "" => {
             let status = child.wait()?;
-            Err(io::Error::other(format!("the launcher ended at once ({status})")))
+            let why = format!("the launcher ended at once ({status})");
+            // What was typed at our terminal may come before it has a session of its own.
+            let is_passing = status.signal().is_some() && !folder.join("started").exists();
+            let kind = if is_passing { io::ErrorKind::WouldBlock } else { io::ErrorKind::Other };
+            Err(io::Error::new(kind, why))
         }
         why => {
             let why = why.to_owned();
             child.wait()?;
-            Err(io::Error::other(why))
+            match why.strip_prefix(PASSING) {
+                Some(why) => Err(io::Error::new(io::ErrorKind::WouldBlock, why)),
+                None => Err(io::Error::other(why)),
+            }
         }
     }
 }
@@ -254,12 +307,10 @@ pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
         Urgency::Force => Some(Signal::KILL),
     };
     if let Some(signal) = signal {
-        if let Some(child) = child.filter(|_| members.has_group) {
-            let _ = kill_process_group(child.pid(), signal);
-        }
-        for pid in members.outside_group.iter().filter_map(|pid| Pid::from_raw(*pid)) {
-            let _ = kill_process(pid, signal);
-        }
+        let program = fs::read(folder.join("launch.json")).ok();
+        let program = program.and_then(|text| serde_json::from_slice::<Program>(&text).ok());
+        let has_guard = program.is_some_and(|program| program.has_guard);
+        signal_members(has_guard, child, &members, signal);
     }
     if members.count > 0 {
         return Ok(members.count);
@@ -281,6 +332,33 @@ pub fn stop(folder: &Path, urgency: Urgency) -> io::Result<usize> {
         write_exit(folder, &Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() })?;
     }
     Ok(0)
+}
+
+/// Sends a signal to all of a program. A guard is not asked to end: it would, and take the program with it before that could put
+/// things in order.
+fn signal_members(
+    has_guard: bool,
+    child: Option<Identity>,
+    members: &table::Members,
+    signal: Signal,
+) {
+    let send = |pids: &[i32]| {
+        for pid in pids.iter().filter_map(|pid| Pid::from_raw(*pid)) {
+            let _ = kill_process(pid, signal);
+        }
+    };
+    match child {
+        Some(child) if has_guard && signal == Signal::TERM => {
+            let guard = child.pid().as_raw_nonzero().get();
+            let others = members.in_group.iter().copied().filter(|pid| *pid != guard);
+            send(&others.collect::<Vec<_>>());
+        }
+        Some(child) if !members.in_group.is_empty() => {
+            let _ = kill_process_group(child.pid(), signal);
+        }
+        _ => {}
+    }
+    send(&members.outside_group);
 }
 
 /// Whether a launcher was told not to start its program, or to start it no more.
@@ -337,6 +415,14 @@ fn write_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
     fs::rename(&new, path)
 }
 
+/// The same for what means nothing any more when the machine has gone down: who a process is. It need not outlive that.
+fn note_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
+    let new = path.with_extension(NEW);
+    let mut file = private::options().write(true).create(true).truncate(false).open(&new)?;
+    file.write_all(content)?;
+    fs::rename(&new, path)
+}
+
 /// Writes a file whole or not at all, and durably.
 fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
@@ -353,7 +439,8 @@ fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
 /// Whether what was wanted is only short at the moment: processes, open files, memory.
 pub(crate) fn is_passing(error: &io::Error) -> bool {
     use rustix::io::Errno;
-    let passing = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE, Errno::TXTBSY];
+    let passing = [Errno::AGAIN, Errno::NOMEM, Errno::MFILE, Errno::NFILE];
     let code = error.raw_os_error();
-    code.is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
+    error.kind() == io::ErrorKind::WouldBlock
+        || code.is_some_and(|code| passing.iter().any(|errno| errno.raw_os_error() == code))
 }

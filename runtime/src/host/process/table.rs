@@ -37,6 +37,10 @@ impl Identity {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(error),
         };
+        // The machine went down before it was on the disk, and no process has outlived that.
+        if text.trim_matches(['\0', ' ', '\n']).is_empty() {
+            return Ok(None);
+        }
         if let Ok(pid) = text.trim().parse::<i32>() {
             return Ok((pid > 0).then_some(Identity { pid, began: None, boot: None }));
         }
@@ -148,8 +152,8 @@ fn processes(after: Instant) -> Arc<Vec<Process>> {
 /// What is alive of a program, its launcher aside.
 pub(super) struct Members {
     pub(super) count: usize,
-    /// Whether some of it is in its process group.
-    pub(super) has_group: bool,
+    /// What of it is in its process group; where the system does not tell, its first process.
+    pub(super) in_group: Vec<i32>,
     /// What is not.
     pub(super) outside_group: Vec<i32>,
 }
@@ -161,15 +165,15 @@ pub(super) fn members(
     child: Option<Identity>,
     after: Instant,
 ) -> Members {
-    let nobody = Members { count: 0, has_group: false, outside_group: Vec::new() };
+    let nobody = Members { count: 0, in_group: Vec::new(), outside_group: Vec::new() };
     if launcher.or(child).is_some_and(Identity::is_of_another_start) {
         return nobody;
     }
     if !cfg!(target_os = "linux") {
         let Some(child) = child else { return nobody };
         let is_there = rustix::process::test_kill_process_group(child.pid()).is_ok();
-        let count = usize::from(is_there);
-        return Members { count, has_group: is_there, outside_group: Vec::new() };
+        let in_group: Vec<i32> = is_there.then_some(child.pid).into_iter().collect();
+        return Members { count: in_group.len(), in_group, outside_group: Vec::new() };
     }
     let table = processes(after);
     let own = rustix::process::getpid().as_raw_nonzero().get();
@@ -201,7 +205,7 @@ pub(super) fn members(
                     || child.began.is_none_or(|began| began == process.began))
         });
         if in_group {
-            members.has_group = true;
+            members.in_group.push(process.pid);
             members.count += 1;
         } else if below.contains(&process.pid) || process.mark.as_deref() == Some(mark) {
             members.outside_group.push(process.pid);
