@@ -752,7 +752,15 @@ impl Call {
         }
         let folder = self.saved.folder.clone();
         self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
-        Ok(self.stopping(context))
+        let step = self.stopping(context);
+        if matches!(self.saved.stage, Stage::Stopping { .. }) && matches!(step, Step::Suspend(_)) {
+            // It had begun. The job hears of it now, for its own end need not wait for that of the program.
+            let id = self.saved.what.job.as_str().into();
+            let external = External { id, tracker: "local".into(), ..External::none() };
+            let event = self.event(Phase::Start, Answer::Started(external));
+            context.send(self.saved.what.procedure, 0, event);
+        }
+        Ok(step)
     }
 
     /// What an older version called for to stop an action, of the run that the job is in.

@@ -1002,7 +1002,9 @@ impl<'a> Storm<'a> {
                 Promise::Still(..) => job.status != JobStatus::Running || self.begins(id),
             };
             if !is_kept {
-                return Err(format!("{id} is {} after {promise:?}", job.status.name()));
+                let record = view::record(&self.memory, id).ok().flatten();
+                let open = record.map(|record| (record.job.deferred, record.open));
+                return Err(format!("{id} is {} after {promise:?}: {open:?}", job.status.name()));
             }
         }
         Ok(())
@@ -1405,7 +1407,12 @@ mod tests {
     fn whatever_operators_do_ended_means_stopped() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut all = Report::default();
-        for seed in 0..224 {
+        // Those at the end have shown a fault once.
+        let once = [
+            249, 289, 641, 668, 697, 781, 923, 989, 1_200, 1_299, 2_025, 2_712, 3_271, 3_708,
+            102_422, 111_076,
+        ];
+        for seed in (0..200).chain(once) {
             match run(seed, folder.path()) {
                 Ok(report) => all.add(&report),
                 Err(fault) => panic!("seed {seed}: {fault}"),
