@@ -16,3 +16,4 @@ mod procedure_crash;
 mod procedure_life;
 mod procedure_model;
 mod procedure_traces;
+mod workflow_facts;
