@@ -443,7 +443,10 @@ impl Call {
             Ok(worked) => worked,
             Err(refusal) => {
                 let answer = Answer::Error(refusal.class, refusal.code, refusal.message);
-                return Ok(self.not_begun(context, answer));
+                return Ok(match self.is_taken_up || self.failures > 0 {
+                    true => self.not_started(context, workplace.folder, answer),
+                    false => self.not_begun(context, answer),
+                });
             }
         };
         let folder = workplace.folder.to_owned();
@@ -455,7 +458,7 @@ impl Call {
             }
             let message = format!("cannot start a program in {}: {fault}", folder.display());
             let answer = Answer::Error(Class::Transient, "JA009".into(), message);
-            return Ok(self.not_begun(context, answer));
+            return Ok(self.not_started(context, &folder, answer));
         }
         self.watch(context.id(), &folder);
         if self.saved.again == 0 {
@@ -469,6 +472,24 @@ impl Call {
         }
         self.saved.stage = Stage::Program { folder, kind: kind.to_owned(), capture, limit };
         Ok(self.suspended())
+    }
+
+    /// A program could not be started now. It may have been before, by a process that was killed or in a step that failed: what
+    /// runs of it is stopped before anybody is told, and before it is tried again.
+    fn not_started(&mut self, context: &mut Context<'_>, folder: &Path, answer: Answer) -> Step {
+        let then = match (self.saved.again, answer) {
+            (0, answer) => Then::Tell(self.event(Phase::Start, answer)),
+            (times, Answer::Error(Class::Transient, ..)) if times < MOST_AGAIN => {
+                Then::Again(ROOM_MS)
+            }
+            (_, Answer::Error(Class::Transient, code, message)) => {
+                let answer = Answer::Error(Class::Error, code, message);
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+            (_, answer) => Then::Tell(self.event(Phase::Check, answer)),
+        };
+        self.saved.stage = Stage::Stopping { folder: folder.to_owned(), then };
+        self.stopping(context)
     }
 
     /// Until the program ends, the job wants something, or it is time to look.
