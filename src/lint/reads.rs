@@ -103,6 +103,11 @@ pub fn expressions(text: &str) -> Vec<std::ops::Range<usize>> {
     each_expression(text).collect()
 }
 
+/// The first of them.
+pub(crate) fn first_expression(text: &str) -> Option<std::ops::Range<usize>> {
+    each_expression(text).next()
+}
+
 fn each_expression(text: &str) -> impl Iterator<Item = std::ops::Range<usize>> {
     let mut from = 0;
     std::iter::from_fn(move || {

@@ -777,6 +777,8 @@ impl<'s> Submission<'s> {
     ) -> Outcome<()> {
         let mut found: BTreeMap<String, DatasetText> = BTreeMap::new();
         let mut seen = HashSet::new();
+        // Files that add nothing, however often they are included.
+        let mut empty = HashSet::new();
         let mut open: Vec<String> = includes.into_iter().rev().collect();
         while let Some(uri) = open.pop() {
             let about = format!("include {uri}");
@@ -787,6 +789,9 @@ impl<'s> Submission<'s> {
                 return Err(Refused::new("E1002", about));
             }
             let is_again = !seen.insert(uri.clone());
+            if is_again && empty.contains(&uri) {
+                continue;
+            }
             // What has no more time is thrown away whole.
             if is_again && seen.len() > 1000 || budget::spent() {
                 return Err(Refused::new("E0803", about));
@@ -806,6 +811,7 @@ impl<'s> Submission<'s> {
             let document = roxmltree::Document::parse(&text).map_err(malformed)?;
             let root = document.root_element();
             let namespace = root.tag_name().namespace();
+            let before = found.len();
             for child in root.children().filter(roxmltree::Node::is_element) {
                 // Only children in no namespace are datasets; a namespace hides them.
                 if child.tag_name().name() != "dataset" || child.tag_name().namespace().is_some() {
@@ -822,6 +828,9 @@ impl<'s> Submission<'s> {
             });
             let nested: Vec<String> =
                 nested.map(|child| child.text().unwrap_or_default().trim().to_owned()).collect();
+            if nested.is_empty() && found.len() == before {
+                empty.insert(uri.clone());
+            }
             if seen.contains(&uri) && nested.iter().any(|nested| seen.contains(nested)) {
                 // The server reads in circles until its stack ends.
                 return Err(Refused::new("E0803", about).names(["include-cycle"]));

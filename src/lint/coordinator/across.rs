@@ -21,6 +21,9 @@ use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Submission};
 use crate::syntax::xml::Tree;
 
+/// Parts of a path that are looked for around a definition, from its end.
+const MOST_PARTS: usize = 32;
+
 /// Where a definition stands and what is around it.
 #[derive(Clone, Copy)]
 pub struct Around<'f> {
@@ -41,7 +44,7 @@ impl<'f> Around<'f> {
             return None;
         }
         let own = folder_of(self.path);
-        for length in (1..=parts.len()).rev() {
+        for length in (1..=parts.len().min(MOST_PARTS)).rev() {
             let end = parts[parts.len() - length..].join("/");
             let mut folder = own;
             // A bare name says too little of other folders.

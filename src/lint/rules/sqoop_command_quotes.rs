@@ -53,8 +53,9 @@ fn shell_words(text: &str) -> Option<Vec<String>> {
     let mut rest = text;
     while let Some(character) = rest.chars().next() {
         // An expression is one piece, its own quotes included.
-        if let Some(range) = rest.starts_with("${").then(|| crate::lint::reads::expressions(rest)) {
-            let end = range.first().map_or(rest.len(), |range| range.end);
+        if rest.starts_with("${") {
+            let end =
+                crate::lint::reads::first_expression(rest).map_or(rest.len(), |first| first.end);
             word.push_str(&rest[..end]);
             open = true;
             rest = &rest[end..];

@@ -799,9 +799,14 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Bytes in front of a character in which the beginning of its expression is looked for.
+const LONGEST_LOOK: usize = 4_096;
+
 fn less_than_fix(raw: &str, start: usize, at: usize) -> Fix {
     let span = Span::new(start + at, start + at + 1);
-    let in_expression = raw[..at].rfind("${").is_some_and(|open| !raw[open..at].contains('}'));
+    // No expression that somebody has written begins farther away.
+    let before = &raw[raw.floor_char_boundary(at.saturating_sub(LONGEST_LOOK))..at];
+    let in_expression = before.rfind("${").is_some_and(|open| !before[open..].contains('}'));
     let next = raw[at + 1..].bytes().next();
     match (in_expression, next) {
         (true, Some(b'=')) => {
