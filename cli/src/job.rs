@@ -821,8 +821,8 @@ fn rerun(
         && runner.has_asked_again
         && store::job_record(&*reader, id)?.job.run > shown.run.job.run
     {
-        // It was done, and only the answer was lost.
-        done = Ok(());
+        // It was done, and only the answer was lost. Whoever runs the store now was not asked to run it.
+        done = runner.activate(id);
     }
     match done {
         Ok(()) => {}
