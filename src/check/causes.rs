@@ -140,6 +140,9 @@ fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.push(kept);
 }
 
+/// How far back an expression or a line is looked for the beginning of.
+const NEAR: usize = 4_096;
+
 /// Of several faults of one expression or one URI template, the one that says most.
 fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     const ORDER: [&str; 8] = [
@@ -157,15 +160,16 @@ fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     let place = |finding: &Diagnostic| -> Option<(usize, usize)> {
         let rank = ORDER.iter().position(|name| is(finding, name))?;
         let at = finding.span.start as usize;
-        let line = memchr::memrchr(b'\n', &text.as_bytes()[..at]).map_or(0, |end| end + 1);
-        let rest = text[line..].lines().next().unwrap_or_default();
-        if rest.contains("<uri-template>") {
-            return Some((rank, line));
+        // No expression that anybody writes is longer.
+        let from = text.floor_char_boundary(at.saturating_sub(NEAR));
+        let before = &text[from..at];
+        let template = before.rfind("<uri-template>");
+        if let Some(open) = template.filter(|open| !before[*open..].contains("</uri-template>")) {
+            return Some((rank, from + open));
         }
-        let before = &text[..at];
         let start = match text[at..].starts_with("${") {
             true => at,
-            false => before.rfind("${").filter(|open| !before[*open..].contains('}'))?,
+            false => from + before.rfind("${").filter(|open| !before[*open..].contains('}'))?,
         };
         Some((rank, start))
     };
@@ -223,8 +227,13 @@ fn of_tags(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
             tags.entry(tag).or_insert(*span);
         }
     }
-    let line_of = |at: u32| memchr::memrchr(b'\n', &text.as_bytes()[..at as usize]);
-    let mut open: HashMap<Option<usize>, Span> = HashMap::new();
+    let line_of = |at: u32| {
+        let at = at as usize;
+        let from = at.saturating_sub(NEAR);
+        let end = memchr::memrchr(b'\n', &text.as_bytes()[from..at]);
+        end.map_or(at - at % NEAR, |end| from + end)
+    };
+    let mut open: HashMap<usize, Span> = HashMap::new();
     for finding in found.iter().filter(|finding| broken(finding)) {
         if finding.message.ends_with("is never closed") {
             let first = open.entry(line_of(finding.span.start)).or_insert(finding.span);
