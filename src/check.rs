@@ -268,6 +268,8 @@ pub struct Outcome {
     pub suppressed: usize,
     /// How many findings settings of the tree switched off or lowered.
     pub overridden: usize,
+    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
+    pub held_back: usize,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
     pub secrets: Vec<(String, Span)>,
     /// The proof that it may be compiled.
@@ -308,7 +310,15 @@ fn alone(input: &Input<'_>, diagnostic: Diagnostic) -> Outcome {
     let path = input.source.path.clone();
     let finding = Finding { path, level: Level::Error, diagnostic };
     let (file, findings) = (file_report(input), vec![finding]);
-    Outcome { file, findings, suppressed: 0, overridden: 0, secrets: Vec::new(), checked: None }
+    Outcome {
+        file,
+        findings,
+        suppressed: 0,
+        overridden: 0,
+        held_back: 0,
+        secrets: Vec::new(),
+        checked: None,
+    }
 }
 
 /// About as many bytes as the check of a text takes, from what it is made of: elements, attributes, expressions and
@@ -344,9 +354,17 @@ fn judge(input: &Input<'_>) -> Outcome {
         let message = format!("this is not text: {}", not_text.reason);
         let found = Diagnostic::new(&NOT_TEXT, Span::default(), message)
             .help("save it as UTF-8, which is what the server reads");
-        let (findings, overridden) = rate(input, vec![found]);
+        let Rated { findings, overridden, held_back } = rate(input, vec![found]);
         let secrets = Vec::new();
-        return Outcome { file, findings, suppressed: 0, overridden, secrets, checked: None };
+        return Outcome {
+            file,
+            findings,
+            suppressed: 0,
+            overridden,
+            held_back,
+            secrets,
+            checked: None,
+        };
     }
     let ratings = input.settings.ratings(input.settings_path);
     let without_tree = without_tree(input);
@@ -458,8 +476,8 @@ fn judge(input: &Input<'_>) -> Outcome {
         let text = &input.source.text;
         found.extend(suppressions.iter().flat_map(|each| each.unused(text, &idle)));
     }
-    let (findings, overridden) = rate(input, found);
-    Outcome { file, findings, suppressed, overridden, secrets, checked }
+    let Rated { findings, overridden, held_back } = rate(input, found);
+    Outcome { file, findings, suppressed, overridden, held_back, secrets, checked }
 }
 
 /// Of a text that was not read to its end, nothing but that is worth saying, and why a server refuses it.
@@ -508,8 +526,16 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
     let message = format!("this file has {size} bytes; a definition has at most 512 MiB");
     let found = Diagnostic::new(&FILE_TOO_LARGE, Span::default(), message);
     let file = FileReport { properties: Vec::new(), ..file_report(input) };
-    let (findings, overridden) = rate(input, vec![found]);
-    Outcome { file, findings, suppressed: 0, overridden, secrets: Vec::new(), checked: None }
+    let Rated { findings, overridden, held_back } = rate(input, vec![found]);
+    Outcome {
+        file,
+        findings,
+        suppressed: 0,
+        overridden,
+        held_back,
+        secrets: Vec::new(),
+        checked: None,
+    }
 }
 
 /// The ratings without those of the tree, where it has any.
@@ -517,9 +543,16 @@ fn without_tree<'i>(input: &Input<'i>) -> Option<Ratings<'i>> {
     input.settings.without_tree.as_ref().map(|settings| settings.ratings(input.settings_path))
 }
 
+/// Findings with their levels, and how many are not among them.
+struct Rated {
+    findings: Vec<Finding>,
+    overridden: usize,
+    held_back: usize,
+}
+
 /// Gives each finding its file and its level, drops what is off, and sorts; with how many of them settings of the tree
-/// switched off or lowered.
-fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> (Vec<Finding>, usize) {
+/// switched off or lowered, and how many are left to the strict profile for their file.
+fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
     let ratings = input.settings.ratings(input.settings_path);
     let mut overridden = 0;
     if let Some(without) = without_tree(input) {
@@ -535,6 +568,12 @@ fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> (Vec<Finding>, usize) 
             };
         overridden = found.iter().filter(is_lowered).count();
     }
+    let held_back = found.iter().filter(|found| {
+        fixture::is_held_back(found)
+            && ratings.rating_of(found) == Rating::Off
+            && matches!(ratings.rating(found.kind), Rating::At(level) if level > Level::Info)
+    });
+    let held_back = held_back.count();
     let mut findings: Vec<Finding> = found
         .into_iter()
         .filter_map(|diagnostic| {
@@ -551,7 +590,7 @@ fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> (Vec<Finding>, usize) 
             && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
             && a.diagnostic.message == b.diagnostic.message
     });
-    (bounded(fold(findings)), overridden)
+    Rated { findings: bounded(fold(findings)), overridden, held_back }
 }
 
 /// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
@@ -680,6 +719,8 @@ pub struct Report {
     pub excluded_files: usize,
     /// How many findings settings of the tree switch off, or lower to a level below their own.
     pub overridden: usize,
+    /// How many findings are left to the strict profile because their file is a template or belongs to tests.
+    pub held_back: usize,
     /// What could not be read, a sentence each.
     pub unreadable: Vec<String>,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
@@ -726,6 +767,8 @@ pub struct Part {
     pub suppressed: usize,
     /// How many findings settings of the tree switched off or lowered.
     pub overridden: usize,
+    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
+    pub held_back: usize,
     /// Where secrets stand in the clear, by file.
     pub secrets: Vec<(String, Span)>,
     /// The texts that findings and their notes point into, by path.
@@ -752,7 +795,8 @@ impl Part {
                 }
             }
         }
-        let Outcome { mut file, findings, suppressed, overridden, mut secrets, .. } = outcome;
+        let Outcome { mut file, findings, suppressed, overridden, held_back, mut secrets, .. } =
+            outcome;
         // The server's own words may hold what properties hold.
         if let Some(reference) = &mut file.reference {
             let verdicts = [&mut reference.verdict, &mut reference.validate];
@@ -767,7 +811,7 @@ impl Part {
             let values = values(path, kind, &source.text).into_iter();
             secrets.extend(values.map(|span| (path.clone(), span)));
         }
-        Part { file, findings, suppressed, overridden, secrets, sources }
+        Part { file, findings, suppressed, overridden, held_back, secrets, sources }
     }
 }
 
@@ -787,6 +831,7 @@ impl Report {
         }
         self.suppressed += part.suppressed;
         self.overridden += part.overridden;
+        self.held_back += part.held_back;
         self.files.push(part.file);
         self.findings.extend(part.findings);
     }

@@ -94,6 +94,7 @@ impl Application {
             findings: self.outcome.findings.clone(),
             suppressed: 0,
             overridden: 0,
+            held_back: 0,
             secrets: self.outcome.secrets.clone(),
             checked: None,
         };

@@ -11,17 +11,27 @@ use crate::syntax::xml::Tree;
 const FOLDERS: [&str; 5] =
     ["src/test/", "test/resources/", "tests/resources/", "tests/data/", "testdata/"];
 
+/// What findings in a template depend on.
+const TEMPLATE: &str = "what is made of this template";
+/// What findings in a definition of tests depend on.
+const TEST: &str = "whether a test wants it so";
+
+/// Whether a finding is left to the strict profile for the file it is in, which is counted.
+pub(super) fn is_held_back(found: &Diagnostic) -> bool {
+    matches!(found.confidence.on(), Some(TEMPLATE | TEST))
+}
+
 /// Makes findings quieter in a definition that is no definition yet, and in one that a test is made with.
 pub(super) fn soften(input: &Input<'_>, tree: &Tree<'_>, found: &mut [Diagnostic]) {
     let path = input.source.path.as_str();
     let copy = input.is_walked && !path.ends_with(".xml");
     if copy || is_template(tree, found) {
         for finding in found.iter_mut().filter(|finding| finding.file.is_none()) {
-            depend(finding, "what is made of this template");
+            depend(finding, TEMPLATE);
         }
     }
     if input.is_walked && lies_in_tests(path) {
-        found.iter_mut().for_each(|finding| depend(finding, "whether a test wants it so"));
+        found.iter_mut().for_each(|finding| depend(finding, TEST));
     }
 }
 

@@ -35,6 +35,7 @@ pub fn silenced(report: &Report) -> Vec<String> {
         (report.ignored_files, "left out by ignore files"),
         (report.excluded_files, "excluded by settings"),
         (report.overridden, "switched off or lowered by settings"),
+        (report.held_back, "in files of tests or templates (`--profile strict` shows them)"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)

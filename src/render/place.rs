@@ -66,7 +66,7 @@ pub(super) fn page(kind: &Kind) -> Option<String> {
 }
 
 /// The counts of a report, as every format for programs has them.
-pub(super) fn counts(report: &Report) -> [(&'static str, usize); 11] {
+pub(super) fn counts(report: &Report) -> [(&'static str, usize); 12] {
     [
         ("files", report.files.len()),
         ("errors", report.count(Level::Error)),
@@ -78,6 +78,7 @@ pub(super) fn counts(report: &Report) -> [(&'static str, usize); 11] {
         ("ignored_files", report.ignored_files),
         ("excluded_files", report.excluded_files),
         ("overridden", report.overridden),
+        ("held_back", report.held_back),
         ("places", report.places()),
     ]
 }

@@ -131,3 +131,19 @@ fn settings_name_a_baseline_beside_them() {
     std::fs::write(tree.path().join("ankus.toml"), outside).expect("writable");
     check(&[], "").said(2, "/etc/hostname");
 }
+
+#[test]
+fn findings_in_files_of_tests_are_left_to_who_asks_and_counted() {
+    let files = [("app/workflow.xml", WARNED), ("src/test/resources/bad/workflow.xml", BAD)];
+    let (code, folders, summary) = checked(&files, &[]);
+    assert_eq!((code, folders), (0, set(&["app"])));
+    assert_eq!(summary["held_back"], 1, "{summary}");
+    let (code, folders, summary) = checked(&files, &["--profile", "strict"]);
+    assert_eq!((code, folders), (1, set(&["app", "src/test/resources/bad"])));
+    assert_eq!(summary["held_back"], 0, "{summary}");
+    let tree = folder(&files);
+    let run = ankus(&["check"]).folder(tree.path()).run();
+    run.said(0, "1 in files of tests or templates (`--profile strict` shows them)");
+    // What is named is judged as any other.
+    ankus(&["check", "src/test/resources"]).folder(tree.path()).run().said(1, "no node is named");
+}

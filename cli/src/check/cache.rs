@@ -401,6 +401,7 @@ struct Kept {
     findings: Vec<KeptFinding>,
     suppressed: usize,
     overridden: usize,
+    held_back: usize,
     secrets: Vec<(String, (u32, u32))>,
 }
 
@@ -516,6 +517,7 @@ impl Kept {
             findings: part.findings.iter().map(KeptFinding::new).collect::<Option<_>>()?,
             suppressed: part.suppressed,
             overridden: part.overridden,
+            held_back: part.held_back,
             secrets: part.secrets.iter().map(|(path, span)| (path.clone(), pair(*span))).collect(),
         })
     }
@@ -551,6 +553,7 @@ impl Kept {
             findings: self.findings.into_iter().map(KeptFinding::finding).collect::<Option<_>>()?,
             suppressed: self.suppressed,
             overridden: self.overridden,
+            held_back: self.held_back,
             secrets: secrets.collect(),
             sources,
         })
