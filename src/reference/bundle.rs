@@ -77,7 +77,12 @@ pub fn submit_leniently(
             _ => return (outcome, unknown),
         };
         let before = unknown.len();
-        for name in missing {
+        // The server stops at the first name; the text is evaluated as a whole, so that each of the others would be next.
+        let others = match refused.inner.as_slice() {
+            ["E1004"] => variables(text),
+            _ => Vec::new(),
+        };
+        for name in missing.into_iter().chain(others.into_iter().map(str::to_owned)) {
             let is_name = !name.is_empty()
                 && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '.');
             if is_name && !properties.contains_key(&name) {
@@ -89,6 +94,12 @@ pub fn submit_leniently(
             return (outcome, unknown);
         }
     }
+}
+
+/// Names that stand alone between `${` and `}`.
+fn variables(text: &str) -> Vec<&str> {
+    let ends = text.split("${").skip(1).filter_map(|rest| rest.split_once('}'));
+    ends.map(|(name, _)| name.trim()).collect()
 }
 
 struct Variables<'p>(&'p Properties);

@@ -199,7 +199,7 @@ mod tests {
         fs::create_dir(&common).expect("a folder");
         open_to(&common, 0o1777);
         let why = claim(&common).expect_err("it is everybody's").to_string();
-        assert!(why.contains("no place for a store") && mode(&common) == 0o1777, "{why}");
+        assert!(why.contains("not a place for a store") && mode(&common) == 0o1777, "{why}");
     }
 
     #[test]
