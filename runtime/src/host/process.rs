@@ -152,7 +152,7 @@ pub enum Urgency {
 /// action; what is done to a folder touches no other.
 pub trait Launchers: Send + Sync {
     /// Starts a program in a folder, unless that was done before. An error means that nothing runs and nothing will; one that
-    /// is [passing](is_passing) leaves the folder as it was.
+    /// is passing leaves the folder as it was.
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()>;
 
     /// How it is now.
