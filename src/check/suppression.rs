@@ -74,8 +74,10 @@ impl Suppression {
         idle: impl Fn(&str) -> Option<Idle<'k>> + 's,
     ) -> impl Iterator<Item = Diagnostic> + 's {
         let alone = self.rules.len() == 1;
-        let unused = self.rules.iter().filter(|(_, used)| !used);
-        unused.filter_map(move |(rule, _)| {
+        let is_idle = self.rules.iter().any(|(_, used)| !used);
+        let places = if is_idle { places_of(&text[self.comment.range()]) } else { Vec::new() };
+        let unused = self.rules.iter().enumerate().filter(|(_, (_, used))| !used);
+        unused.filter_map(move |(index, (rule, _))| {
             let new = |message| Diagnostic::new(&SUPPRESSION_UNUSED, self.comment, message);
             Some(match idle(rule)? {
                 Idle::Unused => {
@@ -88,7 +90,7 @@ impl Suppression {
                     .help("name the rules that findings show in brackets; levels of groups belong into `ankus.toml`"),
                 Idle::Unknown(near) => {
                     let finding = new(format!("no rule is named `{rule}`"));
-                    let at = place_of(&text[self.comment.range()], rule);
+                    let at = places.get(index).copied();
                     match near.zip(at) {
                         Some((near, at)) => {
                             let start = self.comment.start as usize + at;
@@ -120,16 +122,19 @@ impl Suppression {
     }
 }
 
-/// Where a name stands in a comment.
-fn place_of(comment: &str, rule: &str) -> Option<usize> {
-    let mut at = comment.find('(')? + 1;
-    for name in comment[at..].split([',', ')']) {
-        if name.trim() == rule {
-            return Some(at + name.len() - name.trim_start().len());
+/// Where the names of a comment stand in it, in their order.
+fn places_of(comment: &str) -> Vec<usize> {
+    let Some(open) = comment.find('(') else { return Vec::new() };
+    let mut at = open + 1;
+    let mut places = Vec::new();
+    let names = comment[at..].split_once(')').map_or("", |(names, _)| names);
+    for name in names.split(',') {
+        if !name.trim().is_empty() {
+            places.push(at + name.len() - name.trim_start().len());
         }
         at += name.len() + 1;
     }
-    None
+    places
 }
 
 /// The rules a comment names, and whether it is for the whole file.
@@ -208,7 +213,7 @@ mod tests {
         assert_eq!(names(" ankus: allow(error-swallowed) on purpose "), Some((1, false)));
         assert_eq!(names("ankus: allow(a, b)"), Some((2, false)));
         assert_eq!(names("ankus:allow-file(a)"), Some((1, true)));
-        assert_eq!(place_of("<!-- ankus: allow(ab, a ) a -->", "a"), Some(22));
+        assert_eq!(places_of("<!-- ankus: allow(ab, a , ) a -->"), [18, 22]);
         assert_eq!(names("allow(a)"), None);
         assert_eq!(names("ankus: allow"), None);
     }

@@ -64,12 +64,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
             let is_value = of_cluster || element.name() == "value" && telling;
             // A property that is called as its value hands its own name on.
-            let own = element.parent().and_then(|property| property.child("name"));
-            let same = own.is_some_and(|name| name.text().text.trim() == plain);
+            let same = || {
+                let own = element.parent().and_then(|property| property.child("name"));
+                own.is_some_and(|name| name.text().text.trim() == plain)
+            };
+            // What takes a look at all neighbors comes last.
             let whole = is_value
-                && !same
                 && named(plain)
-                && facts.submission.get(plain).is_some_and(|value| value.trim() != plain);
+                && facts.submission.get(plain).is_some_and(|value| value.trim() != plain)
+                && !same();
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
         let Some((range, name)) = found else { continue };
