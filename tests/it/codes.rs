@@ -81,6 +81,8 @@ fn every_code_is_explained() {
 #[test]
 fn entries_name_commands_and_rules_that_exist() {
     let rules: Vec<&str> = ankus::check::kinds().iter().map(|kind| kind.name).collect();
+    let settings = std::fs::read_to_string(crate::root().join("docs/settings.md"));
+    let settings = settings.expect("the manual is part of the project");
     let mut seen = 0;
     for entry in codes::all() {
         for span in entry.text.split('`').skip(1).step_by(2) {
