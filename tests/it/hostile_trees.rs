@@ -130,7 +130,10 @@ fn run(ground: &Ground, arguments: &str, attack: &Attack) -> Ran {
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut resident_kb = 0;
     let code = loop {
+        // Up to its `exec`, a process that was spawned shares the memory of this one, and bears its
+        // name: the peak would be that of all tests together.
         if let Ok(text) = std::fs::read_to_string(&status)
+            && text.lines().next() == Some("Name:\tankus")
             && let Some(line) = text.lines().find(|line| line.starts_with("VmHWM:"))
             && let Some(number) = line.split_whitespace().nth(1)
         {
