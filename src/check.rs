@@ -717,6 +717,8 @@ pub struct Report {
     pub ignored_files: usize,
     /// How many files settings of the tree exclude.
     pub excluded_files: usize,
+    /// How many links to folders and XML files were not followed.
+    pub links: usize,
     /// How many findings settings of the tree switch off, or lower to a level below their own.
     pub overridden: usize,
     /// How many findings are left to the strict profile because their file is a template or belongs to tests.

@@ -233,7 +233,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         let search = project.definitions(&arguments.paths)?;
         project.look_for_callers(&arguments.paths);
         failures = search.failures;
-        let (ignored, excluded) = (search.ignored, search.excluded);
+        let (ignored, excluded, links) = (search.ignored, search.excluded, search.linked);
         if arguments.timing {
             let load = |found: &Found| project.load(found, &given, None);
             let loaded = search
@@ -262,6 +262,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         let mut report = check_all(&search.found, &project, &given, arguments, &mut failures)?;
         report.ignored_files = ignored;
         report.excluded_files = excluded;
+        report.links = links;
         report
     };
     report.finish();

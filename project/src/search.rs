@@ -51,6 +51,8 @@ pub struct Search {
     pub ignored: usize,
     /// Files and folders that settings, or the usual names of backups and build folders, leave out, likewise.
     pub excluded: usize,
+    /// Links to folders and XML files, which are not followed.
+    pub linked: usize,
     /// One sentence each.
     pub failures: Vec<String>,
 }
@@ -290,6 +292,7 @@ struct Walk<'a> {
     collected: Mutex<Collected>,
     ignored: AtomicUsize,
     excluded: AtomicUsize,
+    linked: AtomicUsize,
 }
 
 /// What holds in a folder.
@@ -311,6 +314,7 @@ impl Project {
             collected: Mutex::default(),
             ignored: AtomicUsize::new(0),
             excluded: AtomicUsize::new(0),
+            linked: AtomicUsize::new(0),
         };
         let ignored = Ignored::above(folder, tree, self.is_isolated(), &mut search.failures);
         let settings = self.settings(&folder.join(FILE))?;
@@ -322,6 +326,7 @@ impl Project {
         search.failures.extend(collected.failures);
         search.ignored += walk.ignored.into_inner();
         search.excluded += walk.excluded.into_inner();
+        search.linked += walk.linked.into_inner();
         Ok(())
     }
 }
@@ -375,13 +380,15 @@ impl<'a> Walk<'a> {
         let mut found = Vec::new();
         for Listed { name, kind, is_link } in entries {
             let is_hidden = name.as_encoded_bytes().first() == Some(&b'.');
-            // Links in a tree lead to what is walked anyway, or out of it.
+            let path = folder.join(&name);
+            if is_link && !is_hidden {
+                self.count_link(&inside.join(&name), &path, &around);
+            }
             let Some(kind) = kind.filter(|kind| !is_link && *kind != Kind::Other && !is_hidden)
             else {
                 continue;
             };
             let is_folder = kind == Kind::Folder;
-            let path = folder.join(&name);
             let is_out = match self.is_left_out(&inside.join(&name), is_folder, &path, &around) {
                 // Nothing brings back what is below.
                 true if around.globs.included.0.is_none() => continue,
@@ -411,6 +418,17 @@ impl<'a> Walk<'a> {
             }
         }
         self.collected.lock().expect("no walker panics").found.extend(found);
+    }
+
+    /// Counts a link that may stand for definitions. Most links lead to what is walked anyway, the others out of the tree;
+    /// but an application may hold one of its definitions by a link, and is then not looked at as a whole.
+    fn count_link(&self, inside: &Path, path: &Path, around: &Around) {
+        // What lies outside the tree is `Other`, whatever it is.
+        let is_folder = matches!(self.tree.kind(path), Some(Kind::Folder | Kind::Other));
+        let is_xml = path.extension().is_some_and(|end| end == "xml");
+        if (is_folder || is_xml) && !self.is_left_out(inside, is_folder, path, around) {
+            self.linked.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether an entry of a folder (its path from the root of the tree on) is left out; what is, is counted.

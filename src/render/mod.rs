@@ -34,6 +34,7 @@ pub fn silenced(report: &Report) -> Vec<String> {
         (report.baselined, "in the baseline"),
         (report.ignored_files, "left out by ignore files"),
         (report.excluded_files, "excluded by settings"),
+        (report.links, "behind links, which are not followed"),
         (report.overridden, "switched off or lowered by settings"),
         (report.held_back, "in files of tests or templates (`--profile strict` shows them)"),
     ]

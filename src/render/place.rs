@@ -66,7 +66,7 @@ pub(super) fn page(kind: &Kind) -> Option<String> {
 }
 
 /// The counts of a report, as every format for programs has them.
-pub(super) fn counts(report: &Report) -> [(&'static str, usize); 12] {
+pub(super) fn counts(report: &Report) -> [(&'static str, usize); 13] {
     [
         ("files", report.files.len()),
         ("errors", report.count(Level::Error)),
@@ -77,6 +77,7 @@ pub(super) fn counts(report: &Report) -> [(&'static str, usize); 12] {
         ("baselined", report.baselined),
         ("ignored_files", report.ignored_files),
         ("excluded_files", report.excluded_files),
+        ("links", report.links),
         ("overridden", report.overridden),
         ("held_back", report.held_back),
         ("places", report.places()),

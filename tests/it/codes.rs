@@ -98,6 +98,13 @@ fn entries_name_commands_and_rules_that_exist() {
                 }
                 seen += 1;
             }
+            if span.starts_with('[') {
+                // `[limits] timeout = 5` names a table and a key.
+                let (table, key) = span.split_once(' ').unwrap_or((span, ""));
+                assert!(settings.contains(table), "{:?}: {span}", entry.codes);
+                let key = key.split(' ').next().unwrap_or_default();
+                assert!(settings.contains(key), "{:?}: {span}", entry.codes);
+            }
             let is_rule =
                 span.contains('-') && span.bytes().all(|b| b.is_ascii_lowercase() || b == b'-');
             let is_element = ["job-xml", "retry-max", "retry-interval", "retry-policy"]

@@ -64,6 +64,33 @@ fn backups_and_build_folders_are_left_out_and_counted() {
     ankus(&["check", "app/workflow.xml.bak"]).folder(tree.path()).run().said(1, "no node is named");
 }
 
+#[cfg(unix)]
+#[test]
+fn links_are_counted() {
+    use std::os::unix::fs::symlink;
+    let files = [(".git/HEAD", ""), ("v1/workflow.xml", BAD), ("v2/lib/a.jar", ""), ("a.txt", "")];
+    let tree = folder(&files);
+    let at = |name: &str| tree.path().join(name);
+    symlink("../v1/workflow.xml", at("v2/workflow.xml")).expect("a link");
+    symlink("v1", at("latest")).expect("a link");
+    symlink("/usr/share", at("outside")).expect("a link");
+    // These hold no definitions.
+    symlink("a.txt", at("README")).expect("a link");
+    symlink("nothing", at("dangling")).expect("a link");
+    symlink("v1", at(".hidden")).expect("a link");
+    let run = ankus(&["check", "--format", "json", "."]).folder(tree.path()).run();
+    let report: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{run:?}"));
+    assert_eq!(report["summary"]["files"], 1);
+    assert_eq!(report["summary"]["links"], 3);
+    ankus(&["check", "."])
+        .folder(tree.path())
+        .run()
+        .said(1, "3 behind links, which are not followed");
+    // What is named is looked at.
+    ankus(&["check", "v2/workflow.xml"]).folder(tree.path()).run().said(1, "no node is named");
+    ankus(&["check", "latest"]).folder(tree.path()).run().said(1, "no node is named");
+}
+
 #[test]
 fn settings_exclude_and_include() {
     let settings =

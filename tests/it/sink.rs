@@ -3,6 +3,10 @@
 use crate::cli::ankus;
 use ankus::check::{self, FileKind, FileReport, Finding, Report};
 use ankus::diag::{Diagnostic, Fix, Level, Move, Note, Witness};
+use ankus::emit::graph::{
+    self, Direction, Drawing, Edge, Fault, Format, Group, Hidden, Kind, Node, Place, Relation,
+};
+use ankus::emit::inventory::{self, Application, Call, Inventory};
 use ankus::render;
 use ankus::source::{Encoding, Source, Span};
 use ankus::text;
@@ -106,6 +110,110 @@ fn calm(text: &str, format: &str) {
     }
 }
 
+/// A drawing in which every text is one of these; its shape and the kinds of its nodes are always the same.
+fn drawing(texts: &[String]) -> Drawing {
+    let text = |at: usize| texts[at % texts.len()].clone();
+    let fault = |at: usize| Fault { level: Level::Error, rule: "a-rule", message: text(at) };
+    let place = |at: usize| Some(Place { path: format!("{}x", text(at)), line: 7, column: 1 });
+    let kinds = [
+        Kind::Start,
+        Kind::End,
+        Kind::Action,
+        Kind::Decision,
+        Kind::Fork,
+        Kind::Join,
+        Kind::Kill,
+        Kind::Missing,
+        Kind::Workflow,
+        Kind::Coordinator,
+        Kind::Bundle,
+        Kind::Dataset,
+        Kind::Data,
+    ];
+    let node = |(at, kind): (usize, &Kind)| Node {
+        id: format!("{at}{}", text(at)),
+        name: text(at),
+        kind: *kind,
+        detail: (at % 2 == 0).then(|| text(at + 1)),
+        notes: vec![text(at + 2)],
+        place: place(at + 3),
+        group: at % 2,
+        reachable: true,
+        faults: vec![fault(at + 4)],
+        status: (at % 3 == 0).then(|| text(at + 5)),
+        hidden: Hidden::default(),
+    };
+    let nodes: Vec<Node> = kinds.iter().enumerate().map(node).collect();
+    let edge = |at: usize| Edge {
+        from: at,
+        to: at + 2,
+        relation: Relation::Flow,
+        exit: "ok",
+        label: Some(format!("{}x", text(at))),
+        faults: vec![fault(at + 1)],
+        taken: false,
+    };
+    let group = |at: usize, parent: Option<(usize, usize)>| Group {
+        name: text(at),
+        kind: FileKind::Workflow,
+        path: format!("{}x", text(at + 1)),
+        parent,
+        faults: vec![fault(at + 2)],
+    };
+    Drawing {
+        direction: Direction::LeftRight,
+        groups: vec![group(0, None), group(3, Some((0, 2)))],
+        edges: (0..nodes.len() - 2).map(edge).collect(),
+        nodes,
+    }
+}
+
+/// What is left of a text without what stands between these quotes. Inside, `escape` takes the next character along; without
+/// one, a quote that is doubled is a character.
+fn without_quoted(text: &str, quote: char, escape: Option<char>) -> String {
+    let mut rest = String::new();
+    let mut letters = text.chars().peekable();
+    let mut is_inside = false;
+    while let Some(letter) = letters.next() {
+        let is_doubled = escape.is_none() && letter == quote && letters.peek() == Some(&quote);
+        if is_inside && (Some(letter) == escape || is_doubled) {
+            letters.next();
+        } else if letter == quote {
+            is_inside = !is_inside;
+            rest.push(quote);
+        } else if !is_inside {
+            rest.push(letter);
+        }
+    }
+    assert!(!is_inside, "a quote is left open: {text}");
+    rest
+}
+
+/// Names and values of a table, read as RFC 4180 says.
+fn cells(table: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell) = (Vec::new(), Vec::new(), String::new());
+    let mut letters = table.chars().peekable();
+    let mut is_quoted = false;
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' if is_quoted && letters.peek() == Some(&'"') => {
+                letters.next();
+                cell.push('"');
+            }
+            '"' => is_quoted = !is_quoted,
+            ',' if !is_quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !is_quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            '\r' if !is_quoted => {}
+            letter => cell.push(letter),
+        }
+    }
+    assert!(!is_quoted && row.is_empty() && cell.is_empty(), "a row is left open: {table}");
+    rows
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -159,6 +267,87 @@ proptest! {
         ] {
             calm(&text, format);
             prop_assert!(roxmltree::Document::parse(&text).is_ok(), "{format}: {text}");
+        }
+    }
+
+    /// Whatever names and messages hold, a drawing has the parts that it has with harmless ones, and no others.
+    #[test]
+    fn every_picture_holds_any_text(texts in prop::collection::vec(hostile(), 1..12)) {
+        let evil = drawing(&texts);
+        let calm_one = drawing(&["harmless".to_owned()]);
+        let both = |format| [graph::render(&evil, format), graph::render(&calm_one, format)];
+        for (format, quote, escape) in
+            [(Format::Dot, '"', Some('\\')), (Format::Mermaid, '"', Some('\\')), (Format::D2, '\'', None)]
+        {
+            let [written, expected] = both(format);
+            calm(&written, &format!("{format:?}"));
+            // The title of D2 is a comment.
+            let body = |text: &str| match (format, text.split_once('\n')) {
+                (Format::D2, Some((title, rest))) => {
+                    assert!(title.starts_with("# "), "{title:?}");
+                    rest.to_owned()
+                }
+                _ => text.to_owned(),
+            };
+            let parts = |text: &str| without_quoted(&body(text), quote, escape);
+            prop_assert_eq!(parts(&written), parts(&expected), "{:?}: {}", format, written);
+        }
+        // Directives and entities of Mermaid, and HTML in its labels.
+        let [mermaid, _] = both(Format::Mermaid);
+        prop_assert!(!mermaid.contains("%%{") && !mermaid.contains("<script"), "{mermaid}");
+        let [json, _] = both(Format::Json);
+        calm(&json, "json");
+        let value: Value = serde_json::from_str(&json).expect("JSON");
+        prop_assert_eq!(value["nodes"][0]["name"].as_str(), Some(texts[0].as_str()));
+        let [svg, _] = both(Format::Svg);
+        calm(&svg, "svg");
+        let tree = roxmltree::Document::parse(&svg).expect("well-formed");
+        for element in tree.descendants().filter(roxmltree::Node::is_element) {
+            let name = element.tag_name().name();
+            prop_assert!(!["script", "foreignObject", "image", "use"].contains(&name), "{svg}");
+            for attribute in element.attributes() {
+                prop_assert!(!attribute.name().starts_with("on"), "{svg}");
+                let is_link = attribute.name() == "href";
+                prop_assert!(!is_link || !attribute.value().contains(':'), "{svg}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_inventory_holds_any_text(texts in prop::collection::vec(hostile(), 1..12)) {
+        let text = |at: usize| texts[at % texts.len()].clone();
+        let call = Call { written: text(1), resolved: text(2), to: None, is_sure: true };
+        let application = |at: usize| Application {
+            path: format!("{at}{}", text(at)),
+            kind: FileKind::Workflow,
+            name: Some(text(at + 1)),
+            version: Some(text(at + 2)),
+            nodes: Some(1),
+            actions: [(text(at + 3), 1)].into(),
+            functions: [(text(at + 4), 1)].into(),
+            datasets: vec![(text(at + 5), text(at + 6))],
+            calls: vec![call.clone()],
+            called: 0,
+            refused: None,
+            findings: [("a-rule", 1)].into(),
+            levels: [1, 0, 0],
+            migration: [("a-rule", 1)].into(),
+        };
+        let inventory = Inventory::new((0..3).map(application).collect());
+        let human = inventory::human(&inventory);
+        calm(&human, "human");
+        let json = inventory::json(&inventory);
+        calm(&json, "json");
+        prop_assert!(serde_json::from_str::<Value>(&json).is_ok(), "{json}");
+        let csv = inventory::csv(&inventory);
+        calm(&csv, "csv");
+        let rows = cells(&csv);
+        prop_assert_eq!(rows.len(), 4, "{}", csv);
+        for row in &rows {
+            prop_assert_eq!(row.len(), rows[0].len(), "{}", csv);
+            for cell in row {
+                prop_assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r']), "{csv}");
+            }
         }
     }
 

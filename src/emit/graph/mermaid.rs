@@ -7,8 +7,7 @@ use std::fmt::Write;
 pub(super) fn render(drawing: &Drawing) -> String {
     let mut out = String::new();
     if let Some(root) = drawing.groups.first() {
-        let title = root.title().replace('"', "'").replace('\\', "/");
-        let _ = writeln!(out, "---\ntitle: \"{title}\"\n---");
+        let _ = writeln!(out, "---\ntitle: {}\n---", in_yaml(&root.title()));
     }
     out.push_str(match drawing.direction {
         Direction::LeftRight => "flowchart LR\n",
@@ -124,6 +123,21 @@ fn node(out: &mut String, drawing: &Drawing, index: usize, depth: usize) {
         let tooltip = quoted(&super::clip(&node.tooltip().replace('\n', "; "), 500));
         let _ = writeln!(out, "{indent}click n{index} \"{link}\" {tooltip}");
     }
+}
+
+/// A text in quotes as YAML reads it, in which Mermaid finds no directive of its own (`%%{init: …}%%`), wherever it looks.
+fn in_yaml(text: &str) -> String {
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' | '{' | '}' | '%' | '<' | '>' => {
+                let _ = write!(out, "\\x{:02x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }
 
 /// A text in quotes, with Mermaid's own entities for whatever it or HTML would read.

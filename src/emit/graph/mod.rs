@@ -20,6 +20,7 @@ mod svg;
 use crate::check::{FileKind, Finding};
 use crate::diag::Level;
 use crate::source::Source;
+use crate::text::line;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -405,11 +406,12 @@ impl Fault {
 }
 
 impl Group {
-    /// The words above it.
+    /// The words above it, in one line.
     fn title(&self) -> String {
+        let path = line(&self.path);
         match self.name.as_str() {
-            "" => self.path.clone(),
-            name => format!("{name} ({})", self.path),
+            "" => path.into_owned(),
+            name => format!("{} ({path})", line(name)),
         }
     }
 }
