@@ -20,10 +20,14 @@ pub fn steers(character: char) -> bool {
 
 /// Whether a text may have something to escape. Most have not, and a look at their bytes tells.
 fn is_suspect(text: &str) -> bool {
+    has_suspects(text, |byte| byte < 0x20)
+}
+
+fn has_suspects(text: &str, is_control: impl Fn(u8) -> bool) -> bool {
     let mut before = 0;
     text.bytes().fold(false, |suspect, byte| {
         // The first bytes of what steers, `##` of commands, and the colons of others.
-        let of_interest = byte < 0x20 || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
+        let of_interest = is_control(byte) || matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2);
         let doubled = byte == before && matches!(byte, b':' | b'#');
         before = byte;
         suspect | of_interest | doubled
@@ -168,7 +172,8 @@ pub fn csv(cell: &str) -> Cow<'_, str> {
 /// JSON as any serializer wrote it, with the characters escaped that a serializer lets through. Outside of strings
 /// JSON has none of them.
 pub fn json(text: &str) -> Cow<'_, str> {
-    if !is_suspect(text) {
+    // Indented JSON is full of line ends.
+    if !has_suspects(text, |byte| byte < 0x20 && byte != b'\n') {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);

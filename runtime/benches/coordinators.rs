@@ -105,7 +105,8 @@ fn waiting() {
         waits.schedule.end = START.plus_minutes(50);
         waits.controls.timeout = 1_000_000;
         waits.controls.throttle = 10;
-        waits.inputs[0].dataset.uri_template = format!("hdfs://nn/{number}/${{MINUTE}}");
+        std::sync::Arc::make_mut(&mut waits.inputs[0].dataset).uri_template =
+            format!("hdfs://nn/{number}/${{MINUTE}}");
         waits.configuration = Vec::new();
         for minute in (0..50).step_by(5) {
             let at = folder.path().join(format!("root/{number}/{minute:02}"));
@@ -153,7 +154,8 @@ fn definition(frequency: Frequency, days: i64, has_data: bool) -> Definition {
                 "hdfs://nn:8020/data/{name}/${{YEAR}}/${{MONTH}}/${{DAY}}/${{HOUR}}/${{MINUTE}}"
             ),
             done_flag: None,
-        },
+        }
+        .into(),
         instances: Instances::List(vec!["${coord:current(0)}".to_owned()]),
         keeps_output: false,
     };

@@ -54,6 +54,33 @@ fn inside(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
+/// Spans that follow each other, so that at most one of them holds a place.
+struct Apart(Vec<Span>);
+
+impl Apart {
+    fn of_elements<'t, 'a: 't>(elements: impl Iterator<Item = Element<'t, 'a>>) -> Apart {
+        Apart(elements.map(|element| element.span()).collect())
+    }
+
+    /// The last that begins at a place or before it.
+    fn before(&self, start: u32) -> Option<Span> {
+        self.0[..self.0.partition_point(|span| span.start <= start)].last().copied()
+    }
+
+    /// The one that holds a place.
+    fn around(&self, span: Span) -> Option<Span> {
+        self.before(span.start).filter(|outer| inside(*outer, span))
+    }
+
+    /// Those that hold any of these.
+    fn around_any(&self, spans: &[Span]) -> Apart {
+        let mut held: Vec<Span> = spans.iter().filter_map(|span| self.around(*span)).collect();
+        held.sort_unstable_by_key(|span| span.start);
+        held.dedup();
+        Apart(held)
+    }
+}
+
 /// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
 pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let shifts = |finding: &Diagnostic| {
@@ -70,32 +97,28 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
         .filter(|finding| shifts(finding) && xml::closes_nothing(&finding.message))
         .filter_map(|finding| Some((finding.span, finding.notes.first()?.span)))
         .collect();
-    let unknown = |span: Span, found: &[Diagnostic]| {
-        found.iter().any(|finding| finding.span == span && is(finding, "unknown-element"))
+    let spans = |of: &dyn Fn(&Diagnostic) -> bool| -> HashSet<Span> {
+        found.iter().filter(|finding| of(finding)).map(|finding| finding.span).collect()
     };
+    let unknown = spans(&|finding| is(finding, "unknown-element"));
+    let never_closed = spans(&shifts);
     let mut gone: HashSet<Span> = HashSet::new();
-    for (end, open) in &slips {
-        let never_closed = found.iter().any(|finding| shifts(finding) && finding.span == *open);
-        if !never_closed {
-            continue;
-        }
+    for (end, open) in slips.iter().filter(|(_, open)| never_closed.contains(open)) {
         // The start tag has the slip where nobody knows such an element.
-        gone.insert(if unknown(*open, found) { *end } else { *open });
+        gone.insert(if unknown.contains(open) { *end } else { *open });
     }
     found.retain(|finding| !(shifts(finding) && gone.contains(&finding.span)));
 
     let Some(root) = tree.root() else { return };
     let places: Vec<Span> = found.iter().filter(|f| shifts(f)).map(|f| f.span).collect();
-    let at_top = |span: &Span| !root.elements().any(|child| inside(child.span(), *span));
-    let whole = places.iter().any(at_top);
+    let children = Apart::of_elements(root.elements());
+    let whole = places.iter().any(|place| children.around(*place).is_none());
     // Where something between two nodes is broken, the one before it is suspect.
-    let damaged: Vec<Span> = places
-        .iter()
-        .filter_map(|place| {
-            let before = root.elements().filter(|child| child.span().start <= place.start);
-            before.last().map(|child| child.span())
-        })
-        .collect();
+    let mut damaged: Vec<Span> =
+        places.iter().filter_map(|place| children.before(place.start)).collect();
+    damaged.sort_unstable_by_key(|span| span.start);
+    damaged.dedup();
+    let damaged = Apart(damaged);
     let of_schema = |finding: &Diagnostic| {
         schema::kinds::KINDS.iter().any(|kind| std::ptr::eq(*kind, finding.kind))
     };
@@ -105,13 +128,12 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
         if finding.file.is_some() || finding.kind.name == xml::NOT_WELL_FORMED.name {
             return true;
         }
-        let hit = damaged.iter().any(|span| inside(*span, finding.span));
+        let hit = damaged.around(finding.span).is_some();
         let at_root = whole && of_root.contains(&finding.span);
         let needs = NEEDS.contains(&finding.kind.name);
         let graph = finding.kind.group == Group::Graph || is(finding, "unresolved-transition");
         let asked = finding.notes.first().is_some_and(|note| {
-            is(finding, "action-data-without-capture-output")
-                && damaged.iter().any(|span| inside(*span, note.span))
+            is(finding, "action-data-without-capture-output") && damaged.around(note.span).is_some()
         });
         !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked)
     });
@@ -264,21 +286,17 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         found.retain(|finding| !is(finding, "unreachable-node"));
     }
     // A way out whose name has the wrong case is no body of its action, and not missing.
-    let misspelt: Vec<Span> = root
-        .elements()
-        .filter(|child| child.name() == "action")
-        .filter(|action| {
-            action.elements().any(|child| {
-                let lower = child.name().to_ascii_lowercase();
-                lower != child.name() && matches!(lower.as_str(), "ok" | "error")
-            })
+    let is_misspelt = |action: &Element<'_, '_>| {
+        action.elements().any(|child| {
+            let lower = child.name().to_ascii_lowercase();
+            lower != child.name() && matches!(lower.as_str(), "ok" | "error")
         })
-        .map(|action| action.span())
-        .collect();
-    if !misspelt.is_empty() {
+    };
+    let actions = || root.elements().filter(|child| child.name() == "action");
+    let misspelt = Apart::of_elements(actions().filter(is_misspelt));
+    if !misspelt.0.is_empty() {
         found.retain(|finding| {
-            let at = misspelt.partition_point(|span| span.start <= finding.span.start);
-            let hit = at > 0 && inside(misspelt[at - 1], finding.span);
+            let hit = misspelt.around(finding.span).is_some();
             let follows = ["missing-element", "duplicate-single-element", "action-with-two-bodies"];
             !(hit && follows.contains(&finding.kind.name))
         });
@@ -326,59 +344,46 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         })
         .map(|finding| finding.span)
         .collect();
-    let bodies: Vec<Span> = match missed.is_empty() {
-        true => Vec::new(),
-        false => {
-            let actions = root.elements().filter(|child| child.name() == "action");
-            let hit = |action: &Element<'_, '_>| missed.iter().any(|m| inside(action.span(), *m));
-            actions.filter(hit).map(|action| action.span()).collect()
-        }
-    };
-    if !bodies.is_empty() {
-        found.retain(|finding| {
-            let hit = || bodies.iter().any(|body| inside(*body, finding.span));
-            let asked = || {
-                let action = finding.notes.first();
-                action.is_some_and(|note| bodies.iter().any(|body| inside(*body, note.span)))
-            };
-            !(NEEDS.contains(&finding.kind.name) && hit()
-                || is(finding, "action-data-without-capture-output") && asked())
-        });
-    }
-    // A decision that lacks a way decides nothing yet.
-    let decisions_hit: Vec<Span> = root
-        .elements()
-        .filter(|child| child.name() == "decision")
-        .filter(|child| missed.iter().any(|missed| inside(child.span(), *missed)))
-        .map(|child| child.span())
-        .collect();
+    let bodies = Apart::of_elements(actions()).around_any(&missed);
     found.retain(|finding| {
-        !(is(finding, "decision-single-target")
-            && decisions_hit.iter().any(|span| inside(*span, finding.span)))
+        let asked = || {
+            let action = finding.notes.first();
+            action.is_some_and(|note| bodies.around(note.span).is_some())
+        };
+        let needs = NEEDS.contains(&finding.kind.name);
+        !(needs && bodies.around(finding.span).is_some()
+            || is(finding, "action-data-without-capture-output") && asked())
+    });
+    // A decision that lacks a way decides nothing yet.
+    let decisions_hit =
+        Apart::of_elements(root.elements().filter(|child| child.name() == "decision"))
+            .around_any(&missed);
+    found.retain(|finding| {
+        !(is(finding, "decision-single-target") && decisions_hit.around(finding.span).is_some())
     });
     // What is no XML is no expression either.
-    let broken: Vec<Span> = found
+    let broken: HashSet<Span> = found
         .iter()
         .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && is_on(f))
         .map(|finding| finding.span)
         .collect();
     found.retain(|finding| !(is(finding, "el-syntax-error") && broken.contains(&finding.span)));
     // A node without its name, or under an element nobody knows, is what others lead to in vain.
-    let nameless = found.iter().any(|finding| {
-        let at_top = || {
-            root.elements().any(|child| {
-                child.name_span() == finding.span
-                    || child.attributes().any(|attribute| {
-                        attribute.name_span() == finding.span
-                            || attribute.value_span() == finding.span
-                    })
-            })
-        };
+    let misnames = |finding: &Diagnostic| {
         ["unknown-element", "missing-attribute", "unknown-attribute", "invalid-node-name"]
             .contains(&finding.kind.name)
             && is_on(finding)
-            && at_top()
-    });
+    };
+    let nameless = found.iter().any(&misnames) && {
+        let names = root.elements().flat_map(|child| {
+            let attributes = child.attributes();
+            let spans =
+                attributes.flat_map(|attribute| [attribute.name_span(), attribute.value_span()]);
+            spans.chain([child.name_span()])
+        });
+        let names: HashSet<Span> = names.collect();
+        found.iter().any(|finding| misnames(finding) && names.contains(&finding.span))
+    };
     if nameless {
         found.retain(|finding| {
             !(is(finding, "unresolved-transition")

@@ -16,6 +16,8 @@ use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
 use ankus_runtime::coordinator::Properties;
 use ankus_runtime::el::SiteFunction;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What a server would keep of a coordinator, and what was missing to say so with certainty.
 #[derive(Debug)]
@@ -141,16 +143,22 @@ fn siblings(
     input: &Input<'_>,
 ) -> Vec<rules::Sibling> {
     let unknown = unknown.iter().cloned().collect();
-    let mut siblings = Vec::new();
+    let mut siblings: Vec<rules::Sibling> = Vec::new();
+    // Bundles start one coordinator many times; what was last given to each, and the sibling that came of it.
+    let mut last: HashMap<String, (Properties, usize)> = HashMap::new();
     for (member, kept_member) in kept.members.iter().enumerate() {
         if budget::spent() {
             break;
         }
         let Some(source) = around.find(&kept_member.app_path, "coordinator.xml") else { continue };
-        let (tree, _) = Tree::parse_tolerantly(&source.text);
-        let Some(root) = tree.root() else { continue };
         let mut given = rules::given(kept, &unknown, member);
         given.entry("user.name".to_owned()).or_insert_with(|| input.user.to_owned());
+        if let Some((_, same)) = last.get(&source.path).filter(|(known, _)| *known == given) {
+            siblings.push(rules::Sibling { member, ..siblings[*same].clone() });
+            continue;
+        }
+        let (tree, _) = Tree::parse_tolerantly(&source.text);
+        let Some(root) = tree.root() else { continue };
         let files = Beside { path: &source.path, files: around.files };
         let (outcome, missing) = coordinator::submit_leniently(
             &source.text,
@@ -162,10 +170,11 @@ fn siblings(
         siblings.push(rules::Sibling {
             member,
             path: source.path.clone(),
-            definition: outcome.ok().filter(|_| !missing.is_unsure()),
+            definition: outcome.ok().filter(|_| !missing.is_unsure()).map(Rc::new),
             missing: missing.names,
             root: (root.namespace().to_owned(), root.name().to_owned()),
         });
+        last.insert(source.path.clone(), (given, siblings.len() - 1));
     }
     siblings
 }

@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
 use ankus_runtime::coordinator::{
@@ -604,7 +605,7 @@ impl<'s> Submission<'s> {
             }
             for element in section.all("dataset") {
                 let dataset = self.dataset(&Source::Own(element))?;
-                datasets.insert(dataset.name.clone(), dataset);
+                datasets.insert(dataset.name.clone(), Arc::new(dataset));
             }
         }
 
@@ -773,9 +774,9 @@ impl<'s> Submission<'s> {
     fn included(
         &self,
         includes: Vec<String>,
-        datasets: &mut BTreeMap<String, DatasetText>,
+        datasets: &mut BTreeMap<String, Arc<DatasetText>>,
     ) -> Outcome<()> {
-        let mut found: BTreeMap<String, DatasetText> = BTreeMap::new();
+        let mut found: BTreeMap<String, Arc<DatasetText>> = BTreeMap::new();
         let mut seen = HashSet::new();
         // Files that add nothing, however often they are included.
         let mut empty = HashSet::new();
@@ -819,7 +820,7 @@ impl<'s> Submission<'s> {
                 }
                 let dataset = self.dataset(&Source::Included(child))?;
                 let name = dataset.name.clone();
-                if found.insert(name.clone(), dataset).is_some() {
+                if found.insert(name.clone(), Arc::new(dataset)).is_some() {
                     return Err(Refused::new("E0803", about).names(["duplicate-dataset", &name]));
                 }
             }
@@ -1038,7 +1039,7 @@ struct Unbound {
 
 fn bind(
     events: Vec<Unbound>,
-    datasets: &BTreeMap<String, DatasetText>,
+    datasets: &BTreeMap<String, Arc<DatasetText>>,
     unsure: bool,
 ) -> Outcome<Vec<DataEvent>> {
     // Where a name or the datasets are not known, an event is left out instead of refused.

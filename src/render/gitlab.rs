@@ -1,6 +1,6 @@
 //! A code quality report, which GitLab shows beside a merge request.
 
-use super::json::Each;
+use super::json::each;
 use super::place;
 use crate::check::{Finding, Report};
 use crate::diag::{Kind, Level};
@@ -11,7 +11,7 @@ use serde_json::json;
 pub fn render(report: &Report) -> String {
     let fingerprints = place::fingerprints(report);
     let pairs: Vec<(&Finding, String)> = report.findings.iter().zip(fingerprints).collect();
-    let each = |(finding, fingerprint): &(&Finding, String)| {
+    let one = |(finding, fingerprint): &(&Finding, String)| {
         let (start, end) = place::range(report, &finding.path, finding.diagnostic.span);
         let severity = match finding.level {
             Level::Error => "major",
@@ -32,7 +32,7 @@ pub fn render(report: &Report) -> String {
             },
         })
     };
-    text::pretty(&Each(&pairs, each))
+    text::pretty(&each(&pairs, one))
 }
 
 /// What a reader who opens the issue sees.

@@ -2,10 +2,11 @@
 
 use super::place;
 use crate::check::{FileReport, Finding, Report, Verdict};
-use crate::diag::Safety;
+use crate::diag::{Fix, Move, Safety};
 use crate::source::{Encoding, Source, Span};
 use crate::text::{Notation, Sink};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 use std::io::{BufWriter, Write};
 
@@ -41,10 +42,10 @@ impl Serialize for Whole<'_> {
         object.serialize_entry("version", &1)?;
         let tool = json!({"name": "ankus", "version": env!("CARGO_PKG_VERSION")});
         object.serialize_entry("tool", &tool)?;
-        object.serialize_entry("files", &Each(&report.files, file))?;
+        object.serialize_entry("files", &each(&report.files, file))?;
         object.serialize_entry(
             "findings",
-            &Each(&report.findings, |f: &Finding| finding(report, f)),
+            &each(&report.findings, |finding| Shown { report, finding, kind: None }),
         )?;
         object.serialize_entry("summary", &summary)?;
         object.end()
@@ -52,9 +53,17 @@ impl Serialize for Whole<'_> {
 }
 
 /// A list, made while it is written.
-pub(super) struct Each<'r, T, F>(pub(super) &'r [T], pub(super) F);
+pub(super) struct Each<'r, T, F>(&'r [T], F);
 
-impl<T, F: Fn(&T) -> Value> Serialize for Each<'_, T, F> {
+/// A list of what is made of each of these.
+pub(super) fn each<'r, T, V: Serialize, F: Fn(&'r T) -> V>(
+    list: &'r [T],
+    made: F,
+) -> Each<'r, T, F> {
+    Each(list, made)
+}
+
+impl<'r, T, V: Serialize, F: Fn(&'r T) -> V> Serialize for Each<'r, T, F> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(self.0.iter().map(&self.1))
     }
@@ -111,73 +120,104 @@ fn verdict(verdict: &Verdict) -> Map<String, Value> {
     object
 }
 
-/// One finding.
-pub fn finding(report: &Report, finding: &Finding) -> Value {
-    let found = &finding.diagnostic;
-    let (start, end) = places(report, &finding.path, found.span);
-    let mut object = Map::new();
-    let mut put = |name: &str, value: Value| object.insert(name.to_owned(), value);
-    put("rule", json!(found.kind.name));
-    put("group", json!(found.kind.group.name()));
-    put("level", json!(finding.level.name()));
-    put("confidence", json!(found.confidence.name()));
-    if let Some(on) = found.confidence.on() {
-        put("depends_on", json!(on));
-    }
-    put("codes", json!(found.kind.oozie));
-    put("path", json!(finding.path));
-    put("start", start);
-    put("end", end);
-    put("message", json!(found.message));
-    if let Some(help) = &found.help {
-        put("help", json!(help));
-    }
-    let notes: Vec<Value> = found
-        .notes
-        .iter()
-        .map(|note| {
+/// One finding, written as it is asked for: one that stands for 64,000 places has a fix of as many edits.
+pub(super) struct Shown<'r> {
+    pub(super) report: &'r Report,
+    pub(super) finding: &'r Finding,
+    /// The `type` of an object that has others beside it.
+    pub(super) kind: Option<&'static str>,
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Shown { report, finding, kind } = *self;
+        let found = &finding.diagnostic;
+        let (start, end) = places(report, &finding.path, found.span);
+        let mut object = serializer.serialize_map(None)?;
+        if let Some(kind) = kind {
+            object.serialize_entry("type", kind)?;
+        }
+        object.serialize_entry("rule", found.kind.name)?;
+        object.serialize_entry("group", found.kind.group.name())?;
+        object.serialize_entry("level", finding.level.name())?;
+        object.serialize_entry("confidence", found.confidence.name())?;
+        if let Some(on) = found.confidence.on() {
+            object.serialize_entry("depends_on", on)?;
+        }
+        object.serialize_entry("codes", found.kind.oozie)?;
+        object.serialize_entry("path", &finding.path)?;
+        object.serialize_entry("start", &start)?;
+        object.serialize_entry("end", &end)?;
+        object.serialize_entry("message", &found.message)?;
+        if let Some(help) = &found.help {
+            object.serialize_entry("help", help)?;
+        }
+        let notes = each(&found.notes, |note| {
             let path = note.file.as_deref().unwrap_or(&finding.path);
             let (start, end) = places(report, path, note.span);
-            json!({"path": path, "start": start, "end": end, "message": note.message})
-        })
-        .collect();
-    put("notes", json!(notes));
-    put("places", json!(found.places));
-    if let Some(witness) = &found.witness {
-        let run: Vec<Value> = witness
-            .run
-            .iter()
-            .map(|step| {
-                json!({"node": step.node, "exit": step.exit, "to": step.to, "path": step.path})
-            })
-            .collect();
-        put(
-            "witness",
-            json!({"fault": witness.fault, "node": witness.node, "failures": witness.failures, "run": run}),
-        );
+            Note { path, start, end, message: &note.message }
+        });
+        object.serialize_entry("notes", &notes)?;
+        object.serialize_entry("places", &found.places)?;
+        if let Some(witness) = &found.witness {
+            let step = |step: &Move| json!({"node": step.node, "exit": step.exit, "to": step.to, "path": step.path});
+            let run: Vec<Value> = witness.run.iter().map(step).collect();
+            let witness = json!({
+                "fault": witness.fault, "node": witness.node, "failures": witness.failures, "run": run,
+            });
+            object.serialize_entry("witness", &witness)?;
+        }
+        let fixes = each(&found.fixes, |fix| ShownFix { report, finding, fix });
+        object.serialize_entry("fixes", &fixes)?;
+        object.end()
     }
-    let fixes: Vec<Value> = found
-        .fixes
-        .iter()
-        .map(|fix| {
-            let edits: Vec<Value> = fix
-                .edits
-                .iter()
-                .map(|edit| {
-                    let path = edit.file.as_deref().unwrap_or(&finding.path);
-                    let (start, end) = (
-                        offset(report, path, edit.span.start),
-                        offset(report, path, edit.span.end),
-                    );
-                    json!({"path": path, "start": start, "end": end, "text": edit.text})
-                })
-                .collect();
-            let safety = if fix.safety == Safety::Safe { "safe" } else { "unsafe" };
-            json!({"title": fix.title, "safety": safety, "edits": edits})
-        })
-        .collect();
-    put("fixes", json!(fixes));
-    Value::Object(object)
+}
+
+/// A position in a text; `offset` counts bytes of the file.
+#[derive(Serialize)]
+struct Place {
+    line: u32,
+    column: u32,
+    offset: u64,
+}
+
+#[derive(Serialize)]
+struct Note<'r> {
+    path: &'r str,
+    start: Place,
+    end: Place,
+    message: &'r str,
+}
+
+#[derive(Serialize)]
+struct Edit<'r> {
+    path: &'r str,
+    start: u64,
+    end: u64,
+    text: &'r str,
+}
+
+struct ShownFix<'r> {
+    report: &'r Report,
+    finding: &'r Finding,
+    fix: &'r Fix,
+}
+
+impl Serialize for ShownFix<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let edits = each(&self.fix.edits, |edit| {
+            let path = edit.file.as_deref().unwrap_or(&self.finding.path);
+            let start = offset(self.report, path, edit.span.start);
+            let end = offset(self.report, path, edit.span.end);
+            Edit { path, start, end, text: &edit.text }
+        });
+        let safety = if self.fix.safety == Safety::Safe { "safe" } else { "unsafe" };
+        let mut object = serializer.serialize_map(Some(3))?;
+        object.serialize_entry("title", &self.fix.title)?;
+        object.serialize_entry("safety", safety)?;
+        object.serialize_entry("edits", &edits)?;
+        object.end()
+    }
 }
 
 /// The JSON Schema of what [`render`] writes.
@@ -248,11 +288,11 @@ fn offset(report: &Report, path: &str, at: u32) -> u64 {
     }
 }
 
-fn places(report: &Report, path: &str, span: Span) -> (Value, Value) {
+fn places(report: &Report, path: &str, span: Span) -> (Place, Place) {
     let place = |at: u32| {
         let position = source(report, path).map(|(source, _)| source.position(at));
         let (line, column) = position.map_or((1, 1), |position| (position.line, position.column));
-        json!({"line": line, "column": column, "offset": offset(report, path, at)})
+        Place { line, column, offset: offset(report, path, at) }
     };
     (place(span.start), place(span.end))
 }

@@ -1,5 +1,6 @@
 //! One object a line: each finding as in [`super::json`], then the summary.
 
+use super::json::Shown;
 use crate::check::Report;
 use crate::text::{Notation, Sink};
 use serde_json::json;
@@ -18,11 +19,9 @@ pub fn write(report: &Report, out: &mut dyn Write) -> std::io::Result<()> {
     // A serializer writes letters one by one.
     let mut out = BufWriter::with_capacity(1 << 16, &mut sink);
     for finding in &report.findings {
-        let mut object = super::json::finding(report, finding);
-        if let Some(fields) = object.as_object_mut() {
-            fields.shift_insert(0, "type".to_owned(), json!("finding"));
-        }
-        writeln!(out, "{object}")?;
+        let object = Shown { report, finding, kind: Some("finding") };
+        serde_json::to_writer(&mut out, &object)?;
+        out.write_all(b"\n")?;
     }
     let mut summary = json!({
         "type": "summary",

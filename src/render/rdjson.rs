@@ -1,6 +1,6 @@
 //! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format has it.
 
-use super::json::Each;
+use super::json::each;
 use crate::check::{Finding, Report};
 use crate::diag::Level;
 use crate::source::{Source, Span};
@@ -17,7 +17,7 @@ struct Log<E> {
 
 /// Renders a report as one object.
 pub fn render(report: &Report) -> String {
-    let each = |finding: &Finding| {
+    let one = |finding: &Finding| {
         let found = &finding.diagnostic;
         let severity = match finding.level {
             Level::Error => "ERROR",
@@ -57,7 +57,7 @@ pub fn render(report: &Report) -> String {
     if let Some(home) = super::place::home() {
         source["url"] = json!(home);
     }
-    let log = Log { source, diagnostics: Each(&report.findings, each) };
+    let log = Log { source, diagnostics: each(&report.findings, one) };
     text::pretty(&log)
 }
 

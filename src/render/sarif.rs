@@ -3,7 +3,7 @@
 //! Columns count UTF-16 units, as the format has it by default; a result names the other places involved, its fixes and
 //! a fingerprint that survives moved lines.
 
-use super::json::Each;
+use super::json::each;
 use super::place;
 use crate::check::{Finding, Report};
 use crate::diag::{Group, Kind, Level, Safety};
@@ -77,14 +77,14 @@ impl Serialize for Run<'_> {
             self.kinds.iter().enumerate().map(|(at, kind)| (kind.name, at)).collect();
         let pairs: Vec<(&Finding, &String)> =
             self.report.findings.iter().zip(self.fingerprints).collect();
-        let each = Each(&pairs, |(finding, print): &(&Finding, &String)| {
+        let results = each(&pairs, |(finding, print): &(&Finding, &String)| {
             let index = places.get(finding.diagnostic.kind.name).copied();
             result(self.report, finding, index, print)
         });
         let mut run = serializer.serialize_map(None)?;
         run.serialize_entry("tool", &tool)?;
         run.serialize_entry("columnKind", "utf16CodeUnits")?;
-        run.serialize_entry("results", &each)?;
+        run.serialize_entry("results", &results)?;
         run.serialize_entry("invocations", &[invocation(self.report)])?;
         run.serialize_entry("properties", &json!({"summary": counts}))?;
         run.end()

@@ -69,7 +69,9 @@ pub fn layout(tree: &Tree<'_>, style: &Style, limit: usize) -> Result<String, Re
     if !tree.is_well_formed() || tree.doctype().is_some() {
         return Err(Refusal::NotWellFormed);
     }
-    let line_end = match text.find('\n') {
+    // The end of the text decides, for every layout has one; the first line may be content.
+    let decides = if text.ends_with('\n') { text.len().checked_sub(1) } else { text.find('\n') };
+    let line_end = match decides {
         Some(at) if text[..at].ends_with('\r') => "\r\n",
         _ => "\n",
     };
@@ -601,6 +603,13 @@ mod tests {
             "\u{feff}<a>\r\n<b/><c>x\ny</c></a>",
             "\u{feff}<a>\r\n    <b/>\r\n    <c>x\ny</c>\r\n</a>\r\n",
         );
+    }
+
+    #[test]
+    fn mixed_line_ends_settle() {
+        let once = formatted("\r\n<name>\n</name>", usize::MAX).expect("it is well-formed");
+        assert_eq!(once, "<name>\n</name>\r\n");
+        assert_eq!(formatted(&once, usize::MAX), Ok(once.clone()));
     }
 
     #[test]

@@ -67,7 +67,8 @@ fn daily(waits: bool) -> Definition {
             timezone: "UTC".to_owned(),
             uri_template: "hdfs://nn/in/${YEAR}${MONTH}${DAY}".to_owned(),
             done_flag: None,
-        },
+        }
+        .into(),
         instances: Instances::List(vec!["${coord:current(0)}".to_owned()]),
         keeps_output: false,
     };

@@ -106,8 +106,11 @@ fn in_folder(program: &Path, shape: &Shape, folder: &Path) -> Result<(), String>
     std::fs::create_dir_all(folder.join("app")).map_err(text)?;
     std::fs::create_dir_all(folder.join("bin")).map_err(text)?;
     std::fs::write(folder.join("app/workflow.xml"), workflow(shape, &nap)).map_err(text)?;
-    std::fs::write(folder.join("ankus.toml"), format!("[launchers]\nmax = {most}\n"))
-        .map_err(text)?;
+    std::fs::write(
+        folder.join("ankus.toml"),
+        format!("[launchers]\nmax = {most}\n[server]\ndefinition-limit = 100000000\n"),
+    )
+    .map_err(text)?;
     let step = folder.join("bin/step.sh");
     std::fs::write(&step, STEP).map_err(text)?;
     let mut chmod = Command::new("chmod");

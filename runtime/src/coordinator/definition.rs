@@ -1,6 +1,7 @@
 //! What a server keeps of a coordinator that it has taken.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -119,8 +120,8 @@ pub enum Instances {
 pub struct DataEvent {
     /// Name.
     pub name: String,
-    /// Its dataset.
-    pub dataset: DatasetText,
+    /// Its dataset, which many events may share.
+    pub dataset: Arc<DatasetText>,
     /// Its instances.
     pub instances: Instances,
     /// Whether a rerun leaves an output where it is.

@@ -4,6 +4,7 @@
 //! of it, among the files that are at hand; where nothing is found nothing is said.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
@@ -287,13 +288,14 @@ fn is_time(name: &str) -> bool {
 }
 
 /// A coordinator of a bundle as it is at hand.
+#[derive(Clone)]
 pub struct Sibling {
     /// Its place among the members.
     pub member: usize,
     /// Its file.
     pub path: String,
-    /// As a server would keep it, where it would take it.
-    pub definition: Option<Definition>,
+    /// As a server would keep it, where it would take it; members of one file and one configuration share it.
+    pub definition: Option<Rc<Definition>>,
     /// What nobody gives it.
     pub missing: BTreeSet<String>,
     /// Namespace and name of its root.
@@ -383,9 +385,9 @@ fn name_of<'m>(member: &'m Member<'_>) -> &'m str {
 fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnostic>) {
     let mut readers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     for (at, sibling) in siblings.iter().enumerate() {
-        let inputs = sibling.definition.iter().flat_map(|definition| &definition.inputs);
-        for (number, input) in inputs.enumerate() {
-            let DatasetText { uri_template, name, .. } = &input.dataset;
+        let inputs = sibling.definition.as_deref().map_or(&[][..], |kept| &kept.inputs);
+        for (number, input) in inputs.iter().enumerate() {
+            let DatasetText { uri_template, name, .. } = &*input.dataset;
             readers.entry(uri_template).or_default().push((at, number));
             if name != uri_template {
                 readers.entry(name).or_default().push((at, number));
@@ -398,18 +400,20 @@ fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnos
             continue;
         };
         // By reader, then output, then input.
-        let mut pairs = BTreeSet::new();
+        let mut pairs = Vec::new();
         for (number, output) in from.outputs.iter().enumerate() {
-            let DatasetText { uri_template, name, .. } = &output.dataset;
+            let DatasetText { uri_template, name, .. } = &*output.dataset;
             for key in [uri_template.as_str(), name.as_str()] {
                 for (reader, input) in readers.get(key).into_iter().flatten() {
                     if budget::spent_often() {
                         return;
                     }
-                    pairs.insert((*reader, number, *input));
+                    pairs.push((*reader, number, *input));
                 }
             }
         }
+        pairs.sort_unstable();
+        pairs.dedup();
         let mut last = None;
         for (reader, output, input) in pairs {
             let reader = &siblings[reader];
