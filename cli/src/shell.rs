@@ -161,7 +161,11 @@ impl Shell {
         match (words, &self.masker) {
             (Words::Plain(words), _) => Text::from(self.shown(&words)),
             (Words::Drawn(text), None) => text,
-            (Words::Drawn(text), Some(masker)) => Text::from(masker.text(text.plain())),
+            // What has no secrets keeps its colors.
+            (Words::Drawn(text), Some(masker)) => match masker.text(text.plain()) {
+                masked if masked == text.plain() => text,
+                masked => Text::from(masked),
+            },
         }
     }
 
