@@ -146,6 +146,14 @@ impl Job {
         Job::find(reader, id)?.ok_or_else(unknown)
     }
 
+    /// What it is called by.
+    pub(super) fn id(&self) -> &str {
+        match self {
+            Job::Coordinator(record) => &record.id,
+            Job::Bundle(record) => &record.id,
+        }
+    }
+
     /// Where it is.
     pub(super) fn status(&self) -> Status {
         match self {
@@ -266,6 +274,7 @@ pub(super) fn follow(
             }
         };
         let over = over.map_err(store::failure)?;
+        reader.is_there().map_err(|error| store::failure(error.into()))?;
         let news = seen.news(&*reader, id)?;
         for (of, moment) in &news {
             tell(of, moment, following.format, shell)?;

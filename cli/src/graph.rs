@@ -1,7 +1,7 @@
 //! `ankus graph`.
 
 use super::store::{self, StoreArguments};
-use super::{Exit, Failure, Shell};
+use super::{Exit, Failure, Shell, coordinator};
 use crate::properties::PropertyArguments;
 use ankus::check::{self, FileKind};
 use ankus::diag::nearest;
@@ -95,7 +95,13 @@ pub(super) fn of_job(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
+    if coordinator::is_one(id, store)? {
+        let failure = Failure::new(format!("`{id}` is no workflow, and has no way that it went"));
+        let help = "`ankus graph APP` draws its definition, `ankus job show` names its workflows";
+        return Err(failure.help(help).into());
+    }
     let shown = store::job(&*reader, id)?;
+    store::say_missing(&shown.missing, shell);
     let arguments = Arguments {
         application: definition_of(&*reader, &shown)?,
         format,
@@ -117,7 +123,10 @@ pub(super) fn of_job(
 /// Where the definition of a job lies on this machine: where it was read, or below what stood for its folder then.
 fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
     let plan = PathBuf::from(&shown.plan.path);
-    let needs = driver::needs::of_job(reader, &shown.record.job.id).map_err(store::failure)?;
+    let needs = match driver::needs::of_job(reader, &shown.record.job.id) {
+        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => None,
+        needs => needs.map_err(store::failure)?,
+    };
     let (mounts, root) = needs.map_or_else(Default::default, |needs| (needs.mounts, needs.root));
     let app = FileUri::parse(&shown.run.job.app_path);
     let name = plan.file_name().map_or(PathBuf::from("workflow.xml"), PathBuf::from);
@@ -215,8 +224,8 @@ fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, S
     let read = || {
         let record = view::record(&*reader, id)?;
         let record = record.ok_or_else(|| driver::Error::Unknown(id.to_owned()))?;
-        let plan = view::plan(&*reader, &record)?;
-        let run = view::run(&*reader, &record)?;
+        let (run, _) = view::readable(&*reader, &record)?;
+        let (plan, _) = view::readable_plan(&*reader, &record, &run)?;
         let states = run.in_order().into_iter().map(|(node, row)| {
             let state = State {
                 status: row.status.name().to_owned(),

@@ -326,8 +326,10 @@ fn list(
     lines.extend(records.into_iter().map(|record| Line::Workflow(Box::new(record))));
     lines.retain(|line| fits(line, &filters));
     lines.sort_by(|a, b| (b.created(), b.id()).cmp(&(a.created(), a.id())));
-    let active = up::active(store);
-    let is_abandoned = |line: &Line| line.is_open() && !active.contains(line.root());
+    let active = up::active(store, shell);
+    let is_abandoned = |line: &Line| {
+        line.is_open() && active.as_ref().is_some_and(|active| !active.contains(line.root()))
+    };
     let total = lines.len();
     let page: Vec<Line> = lines.into_iter().skip(offset.max(1) - 1).take(len).collect();
     match format {
@@ -356,7 +358,7 @@ fn list(
                     },
                 }
             }
-            let object = json!({
+            let mut object = json!({
                 "total": total,
                 "offset": offset,
                 "len": len,
@@ -364,6 +366,10 @@ fn list(
                 "coordinatorjobs": coordinators,
                 "bundlejobs": bundles,
             });
+            let damaged = view::damaged(&*reader).map_err(store::failure)?;
+            if !damaged.is_empty() {
+                object["damaged"] = damaged.into();
+            }
             shell.json(&object)?;
         }
         Format::Human => {
@@ -399,6 +405,7 @@ fn list(
             if page.is_empty() {
                 shell.say("no jobs");
             }
+            store::say_missing(&view::damaged(&*reader).map_err(store::failure)?, shell);
         }
     }
     Ok(Exit::Success)
@@ -497,12 +504,12 @@ fn show(
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown.run);
     shell.hide(store::masker(&settings, &shown.run.conf));
-    shown.say_missing(shell);
+    store::say_missing(&shown.missing, shell);
     let (run, plan) = (&shown.run, &shown.plan);
     let stopping = view::stopping(&*reader, &shown.record).map_err(store::failure)?;
     let waiting = match shown.record.open.is_empty() {
         true => Vec::new(),
-        false => store::waiting(store, id),
+        false => store::waiting(store, id, shell),
     };
     if format == Format::Json {
         let mut object = store::full(run, plan, shown.fault.as_ref(), &mask);
@@ -701,8 +708,7 @@ fn purge(
         needs::limits(&settings),
     )?;
     let Some(driver) = runner.driver() else {
-        let failure = Failure::new("another process runs the jobs of this store");
-        return Err(failure.help("purge when it has ended").into());
+        return Err(store::is_held(store).help("purge when it has ended").into());
     };
     let gone = driver.purge(&chosen).map_err(store::failure)?;
     for id in &gone {

@@ -268,6 +268,11 @@ pub(super) fn run(
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
     let mask = Masked::new(&settings, &shown.run);
     shell.hide(store::masker(&settings, &shown.run.conf));
+    let mut missing = shown.missing.clone();
+    if view::lost_moments(&*reader, id).map_err(store::failure)? > 0 {
+        missing.push("some of what happened".to_owned());
+    }
+    store::say_missing(&missing, shell);
     let (run, plan) = (&shown.run, &shown.plan);
     if arguments.audit {
         return audited(store, id, &|text| mask.text(text), shell);

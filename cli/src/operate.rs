@@ -6,7 +6,7 @@ use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, log, needs};
 use ankus::settings::secrets::Masker;
 use ankus::text::{self, hanging};
-use ankus_runtime::coordinator::Sla;
+use ankus_runtime::coordinator::{Definition, Sla};
 use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_runtime::driver::{self, bundle, object};
 use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
@@ -72,7 +72,7 @@ pub(super) enum Wish {
     /// Faults of some of its actions count no more.
     Ignore(Scope),
     /// Its definition is another.
-    Update(Box<ankus_runtime::coordinator::Definition>),
+    Update(Box<Definition>),
 }
 
 /// What is sent for a wish.
@@ -306,14 +306,14 @@ fn some_of_them(reader: &dyn Reader, record: &kept::Record, numbers: &str) -> Re
 pub(super) fn difference(
     store: &StoreArguments,
     id: &str,
-    new: &ankus_runtime::coordinator::Definition,
+    new: &Definition,
     shell: &mut Shell,
 ) -> miette::Result<()> {
     let reader = store::reader(store)?;
     let old = kept::definition(&*reader, id).map_err(store::failure)?;
     let definition = Path::new("coordinator.xml");
     let (settings, _) = store::settings_of_job(&*reader, id, shell, definition)?;
-    let text = |definition: &ankus_runtime::coordinator::Definition| {
+    let text = |definition: &Definition| {
         let mut shown = definition.clone();
         for (name, value) in &mut shown.properties {
             *value = settings.secrets.shown(name, value);
@@ -330,7 +330,7 @@ pub(super) fn difference(
 pub(super) fn would_update(
     store: &StoreArguments,
     id: &str,
-    new: &ankus_runtime::coordinator::Definition,
+    new: &Definition,
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     let reader = store::reader(store)?;
@@ -419,29 +419,68 @@ pub(super) fn sla_line(sla: &Sla) -> String {
     format!("SLA {}, to end by {}", sla.status.name(), time(sla.expected_end))
 }
 
+/// What is kept of the definition of a coordinator, where that can be read.
+fn definition_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<Definition>> {
+    match kept::definition(reader, id) {
+        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => Ok(None),
+        definition => Ok(Some(definition.map_err(store::failure)?)),
+    }
+}
+
+/// A coordinator of a bundle, where it can be read.
+fn member_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<kept::Record>> {
+    match kept::record(reader, id) {
+        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => Ok(None),
+        record => record.map_err(store::failure),
+    }
+}
+
+/// What of a coordinator or a bundle cannot be read.
+fn missing(reader: &dyn Reader, job: &Job) -> miette::Result<Vec<String>> {
+    let mut missing = match job {
+        Job::Coordinator(record) => kept::missing(reader, &record.id),
+        Job::Bundle(record) => bundle::missing(reader, &record.id),
+    }
+    .map_err(store::failure)?;
+    if let Job::Bundle(record) = job {
+        for id in record.coordinators.iter().flatten() {
+            if member_of(reader, id)?.is_none() {
+                missing.push(format!("the coordinator {id}"));
+            }
+        }
+    }
+    if let Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) =
+        driver::needs::of_job(reader, job.id())
+    {
+        missing.push("what it runs with".to_owned());
+    }
+    Ok(missing)
+}
+
 pub(super) fn coordinator_object(
     reader: &dyn Reader,
     record: &kept::Record,
     with_actions: bool,
 ) -> miette::Result<Value> {
     let id = record.id.as_str();
-    let definition = kept::definition(reader, id).map_err(store::failure)?;
+    let definition = definition_of(reader, id)?;
+    let definition = definition.as_ref();
     let job = &record.job;
     let mut object = json!({
         "version": 1,
         "coordJobId": id,
         "coordJobName": record.name,
-        "coordJobPath": definition.properties.get("oozie.coord.application.path"),
+        "coordJobPath": definition.and_then(|it| it.properties.get("oozie.coord.application.path")),
         "bundleId": record.bundle.as_ref().map(|(bundle, _)| bundle),
         "status": job.status.name(),
         "executionPolicy": job.controls.execution.name(),
-        "frequency": definition.frequency_text,
-        "timeUnit": definition.unit_name(),
-        "timeZone": definition.zone_text,
+        "frequency": definition.map(|it| it.frequency_text.as_str()),
+        "timeUnit": definition.map(Definition::unit_name),
+        "timeZone": definition.map(|it| it.zone_text.as_str()),
         "concurrency": job.controls.concurrency,
         "timeOut": job.controls.timeout,
         "mat_throttling": job.controls.throttle,
-        "startTime": time(definition.schedule.start),
+        "startTime": definition.map(|it| time(it.schedule.start)),
         "endTime": time(job.end),
         "pauseTime": job.pause.map(time),
         "nextMaterializedTime": job.next.map(time),
@@ -460,7 +499,7 @@ pub(super) fn coordinator_object(
 pub(super) fn bundle_object(reader: &dyn Reader, record: &bundle::Record) -> miette::Result<Value> {
     let mut coordinators = Vec::new();
     for id in record.coordinators.iter().flatten() {
-        if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
+        if let Some(member) = member_of(reader, id)? {
             coordinators.push(coordinator_object(reader, &member, false)?);
         }
     }
@@ -492,7 +531,7 @@ pub(super) fn conclude(
         (Job::Bundle(record), RunFormat::Human) => {
             shell.line(format!("{} {} {id}", record.job.status.name(), record.name))?;
             for id in record.coordinators.iter().flatten() {
-                if let Some(member) = kept::record(reader, id).map_err(store::failure)? {
+                if let Some(member) = member_of(reader, id)? {
                     shell.out("  ")?;
                     summary(reader, &member, shell)?;
                 }
@@ -586,6 +625,7 @@ pub(super) fn show(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     hide(reader, job, shell)?;
+    store::say_missing(&missing(reader, job)?, shell);
     if is_json {
         show_json(reader, job, shell)?;
         return Ok(Exit::Success);
@@ -603,14 +643,15 @@ pub(super) fn show(
             }
         }
         Job::Coordinator(record) => {
-            let definition = kept::definition(reader, &record.id).map_err(store::failure)?;
+            let definition = definition_of(reader, &record.id)?;
+            let start = definition.map(|definition| definition.schedule.start);
             let (id, job) = (&record.id, &record.job);
             let or_none = |at: Option<Time>| at.map_or("-".to_owned(), time);
             shell.line(format!("{id} {} ({})", record.name, job.status.name()))?;
             shell.line(format!("  user         {}", record.user))?;
             shell.out(format!(
                 "  from         {}\n  to           {}\n  next         {}\n  paused from  {}\n",
-                time(definition.schedule.start),
+                or_none(start),
                 time(job.end),
                 or_none(job.next.filter(|_| !job.is_done)),
                 or_none(job.pause),
@@ -651,6 +692,7 @@ pub(super) fn log(
     shell: &mut Shell,
 ) -> miette::Result<Exit> {
     hide(reader, job, shell)?;
+    store::say_missing(&missing(reader, job)?, shell);
     let (id, moments, user, name, created) = match job {
         Job::Coordinator(record) => {
             let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;

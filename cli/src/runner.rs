@@ -108,6 +108,10 @@ impl Runner {
     fn next(&self) -> Result<Link, driver::Error> {
         let began = Instant::now();
         loop {
+            // Whoever opens a store makes one where there is none; but this is about jobs of one that was there.
+            if !self.store.store.join(driver::STORE).exists() {
+                return Err(ankus_runtime::store::Error::Gone.into());
+            }
             match link(&self.store, &self.needs, &self.limits) {
                 Err(driver::Error::Control(ControlError::Gone(_)))
                     if began.elapsed() < PATIENCE => {}

@@ -12,7 +12,8 @@ use ankus_runtime::driver::places::{Waiting, What};
 use ankus_runtime::driver::{self, JobRecord, Moment, purge, view};
 use ankus_runtime::machine::{Change, Fault, JobStatus, Row, Run, Status};
 use ankus_runtime::plan::{NOWHERE, Plan};
-use ankus_runtime::procedure::control::{Client, Holder};
+use ankus_runtime::procedure::control::{Client, ControlError, Holder};
+use ankus_runtime::store::Error::Damaged;
 use ankus_runtime::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -64,8 +65,14 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
         driver::Error::Store(ankus_runtime::store::Error::Full) => {
             Some("make room on the disk, then `ankus run --resume ID` goes on")
         }
+        driver::Error::Store(ankus_runtime::store::Error::Gone) => Some(
+            "what its jobs have come to is known no more; programs that were running may go on, and nobody looks after them",
+        ),
         driver::Error::Store(ankus_runtime::store::Error::DamagedLog(_)) => Some(
             "restore a backup; or `ankus store check --forget-damaged` goes on with what stands before",
+        ),
+        driver::Error::Store(Damaged(_)) => Some(
+            "`ankus store check` tells what else is damaged; restore a backup, or let `--forget-damaged` delete it",
         ),
         driver::Error::Store(ankus_runtime::store::Error::NotAStore(_)) => {
             Some("name another folder with --store")
@@ -187,12 +194,14 @@ pub(crate) fn settings_of_job(
     shell: &Shell,
     definition: &Path,
 ) -> miette::Result<(Arc<Settings>, Option<PathBuf>)> {
-    match driver::needs::of_job(reader, id).map_err(failure)? {
-        Some(needs) => {
+    match driver::needs::of_job(reader, id) {
+        Ok(Some(needs)) => {
             let settings = needs::settings_of(&needs).map_err(Failure::new)?;
             Ok((Arc::new(settings), needs.settings_file))
         }
-        None => settings_of(shell, definition),
+        // The settings that hold here still tell what is a secret.
+        Ok(None) | Err(driver::Error::Store(Damaged(_))) => settings_of(shell, definition),
+        Err(error) => Err(failure(error)),
     }
 }
 
@@ -216,23 +225,35 @@ pub(crate) struct Shown {
     pub(crate) missing: Vec<String>,
 }
 
-impl Shown {
-    /// Says what cannot be shown.
-    pub(crate) fn say_missing(&self, shell: &mut Shell) {
-        if !self.missing.is_empty() {
-            let missing = self.missing.join(", ");
-            shell.say(format!("damaged and not shown: {missing}; `ankus store check` tells more"));
-        }
+/// Says what cannot be shown.
+pub(crate) fn say_missing(missing: &[String], shell: &mut Shell) {
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        shell.say(format!("damaged and not shown: {missing}; `ankus store check` tells more"));
     }
 }
 
 /// Reads a job.
 pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
-    let record = view::record(reader, id)
-        .and_then(|record| record.ok_or_else(|| driver::Error::Unknown(id.to_owned())))
-        .map_err(failure)?;
-    let (run, missing) = view::readable(reader, &record).map_err(failure)?;
-    let plan = view::plan(reader, &record).map_err(failure)?;
+    let unknown = || driver::Error::Unknown(id.to_owned());
+    let (record, is_whole) = match view::record(reader, id) {
+        Err(error @ driver::Error::Store(Damaged(_))) => {
+            let remains = view::remains(reader, id).map_err(failure)?;
+            (remains.ok_or_else(|| failure(error))?, false)
+        }
+        record => (record.and_then(|it| it.ok_or_else(unknown)).map_err(failure)?, true),
+    };
+    let (run, mut missing) = view::readable(reader, &record).map_err(failure)?;
+    if !is_whole {
+        missing.insert(0, "the job itself, but for what else tells of it".to_owned());
+    }
+    let (plan, is_whole) = view::readable_plan(reader, &record, &run).map_err(failure)?;
+    if !is_whole {
+        missing.push("its plan, and with it the names of nodes".to_owned());
+    }
+    if let Err(driver::Error::Store(Damaged(_))) = driver::needs::of_job(reader, id) {
+        missing.push("what it runs with".to_owned());
+    }
     let fault = view::fault(reader, &record).map_err(failure)?;
     Ok(Shown { record, run, plan, fault, missing })
 }
@@ -343,6 +364,7 @@ pub(crate) fn follow(
             }
         };
         progress.tick();
+        reader.is_there().map_err(|error| failure(error.into()))?;
         let (moments, after) = view::moments(&*reader, id, next).map_err(failure)?;
         next = after;
         for moment in &moments {
@@ -425,12 +447,35 @@ pub(super) fn is_busy(run: &Run, waiting: &[Waiting]) -> bool {
     run.rows.iter().any(is_under_way)
 }
 
-/// The actions of a job that are ready to start and may not yet, as whoever runs the store tells. Without anybody nothing waits.
-pub(crate) fn waiting(store: &StoreArguments, id: &str) -> Vec<Waiting> {
+/// What whoever runs a store answers to somebody who only looks: nothing where nobody runs it. One who does not answer soon is told of, and
+/// then nothing is known.
+pub(crate) fn glance<T: Default>(
+    store: &StoreArguments,
+    shell: &mut Shell,
+    ask: impl FnOnce(&mut Client) -> Result<T, driver::Error>,
+) -> Option<T> {
     let path = store.store.join(driver::STORE);
-    let Ok(Some(_)) = Holder::of(&path) else { return Vec::new() };
-    let answer = Client::reach(&path).map_err(driver::Error::from);
-    answer.and_then(|mut client| driver::waiting_there(&mut client, id)).unwrap_or_default()
+    let Ok(Some(_)) = Holder::of(&path) else { return Some(T::default()) };
+    let answer = Client::glance(&path).map_err(driver::Error::from);
+    match answer.and_then(|mut client| ask(&mut client)) {
+        Ok(answer) => Some(answer),
+        Err(driver::Error::Control(ControlError::Gone(_))) => Some(T::default()),
+        Err(error) => {
+            shell.say(error.to_string());
+            None
+        }
+    }
+}
+
+/// Why something cannot be done that only whoever runs a store may do.
+pub(crate) fn is_held(store: &StoreArguments) -> Failure {
+    let holder = Holder::of(&store.store.join(driver::STORE)).ok().flatten().unwrap_or_default();
+    Failure::new(format!("{holder} runs the jobs of this store"))
+}
+
+/// The actions of a job that are ready to start and may not yet, as whoever runs the store tells. Without anybody nothing waits.
+pub(crate) fn waiting(store: &StoreArguments, id: &str, shell: &mut Shell) -> Vec<Waiting> {
+    glance(store, shell, |client| driver::waiting_there(client, id)).unwrap_or_default()
 }
 
 /// What an action waits for, in words.

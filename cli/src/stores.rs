@@ -4,6 +4,7 @@ use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, operate};
 use ankus_runtime::driver::{self, bundle, coordinator as kept, object, view};
+use ankus_runtime::procedure::control::Guard;
 use ankus_runtime::store::{Key, Soundness, Sqlite};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -74,7 +75,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             shell.say(format!("{} bytes are in `{}`", size, file.display()));
             Ok(Exit::Success)
         }
-        Command::Compact => compact(folder, shell),
+        Command::Compact => compact(&arguments.store, shell),
         Command::Export { folder: to } => export(&arguments.store, to, shell),
     }
 }
@@ -111,7 +112,7 @@ fn check(
     if !forget_damaged || found.is_sound() {
         return Ok(Exit::fault_if(!found.is_sound()));
     }
-    let (mut store, _guard) = driver::tend(&arguments.store, true).map_err(store::failure)?;
+    let (mut store, _guard) = tend(arguments, true, "forget what is damaged when it has ended")?;
     store.forget(&found).map_err(|error| store::failure(error.into()))?;
     drop(store);
     let left = looked(&path)?;
@@ -120,6 +121,20 @@ fn check(
         false => "what was damaged is forgotten as far as that can be done; restore a backup",
     });
     Ok(Exit::fault_if(!left.is_sound()))
+}
+
+/// The store for whoever looks after it, while nobody runs its jobs.
+fn tend(
+    arguments: &StoreArguments,
+    forget_damaged: bool,
+    help: &str,
+) -> miette::Result<(Sqlite, Guard)> {
+    driver::tend(&arguments.store, forget_damaged).map_err(|error| match error {
+        driver::Error::Store(ankus_runtime::store::Error::Busy) => {
+            store::is_held(arguments).help(help).into()
+        }
+        error => store::failure(error),
+    })
 }
 
 fn tell(found: &Soundness, shell: &mut Shell) -> miette::Result<()> {
@@ -158,7 +173,8 @@ fn shown(key: &Key) -> String {
     }
 }
 
-fn compact(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
+fn compact(arguments: &StoreArguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let folder = arguments.store.as_path();
     let size = || {
         let files = ["store.sqlite", "store.sqlite-wal"].map(|name| folder.join(name));
         files
@@ -168,14 +184,7 @@ fn compact(folder: &Path, shell: &mut Shell) -> miette::Result<Exit> {
             .sum::<u64>()
     };
     let before = size();
-    let (mut store, _guard) = driver::tend(folder, false).map_err(|error| match error {
-        driver::Error::Store(ankus_runtime::store::Error::Busy) => {
-            Failure::new("another process runs the jobs of this store")
-                .help("compact when it has ended")
-                .into()
-        }
-        error => store::failure(error),
-    })?;
+    let (mut store, _guard) = tend(arguments, false, "compact when it has ended")?;
     let plans = driver::forget_plans(&mut store).map_err(store::failure)?;
     store.compact().map_err(|error| store::failure(error.into()))?;
     drop(store);
@@ -197,7 +206,9 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
     }
     let write = |name: String, text: String| -> miette::Result<()> {
         let path = to.join(name);
-        Ok(std::fs::write(&path, text).map_err(|error| unwritable(&path, error))?)
+        // Names and messages are of anybody, and people look at files in terminals.
+        let text = ankus::text::json(&text);
+        Ok(std::fs::write(&path, text.as_bytes()).map_err(|error| unwritable(&path, error))?)
     };
     let reader = store::reader(arguments)?;
     let (mut written, mut lost) = (0_usize, view::damaged(&*reader).map_err(store::failure)?);

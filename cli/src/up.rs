@@ -9,7 +9,7 @@ use super::{Exit, Failure, Shell};
 use ankus_runtime::driver::{self, Calls, JobRecord, coordinator as kept, view};
 use ankus_runtime::machine::coordinator::Status as Timed;
 use ankus_runtime::machine::{JobStatus, Status};
-use ankus_runtime::procedure::control::{Client, Holder};
+use ankus_runtime::procedure::control::Holder;
 use ankus_runtime::store::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -80,6 +80,7 @@ fn serve(
     let mut purged: Option<Instant> = None;
     loop {
         std::thread::sleep(LOOK);
+        reader.is_there().map_err(|error| store::failure(error.into()))?;
         if let Some(driver) = runner.driver()
             && purged.is_none_or(|at| at.elapsed() > PURGE)
         {
@@ -257,11 +258,7 @@ fn rests(
     Ok(status == JobStatus::Suspended || any_child)
 }
 
-/// The jobs on top that whoever runs the store lets do something; none where nobody runs it.
-pub(super) fn active(store: &StoreArguments) -> BTreeSet<String> {
-    let path = store.store.join(driver::STORE);
-    // Who does not answer may run them or not; a list is no place to wait for it.
-    let Ok(Some(_)) = Holder::of(&path) else { return BTreeSet::new() };
-    let answer = Client::reach(&path).map_err(driver::Error::from);
-    answer.and_then(|mut client| driver::active_there(&mut client)).unwrap_or_default()
+/// The jobs on top that whoever runs the store lets do something; none where nobody runs it, and nothing where that is not known.
+pub(super) fn active(store: &StoreArguments, shell: &mut Shell) -> Option<BTreeSet<String>> {
+    store::glance(store, shell, driver::active_there)
 }

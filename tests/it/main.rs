@@ -28,6 +28,8 @@ mod format;
 mod formats;
 mod fuzz_seeds;
 mod graph;
+mod holders;
+mod hostile_jobs;
 mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;

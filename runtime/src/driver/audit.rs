@@ -84,6 +84,12 @@ impl Shared {
         self.audit(self.about(id), operation, "", done)
     }
 
+    /// A kill or a rerun that does not wait for programs.
+    pub(super) fn ask_abandon(&self, id: &str) -> Result<(), Error> {
+        let done = self.abandon(id);
+        self.audit(self.about(id), "kill", "force=true", done)
+    }
+
     pub(super) fn ask_rerun(
         self: &Arc<Self>,
         id: &str,
@@ -256,6 +262,21 @@ fn path_of(properties: &BTreeMap<String, String>, name: &str) -> String {
     properties.get(name).cloned().unwrap_or_default()
 }
 
+/// A text as a part of a line that people look at in a terminal: what would steer that is written out.
 fn one_line(text: &str) -> String {
-    text.replace(['\n', '\r'], " ")
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' => line.push(' '),
+            // Marks of direction, separators of lines, and what only tells a text apart from another that looks the same.
+            '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' => line.extend(character.escape_unicode()),
+            _ if character.is_control() => line.extend(character.escape_unicode()),
+            _ => line.push(character),
+        }
+    }
+    line
 }

@@ -119,9 +119,9 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     }
 }
 
-/// Every bundle, in the order of ids.
+/// Every bundle, in the order of ids. One whose row is damaged is not among them.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
-    let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
+    let (rows, _) = reader.scan_sound(RECORD, b"")?;
     rows.iter().map(|row| Ok(Record::read("a bundle", &row.value)?)).collect()
 }
 
@@ -134,13 +134,24 @@ pub fn definitions(reader: &dyn Reader, id: &str) -> Result<(Definition, Vec<Coo
 
 /// What happened to a bundle since its moment number `from`: those, and the number that comes next.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
-    let (mut next, mut moments) = (from, Vec::new());
-    for row in reader.scan(EVENT, &prefix(id), Some(&key(id, from)), usize::MAX)? {
-        let several = coordinator::read_moments(id, &row.value)?;
-        next += several.len() as u64;
-        moments.extend(several);
+    coordinator::moments_since(reader, EVENT, id, from)
+}
+
+/// What of a bundle cannot be read any more.
+pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
+    let mut missing = Vec::new();
+    if let Err(Error::Store(store::Error::Damaged(_))) = definitions(reader, id) {
+        missing.push("its definition".to_owned());
     }
-    Ok((moments, next))
+    let moments = reader.scan_sound(EVENT, &prefix(id))?.1;
+    missing.extend(moments.iter().map(|_| "what happened at one moment".to_owned()));
+    Ok(missing)
+}
+
+/// Ids of bundles whose own rows are damaged.
+pub(super) fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
+    let (_, damaged) = reader.scan_sound(RECORD, b"")?;
+    Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
 }
 
 fn key(id: &str, number: u64) -> Vec<u8> {

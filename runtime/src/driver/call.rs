@@ -69,6 +69,8 @@ pub(super) enum Wish {
     Stop,
     /// It looks whether it may begin now.
     Look,
+    /// It ends what it began at once, and asks nobody.
+    Force,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -104,6 +106,8 @@ pub(super) struct Call {
     is_taken_up: bool,
     /// How many times in a row a step could not be made.
     failures: u32,
+    /// Whether what it began is made to end at once.
+    is_forced: bool,
     /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
     asked: Option<(u64, u64)>,
     /// Whether its last step has nothing to do but to wait for a place, or to look after one.
@@ -159,8 +163,16 @@ impl Call {
             again: 0,
             is_older: false,
         };
-        let (is_taken_up, failures) = (false, 0);
-        Call { shared, saved, is_taken_up, failures, asked: None, is_waiting: false, place: None }
+        Call {
+            shared,
+            saved,
+            is_taken_up: false,
+            failures: 0,
+            is_forced: false,
+            asked: None,
+            is_waiting: false,
+            place: None,
+        }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
@@ -184,6 +196,7 @@ impl Call {
             saved,
             is_taken_up: true,
             failures: 0,
+            is_forced: false,
             asked: None,
             is_waiting: false,
             place,
@@ -304,6 +317,7 @@ impl Call {
                     saved: self.saved.clone(),
                     is_taken_up: self.is_taken_up,
                     failures: 0,
+                    is_forced: false,
                     asked: None,
                     is_waiting: false,
                     place: None,
@@ -572,6 +586,7 @@ impl Call {
             self.equipped().map_or(Needs::default().grace_ms, |equipped| equipped.needs.grace_ms);
         let left = grace_ms.saturating_sub(now.saturating_sub(since));
         let urgency = match &then {
+            _ if self.is_forced => Urgency::Force,
             Then::Nothing if is_first => Urgency::Ask,
             Then::Nothing if left > 0 => Urgency::Look,
             _ => Urgency::Force,
@@ -809,8 +824,13 @@ impl Call {
 impl Call {
     fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         self.is_waiting = false;
-        let is_stop = |message: &Message| matches!(&message.note, Note::Data(bytes) if matches!(postcard::from_bytes(bytes), Ok(Wish::Stop)));
-        let stops = context.messages().iter().any(is_stop);
+        let wish = |message: &Message| match &message.note {
+            Note::Data(bytes) => postcard::from_bytes(bytes).ok(),
+            _ => None,
+        };
+        let wishes = || context.messages().iter().filter_map(wish);
+        self.is_forced |= wishes().any(|wish| matches!(wish, Wish::Force));
+        let stops = wishes().any(|wish| matches!(wish, Wish::Stop | Wish::Force));
         let What { root, job, .. } = &self.saved.what;
         if !(stops || self.saved.is_stopped || self.shared.is_active(root, job, context.id())) {
             self.sleep(context);

@@ -191,18 +191,51 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<Record>, Error> {
     }
 }
 
-/// Its actions, by number.
+/// Its actions, by number: those that are as they were written. [`missing`] names the others.
 pub fn actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Error> {
-    let start = prefix(id);
+    read_actions(id, reader.scan_sound(ACTION, &prefix(id))?.0)
+}
+
+/// All its actions: nothing is run by some of them.
+fn all_actions(reader: &dyn Reader, id: &str) -> Result<BTreeMap<i64, Kept>, Error> {
+    read_actions(id, reader.scan(ACTION, &prefix(id), None, usize::MAX)?)
+}
+
+fn read_actions(id: &str, rows: Vec<store::Row>) -> Result<BTreeMap<i64, Kept>, Error> {
     let mut actions = BTreeMap::new();
-    for row in reader.scan(ACTION, &start, None, usize::MAX)? {
-        let number = row.key.key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
-        let Some(number) = number.map(i64::from_be_bytes) else {
+    for row in rows {
+        let Some(number) = number_in(id, &row.key) else {
             return Err(store::Error::Damaged(format!("an action of {id}")).into());
         };
         actions.insert(number, decode(&format!("an action of {id}"), &row.value)?);
     }
     Ok(actions)
+}
+
+/// The number of an action, or of a moment, in the key of its row.
+pub(super) fn number_in(id: &str, key: &store::Key) -> Option<i64> {
+    let number = key.key.get(prefix(id).len()..).and_then(|bytes| bytes.try_into().ok());
+    number.map(i64::from_be_bytes)
+}
+
+/// What of a coordinator cannot be read any more.
+pub fn missing(reader: &dyn Reader, id: &str) -> Result<Vec<String>, Error> {
+    let mut missing = Vec::new();
+    if let Err(Error::Store(store::Error::Damaged(_))) = definition(reader, id) {
+        missing.push("its definition".to_owned());
+    }
+    missing.extend(reader.scan_sound(ACTION, &prefix(id))?.1.iter().map(|key| {
+        number_in(id, key).map_or("an action".to_owned(), |number| format!("action {number}"))
+    }));
+    let moments = reader.scan_sound(EVENT, &prefix(id))?.1;
+    missing.extend(moments.iter().map(|_| "what happened at one moment".to_owned()));
+    Ok(missing)
+}
+
+/// Ids of coordinators whose own rows are damaged.
+pub(super) fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
+    let (_, damaged) = reader.scan_sound(RECORD, b"")?;
+    Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
 }
 
 /// Whether an action of a coordinator, or the coordinator, has ended.
@@ -215,9 +248,9 @@ pub(super) fn has_ended(reader: &dyn Reader, id: &str, number: &str) -> Result<b
     Ok(record(reader, id)?.is_some_and(|record| record.job.status.is_end()))
 }
 
-/// Every coordinator, in the order of ids.
+/// Every coordinator, in the order of ids. One whose row is damaged is not among them.
 pub fn records(reader: &dyn Reader) -> Result<Vec<Record>, Error> {
-    let rows = reader.scan(RECORD, b"", None, usize::MAX)?;
+    let (rows, _) = reader.scan_sound(RECORD, b"")?;
     rows.iter().map(|row| Ok(Record::read("a coordinator", &row.value)?)).collect()
 }
 
@@ -230,11 +263,31 @@ pub fn definition(reader: &dyn Reader, id: &str) -> Result<Definition, Error> {
 
 /// What happened to a coordinator since its moment number `from`: those, and the number that comes next.
 pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
+    moments_since(reader, EVENT, id, from)
+}
+
+/// The same of a coordinator or a bundle, as far as it can be read.
+pub(super) fn moments_since(
+    reader: &dyn Reader,
+    space: &str,
+    id: &str,
+    from: u64,
+) -> Result<(Vec<Moment>, u64), Error> {
     let start = key(id, from as i64);
+    let rows = match reader.scan(space, &prefix(id), Some(&start), usize::MAX) {
+        // What happened at one moment is not known any more, and all else is.
+        Err(store::Error::Damaged(_)) => {
+            let (mut rows, _) = reader.scan_sound(space, &prefix(id))?;
+            rows.retain(|row| *row.key.key >= *start);
+            rows
+        }
+        rows => rows?,
+    };
     let (mut next, mut moments) = (from, Vec::new());
-    for row in reader.scan(EVENT, &prefix(id), Some(&start), usize::MAX)? {
+    for row in rows {
         let several = read_moments(id, &row.value)?;
-        next += several.len() as u64;
+        let number = number_in(id, &row.key).map_or(next, |number| number as u64);
+        next = number + several.len() as u64;
         moments.extend(several);
     }
     Ok((moments, next))
@@ -349,7 +402,7 @@ impl Coordinator {
         let definition = Arc::new(definition(reader, id)?);
         let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
         let (mut beside, mut held) = (BTreeMap::new(), BTreeSet::new());
-        for (number, kept) in actions(reader, id)? {
+        for (number, kept) in all_actions(reader, id)? {
             // What starts is RUNNING by the end of that step.
             if kept.run.status == ActionStatus::Submitted {
                 held.insert(number);

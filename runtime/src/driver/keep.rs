@@ -134,10 +134,12 @@ impl Keep {
     ) -> Result<(String, Option<Vec<u8>>), store::Error> {
         for attempt in 0_u32.. {
             let key = format!("{:08x}-{}-{attempt}", crc32fast::hash(bytes), bytes.len());
-            match reader.get(spaces::PLAN, key.as_bytes())? {
-                None => return Ok((key, Some(bytes.to_vec()))),
-                Some(known) if *known == *bytes => return Ok((key, None)),
-                Some(_) => {}
+            match reader.get(spaces::PLAN, key.as_bytes()) {
+                Ok(None) => return Ok((key, Some(bytes.to_vec()))),
+                Ok(Some(known)) if *known == *bytes => return Ok((key, None)),
+                // It is another one, or nobody knows any more which it was.
+                Ok(Some(_)) | Err(store::Error::Damaged(_)) => {}
+                Err(error) => return Err(error),
             }
         }
         unreachable!("there are fewer plans than numbers")

@@ -50,6 +50,8 @@ pub(crate) use world::FilesOf;
 
 /// How long, beyond the grace of programs, an ended job is waited for that still stops them.
 const STOPPING: Duration = Duration::from_secs(20);
+/// How long programs may take to end that are made to, before they are taken for ended.
+const FORCED: Duration = Duration::from_secs(2);
 /// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
 const SOON_MS: u64 = 500;
 
@@ -275,14 +277,20 @@ impl Shared {
             let mut seen = 0;
             while let Some(of) = above.filter(|_| seen < 1_000) {
                 seen += 1;
-                let (has_ended, parent) = match of.rsplit_once('@') {
+                let looked = match of.rsplit_once('@') {
                     Some((coordinator, number)) => {
-                        (coordinator::has_ended(self.reader(), coordinator, number)?, None)
+                        coordinator::has_ended(self.reader(), coordinator, number)
+                            .map(|has_ended| (has_ended, None))
                     }
-                    None => match view::record(self.reader(), &of)? {
+                    None => view::record(self.reader(), &of).map(|record| match record {
                         Some(record) => (record.job.status.is_end(), record.job.parent_id),
                         None => (false, None),
-                    },
+                    }),
+                };
+                let (has_ended, parent) = match looked {
+                    // Whether it has ended nobody knows any more, and all others go on.
+                    Err(Error::Store(store::Error::Damaged(_))) => (false, None),
+                    looked => looked?,
                 };
                 if has_ended {
                     self.is_ending(&id);
@@ -516,11 +524,16 @@ impl Driver {
         moves: bool,
     ) -> Result<Driver, Error> {
         let reader = store.reader();
-        let number = reader.get(spaces::META, b"counter")?;
+        let meta = |name: &[u8]| match reader.get(spaces::META, name) {
+            Err(store::Error::Damaged(_)) => Ok((None, true)),
+            found => found.map(|found| (found, false)),
+        };
+        let (number, is_lost) = meta(b"counter")?;
         let number = number.and_then(|bytes| Some(u64::from_le_bytes((*bytes).try_into().ok()?)));
-        let stamp = match reader.get(spaces::META, b"stamp")? {
-            Some(stamp) => String::from_utf8_lossy(&stamp).into_owned(),
-            None => keep::stamp(host.wall_ms()),
+        let stamp = match meta(b"stamp")? {
+            // With another stamp every number is new, whatever was counted up to.
+            (Some(stamp), _) if !is_lost => String::from_utf8_lossy(&stamp).into_owned(),
+            _ => keep::stamp(host.wall_ms()),
         };
         // Programs start in folders of their own, and find theirs from there.
         let jobs = std::path::absolute(folder.join("jobs")).unwrap_or_else(|_| folder.join("jobs"));
@@ -765,7 +778,7 @@ impl Driver {
 
     /// Waits no more for programs of an ended job, wherever they may run.
     pub fn abandon(&self, id: &str) -> Result<(), Error> {
-        self.shared.abandon(id)
+        self.shared.ask_abandon(id)
     }
 
     /// Reads what is kept of jobs.
@@ -1101,17 +1114,21 @@ impl Shared {
         Ok(None)
     }
 
-    /// Takes everything for ended that an ended job began.
+    /// Takes everything for ended that an ended job began. Programs that can be reached are made to end first, so that whoever runs the
+    /// job again begins no second copy beside one that lives.
     fn abandon(&self, id: &str) -> Result<(), Error> {
         let record = self.record(id)?;
         if !record.job.status.is_end() {
             return Err(Error::State(format!("the job `{id}` has not ended; kill it first")));
         }
         let mut jobs = vec![record];
-        let mut calls = Vec::new();
+        let (mut calls, mut programs) = (Vec::new(), Vec::new());
         while let Some(job) = jobs.pop() {
             for open in &job.open {
                 calls.push(open.procedure);
+                if open.what == Calls::Program {
+                    programs.push(open.procedure);
+                }
                 let row = view::row(self.reader(), &job.job.id, open.node)?;
                 let child = row.as_ref().and_then(|row| row.external.id());
                 if let (Calls::Child, Some(child)) = (open.what, child) {
@@ -1119,7 +1136,16 @@ impl Shared {
                 }
             }
         }
-        self.executor().bypass(&calls, true, false)?;
+        let executor = self.executor();
+        for program in &programs {
+            executor.send(*program, 0, keep::encode(&call::Wish::Force))?;
+        }
+        let began = self.host.elapsed_ms();
+        for program in &programs {
+            let spent = Duration::from_millis(self.host.elapsed_ms().saturating_sub(began));
+            executor.wait(*program, Some(FORCED.saturating_sub(spent)));
+        }
+        executor.bypass(&calls, true, false)?;
         Ok(())
     }
 
@@ -1245,7 +1271,7 @@ impl Shared {
             }
             "abandon" => {
                 let id = String::from_utf8_lossy(data);
-                self.abandon(&id).map(|()| Vec::new()).map_err(shown)
+                self.ask_abandon(&id).map(|()| Vec::new()).map_err(shown)
             }
             "activate-all" => {
                 let open = self.activate_all(data == b"resume").map_err(shown)?;

@@ -187,10 +187,11 @@ impl Shared {
         let mut attempt = 0_u32;
         let (key, new) = loop {
             let key = format!("{:08x}-{}-{attempt}", crc32fast::hash(&bytes), bytes.len());
-            match self.reader().get(spaces::NEEDS, key.as_bytes())? {
-                None => break (key, Some(bytes)),
-                Some(known) if *known == *bytes => break (key, None),
-                Some(_) => attempt += 1,
+            match self.reader().get(spaces::NEEDS, key.as_bytes()) {
+                Ok(None) => break (key, Some(bytes)),
+                Ok(Some(known)) if *known == *bytes => break (key, None),
+                Ok(Some(_)) | Err(store::Error::Damaged(_)) => attempt += 1,
+                Err(error) => return Err(error.into()),
             }
         };
         let equipped = self.equip(&key, || Ok(needs))?;

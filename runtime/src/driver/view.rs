@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::keep::{Calls, JobRecord, Moment, decode, moment_key, prefix, spaces};
-use super::{Error, Notified, coordinator};
-use crate::machine::{Change, JobStatus, Row, Rows, Run};
-use crate::plan::{NodeIndex, Plan};
+use super::{Error, Notified, bundle, coordinator};
+use crate::el::{Dialect, Phase, Template};
+use crate::machine::{Change, Job, JobStatus, Row, Rows, Run};
+use crate::plan::{Action, NOWHERE, Names, Node, NodeIndex, Plan, Work};
+use crate::procedure::ProcedureId;
 use crate::store::{self, Reader};
 
 /// A job, if there is one of this id.
@@ -15,6 +17,40 @@ pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error>
         Some(bytes) => Ok(Some(JobRecord::read(&format!("the job {id}"), &bytes)?)),
         None => Ok(None),
     }
+}
+
+/// What is left of a job whose own row is damaged: when it came to which state, whose it is, and where its application lies. What has no
+/// trace left is not known to have been.
+pub fn remains(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
+    let (moments, _) = moments(reader, id, 0)?;
+    let Some((first, last)) = moments.first().zip(moments.last()) else { return Ok(None) };
+    // Without its properties, too, it is a job.
+    let conf = properties(reader, id).unwrap_or_default();
+    let property = |name: &str| conf.get(name).cloned().unwrap_or_default();
+    let mut job = Job {
+        id: id.to_owned(),
+        app_path: property("oozie.wf.application.path"),
+        user: property("user.name"),
+        created: first.at,
+        modified: last.at,
+        ..Job::default()
+    };
+    for moment in &moments {
+        let Change::Job(status) = moment.change else { continue };
+        match status {
+            JobStatus::Prep => {
+                job.run += 1;
+                (job.started, job.ended) = (None, None);
+            }
+            JobStatus::Running => job.started = job.started.or(Some(moment.at)),
+            status if status.is_end() => job.ended = Some(moment.at),
+            _ => {}
+        }
+        job.status = status;
+    }
+    let run = Run::new(job, Arc::new(conf), Rows::default());
+    let root = id.to_owned();
+    Ok(Some(JobRecord::new(&run, ProcedureId(0), String::new(), root, String::new())))
 }
 
 /// Every job, in the order of ids. One whose row is damaged is not among them; [`damaged`] tells.
@@ -69,10 +105,73 @@ fn below(reader: &dyn Reader, record: JobRecord) -> Result<usize, Error> {
     Ok(programs)
 }
 
-/// Ids of jobs whose own rows are damaged.
+/// Ids of jobs, coordinators and bundles whose own rows are damaged.
 pub fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
     let (_, damaged) = reader.scan_sound(spaces::JOB, b"")?;
-    Ok(damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned()).collect())
+    let ids = damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned());
+    let mut ids: Vec<String> = ids.collect();
+    ids.extend(coordinator::damaged(reader)?);
+    ids.extend(bundle::damaged(reader)?);
+    Ok(ids)
+}
+
+/// The plan of a job, or where it is damaged one that has a node for every row, with a number for a name; and whether it is whole.
+pub fn readable_plan(
+    reader: &dyn Reader,
+    record: &JobRecord,
+    run: &Run,
+) -> Result<(Plan, bool), Error> {
+    match plan(reader, record) {
+        Err(Error::Store(store::Error::Damaged(_))) => {}
+        whole => return Ok((whole?, true)),
+    }
+    let empty = || Template::compile("", Phase::None, Dialect::default());
+    let told = moments(reader, &record.job.id, 0)?.0.into_iter().filter_map(|it| match it.change {
+        Change::Row { node, .. } | Change::Expectation { node, .. } => Some(node),
+        Change::Job(_) | Change::Fault(_) => None,
+    });
+    let known = run.rows.keys().chain(told).filter(|node| *node != NOWHERE);
+    let last = known.max().unwrap_or(0);
+    let node = |index: NodeIndex| {
+        let row = run.rows.get(&index);
+        // A program is known by the name of its node, and an action by the text it had.
+        let name = row.and_then(|row| row.external.id()).and_then(|id| id.split_once('#'));
+        let name = name.map_or(format!("node number {index}"), |(_, name)| name.to_owned());
+        let text = row.and_then(|row| row.conf.as_deref()).unwrap_or_default();
+        let kind = text.trim_start().trim_start_matches('<');
+        let kind = kind.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next();
+        let action = Action {
+            kind: kind.filter(|kind| !kind.is_empty()).unwrap_or("-").to_owned(),
+            head: empty(),
+            configuration: None,
+            tail: empty(),
+            takes_defaults: false,
+            ok: index,
+            error: index,
+            retry_max: None,
+            retry_interval: None,
+            retry_policy: None,
+            cred: None,
+        };
+        Node { name, span: (0, 0), work: Work::Action(Box::new(action)) }
+    };
+    let plan = Plan {
+        name: empty(),
+        namespace: String::new(),
+        dialect: Dialect::default(),
+        nodes: (0..=last).map(node).collect(),
+        start: 0,
+        parameters: Vec::new(),
+        defaults: Vec::new(),
+        global: None,
+        credentials: Vec::new(),
+        functions: Vec::new(),
+        path: String::new(),
+        lines: vec![0],
+        expectations: Vec::new(),
+        names: Names::default(),
+    };
+    Ok((plan, false))
 }
 
 /// A job as far as its rows can be read, and what is missing. Nothing is run by it: what is missing has perhaps been done.
@@ -180,6 +279,11 @@ pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, 
         }
     }
     Ok(fault)
+}
+
+/// How much of what happened to a job cannot be read any more.
+pub fn lost_moments(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
+    Ok(reader.scan_sound(spaces::EVENT, &prefix(id))?.1.len())
 }
 
 /// What happened to a job since its moment number `from`: those, and the number that comes next.

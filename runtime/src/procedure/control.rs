@@ -23,11 +23,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::host::private;
+use crate::store;
 
 use super::{Executor, Finished, Listing, Metrics, New, Nonce, ProcedureId, State};
 
@@ -39,6 +40,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// So long an answer may take, beyond what the question itself allows.
 const ANSWER: Duration = Duration::from_secs(20);
+
+/// The same for whoever only wants to look, and can do without.
+const GLANCE: Duration = Duration::from_secs(2);
+
+/// How often whoever runs a store looks whether lock and socket are still where others look for them.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Who runs a store.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,7 +122,18 @@ pub enum Hold {
 #[derive(Debug)]
 pub struct Guard {
     store: PathBuf,
-    _lock: File,
+    lock: File,
+}
+
+/// Which file something is, whatever its name leads to by now.
+type Identity = (u64, u64);
+
+fn identity(found: &fs::Metadata) -> Identity {
+    (found.dev(), found.ino())
+}
+
+fn identity_at(path: &Path) -> Option<Identity> {
+    fs::symlink_metadata(path).ok().map(|found| identity(&found))
 }
 
 /// Takes the right to run the store in this file, or reaches whoever has it.
@@ -160,7 +178,7 @@ impl Guard {
                 let holder = serde_json::to_vec(&Holder::own()).unwrap_or_default();
                 let mut written = &file;
                 let _ = file.set_len(0).and_then(|()| written.write_all(&holder));
-                Ok(Some(Guard { store: store.to_owned(), _lock: file }))
+                Ok(Some(Guard { store: store.to_owned(), lock: file }))
             }
             Err(error) if error == rustix::io::Errno::WOULDBLOCK => Ok(None),
             Err(error) => Err(ControlError::at(&path, &error.into())),
@@ -174,13 +192,7 @@ impl Guard {
         call: impl Fn(&str, &[u8]) -> Result<Vec<u8>, String> + Send + Sync + 'static,
     ) -> Result<Server, ControlError> {
         let path = beside(&self.store, ".sock");
-        // What a killed process left behind; nobody else has the lock.
-        let _ = fs::remove_file(&path);
-        let listener = with_short(&path, UnixListener::bind)
-            .map_err(|error| ControlError::at(&path, &error))?;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
-            .map_err(|error| ControlError::at(&path, &error))?;
-        listener.set_nonblocking(true).map_err(|error| ControlError::at(&path, &error))?;
+        let socket = Socket::bind(&path).map_err(|error| ControlError::at(&path, &error))?;
         let (bell, ear) = UnixStream::pair().map_err(|error| ControlError::at(&path, &error))?;
         let serving = Arc::new(Serving {
             executor,
@@ -189,26 +201,66 @@ impl Guard {
             streams: Mutex::new(HashMap::new()),
         });
         let accepting = serving.clone();
+        let guard = Arc::new(self);
+        let held = guard.clone();
         let thread = thread::Builder::new()
-            .spawn(move || accepting.accept(&listener, &ear))
+            .spawn(move || accepting.accept(socket, &held, &ear))
             .map_err(|error| ControlError::at(&path, &error))?;
-        Ok(Server { serving, path, bell, thread: Some(thread), _guard: self })
+        Ok(Server { serving, bell, thread: Some(thread), _guard: guard })
+    }
+
+    /// Whether the lock that others would try is still the one that is held here. Where somebody has deleted the files of the store, or
+    /// moved them, another process may run what is there now.
+    fn holds(&self) -> bool {
+        let own = self.lock.metadata().ok().map(|found| identity(&found));
+        own.is_some() && own == identity_at(&beside(&self.store, ".lock"))
+    }
+}
+
+/// Where others reach us.
+struct Socket {
+    listener: UnixListener,
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+impl Socket {
+    /// Opens it. Only who has the lock may: what lies there was left behind by a process that was killed.
+    fn bind(path: &Path) -> io::Result<Socket> {
+        let _ = fs::remove_file(path);
+        let listener = with_short(path, UnixListener::bind)?;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+        listener.set_nonblocking(true)?;
+        Ok(Socket { listener, path: path.to_owned(), identity: identity_at(path) })
+    }
+
+    /// Whether others find it.
+    fn is_there(&self) -> bool {
+        self.identity.is_some() && self.identity == identity_at(&self.path)
+    }
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // What somebody else has put in its place is not ours.
+        if self.is_there() {
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
 /// Answers others for as long as it is not dropped.
 pub struct Server {
     serving: Arc<Serving>,
-    path: PathBuf,
     /// Tells whoever accepts guests that there are to be no more.
     bell: UnixStream,
     thread: Option<thread::JoinHandle<()>>,
-    _guard: Guard,
+    _guard: Arc<Guard>,
 }
 
 impl fmt::Debug for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Server").field("path", &self.path).finish_non_exhaustive()
+        f.debug_struct("Server").finish_non_exhaustive()
     }
 }
 
@@ -223,7 +275,6 @@ impl Drop for Server {
         for stream in self.serving.streams.lock().unwrap_or_else(PoisonError::into_inner).values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        let _ = fs::remove_file(&self.path);
     }
 }
 
@@ -237,14 +288,33 @@ struct Serving {
 }
 
 impl Serving {
-    fn accept(self: Arc<Self>, listener: &UnixListener, ear: &UnixStream) {
+    /// Lets guests in until it is told to stop.
+    fn accept(self: Arc<Self>, mut socket: Socket, guard: &Guard, ear: &UnixStream) {
+        let pause = Timespec { tv_sec: 0, tv_nsec: LOOK.subsec_nanos().into() };
+        let mut looked = Instant::now();
         for number in 0_u64.. {
-            let mut both = [PollFd::new(listener, PollFlags::IN), PollFd::new(ear, PollFlags::IN)];
-            let polled = poll(&mut both, None);
+            let polled = {
+                let listener = PollFd::new(&socket.listener, PollFlags::IN);
+                poll(&mut [listener, PollFd::new(ear, PollFlags::IN)], Some(&pause))
+            };
             if self.stop.load(Ordering::Acquire) {
                 return;
             }
-            let stream = polled.map_err(io::Error::from).and_then(|_| listener.accept());
+            if looked.elapsed() >= LOOK {
+                looked = Instant::now();
+                if !guard.holds() {
+                    self.executor.give_up(store::Error::Gone);
+                } else if !socket.is_there() {
+                    // Somebody tidied up. Without it nobody could command what runs.
+                    if let Ok(again) = Socket::bind(&socket.path) {
+                        socket = again;
+                    }
+                }
+            }
+            if matches!(polled, Ok(0)) {
+                continue;
+            }
+            let stream = polled.map_err(io::Error::from).and_then(|_| socket.listener.accept());
             let stream = stream.and_then(|(stream, _)| {
                 stream.set_nonblocking(false)?;
                 Ok((stream.try_clone()?, stream))
@@ -280,6 +350,10 @@ impl Serving {
                 Ok(request) => self.answer(request),
                 Err(_) => Reply::Error("the request is of another version".to_owned()),
             };
+            if matches!(reply, Reply::Error(_)) && self.executor.is_stopping() {
+                // It was not done because we end. The guest asks whoever comes next.
+                return Ok(());
+            }
             send(&mut stream, &reply)?;
         }
         Ok(())
@@ -389,11 +463,26 @@ enum Reply {
 pub struct Client {
     stream: UnixStream,
     store: PathBuf,
+    /// So long an answer may take, beyond what the question itself allows.
+    patience: Duration,
 }
 
 impl Client {
     /// Connects to whoever runs this store now.
     pub fn reach(store: &Path) -> Result<Self, ControlError> {
+        Self::reach_within(store, ANSWER)
+    }
+
+    /// The same for whoever only wants to look: who does not answer soon is not waited for.
+    pub fn glance(store: &Path) -> Result<Self, ControlError> {
+        Self::reach_within(store, GLANCE).map_err(|error| match error {
+            // It holds the lock, and is about to open its socket or to end; or it is gone.
+            ControlError::Files(_) | ControlError::Gone(_) => silent(store),
+            error => error,
+        })
+    }
+
+    fn reach_within(store: &Path, patience: Duration) -> Result<Self, ControlError> {
         let path = beside(store, ".sock");
         let stream = with_short(&path, UnixStream::connect)
             .map_err(|error| ControlError::at(&path, &error))?;
@@ -401,7 +490,7 @@ impl Client {
             let why = "another user answers on this socket; remove it, or run as that user";
             return Err(ControlError::Refused(format!("{}: {why}", path.display())));
         }
-        let mut client = Client { stream, store: store.to_owned() };
+        let mut client = Client { stream, store: store.to_owned(), patience };
         match client.ask(&Request::Ping)? {
             Reply::Done => Ok(client),
             other => Err(strange(&other)),
@@ -526,7 +615,7 @@ impl Client {
 
     /// Asks what may take so long to be done.
     fn ask_within(&mut self, request: &Request, longer: Duration) -> Result<Reply, ControlError> {
-        let at_most = Some(ANSWER.saturating_add(longer));
+        let at_most = Some(self.patience.saturating_add(longer));
         let failed = |error: io::Error, store: &Path| match error.kind() {
             io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => silent(store),
             _ => ControlError::gone(&error),

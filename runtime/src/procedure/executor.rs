@@ -723,6 +723,16 @@ impl Executor {
         self.shared.lock().given_up.clone()
     }
 
+    /// Whether it has stopped, or is about to.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.shared.stopping()
+    }
+
+    /// Stops for the sake of the store, and says why: see [`Executor::stopped_by`].
+    pub fn give_up(&self, error: store::Error) {
+        self.shared.give_up(error);
+    }
+
     /// The counts of this moment.
     pub fn metrics(&self) -> Metrics {
         let workers = self.shared.workers().len() as u64;
@@ -1030,19 +1040,24 @@ impl Shared {
                 core.last_error = Some(error.clone());
                 let now = core.now.elapsed_ms;
                 let refuses_for = now - *core.refuses_since.get_or_insert(now);
-                if self.runs_by_itself() && refuses_for >= self.config.give_up_ms {
-                    core.given_up = Some(error.clone());
-                    self.stopping.store(true, Ordering::Release);
-                    for signal in [&self.work, &self.dirty, &self.timer] {
-                        signal.notify_all();
-                    }
-                    self.ended.notify_waiters();
-                }
+                let is_over = refuses_for >= self.config.give_up_ms || error == store::Error::Gone;
                 drop(core);
+                if self.runs_by_itself() && is_over {
+                    self.give_up(error.clone());
+                }
                 self.moved.notify_all();
                 Err(error)
             }
         }
+    }
+
+    fn give_up(&self, error: store::Error) {
+        self.lock().given_up.get_or_insert(error);
+        self.stopping.store(true, Ordering::Release);
+        for signal in [&self.work, &self.dirty, &self.timer, &self.moved] {
+            signal.notify_all();
+        }
+        self.ended.notify_waiters();
     }
 
     fn clean(&self) -> usize {

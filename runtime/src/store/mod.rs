@@ -106,6 +106,11 @@ pub trait Reader: Send + Sync {
         limit: usize,
     ) -> Result<Vec<Row>, Error>;
 
+    /// An error where what is read here is no longer what others find where the store was.
+    fn is_there(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// The rows of a scan that are as they were written, and the names of those that are not.
     fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {
         Ok((self.scan(space, prefix, None, usize::MAX)?, Vec::new()))
@@ -136,6 +141,8 @@ pub enum Error {
     NotAStore(String),
     /// Another process runs this store.
     Busy,
+    /// Its files were deleted or moved while it was in use. What is written now nobody would find.
+    Gone,
     /// No room is left.
     Full,
     /// The bytes of one row are not those that were written.
@@ -157,6 +164,9 @@ impl fmt::Display for Error {
             }
             Error::NotAStore(why) => write!(f, "not a store of procedures, or damaged: {why}"),
             Error::Busy => f.write_str("another process runs this store"),
+            Error::Gone => f.write_str(
+                "the store is gone: its files were deleted or moved away while it was in use",
+            ),
             Error::Full => f.write_str("no room is left on the disk of the store"),
             Error::Damaged(what) => {
                 write!(f, "the checksum of {what} does not agree with its bytes")

@@ -5,6 +5,7 @@
 //! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` sees to that.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -91,6 +92,36 @@ pub struct Sqlite {
 #[derive(Debug)]
 struct SqliteReader {
     connection: Mutex<Connection>,
+    place: FilePlace,
+}
+
+/// A file that is open, and where it was when it was opened. SQLite reads and writes on in one that has been deleted, and nobody ever
+/// finds what it wrote there.
+#[derive(Debug)]
+struct FilePlace {
+    path: PathBuf,
+    identity: (u64, u64),
+}
+
+impl FilePlace {
+    fn of(path: &Path) -> Result<FilePlace, Error> {
+        let failed = |error: std::io::Error| Error::Failed(format!("{}: {error}", path.display()));
+        let path = std::path::absolute(path).map_err(failed)?;
+        let identity = FilePlace::identity(&path).ok_or(Error::Gone)?;
+        Ok(FilePlace { path, identity })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a store is on the disk")]
+    fn identity(path: &Path) -> Option<(u64, u64)> {
+        std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        match FilePlace::identity(&self.path) == Some(self.identity) {
+            true => Ok(()),
+            false => Err(Error::Gone),
+        }
+    }
 }
 
 impl Sqlite {
@@ -157,7 +188,8 @@ impl Sqlite {
         let read =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(report)?;
         read.busy_timeout(Duration::from_secs(10)).map_err(report)?;
-        let reader = Arc::new(SqliteReader { connection: Mutex::new(read) });
+        let place = FilePlace::of(path)?;
+        let reader = Arc::new(SqliteReader { connection: Mutex::new(read), place });
         let largest: i64 = connection
             .query_row("SELECT value FROM mark WHERE name = 'largest'", [], |row| row.get(0))
             .map_err(report)?;
@@ -193,7 +225,8 @@ impl Sqlite {
         if format > FORMAT {
             return Err(Error::Newer { found: format });
         }
-        Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection) })))
+        let place = FilePlace::of(path)?;
+        Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection), place })))
     }
 
     /// Looks at everything in the store of this file, whoever runs it, and changes nothing.
@@ -332,6 +365,7 @@ impl Store for Sqlite {
     }
 
     fn commit(&mut self, batch: &[Write]) -> Result<(), Error> {
+        self.reader.place.check()?;
         let transaction = self.connection.transaction().map_err(report)?;
         let mut largest = self.largest;
         {
@@ -392,6 +426,10 @@ impl Store for Sqlite {
 }
 
 impl Reader for SqliteReader {
+    fn is_there(&self) -> Result<(), Error> {
+        self.place.check()
+    }
+
     fn get(&self, space: &str, key: &[u8]) -> Result<Option<Box<[u8]>>, Error> {
         let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let mut statement = connection
