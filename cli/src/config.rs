@@ -219,18 +219,21 @@ fn ratings(title: &str, ratings: &BTreeMap<String, Rating>) -> String {
     section(title, &ratings.iter().map(line).collect::<Vec<_>>())
 }
 
+/// A basic string of TOML: the other kinds have no escapes for what must not be shown raw.
 fn quoted(text: &str) -> String {
-    let mut out = String::new();
-    // What TOML lets through is escaped as TOML has it, too.
-    for letter in toml::Value::String(text.to_owned()).to_string().chars() {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
         match letter {
-            '\n' => out.push('\n'),
+            '"' | '\\' => out.extend(['\\', letter]),
+            '\n' => out.push_str("\\n"),
+            '\t' => out.push_str("\\t"),
             letter if ankus::text::steers(letter) => {
                 out.push_str(&format!("\\u{:04x}", u32::from(letter)));
             }
             letter => out.push(letter),
         }
     }
+    out.push('"');
     out
 }
 
@@ -308,5 +311,17 @@ mod tests {
         let settings = Settings::parse(text, &[]).expect("settings");
         assert_eq!(Settings::parse(&written(&settings), &[]).as_ref(), Ok(&settings));
         assert_eq!(Settings::parse(FIRST, &[]), Ok(Settings::default()));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read_back(written in "[ -~\t\n\r\u{80}-\u{a0}\u{202e}\u{2028}\u{feff}ä語]{0,12}") {
+            let line = format!("a = {}\n", quoted(&written));
+            let steers =
+                line.chars().find(|letter| *letter != '\n' && ankus::text::steers(*letter));
+            proptest::prop_assert_eq!(steers, None, "{:?}", line);
+            let read: toml::Table = toml::from_str(&line).expect("TOML");
+            proptest::prop_assert_eq!(read["a"].as_str(), Some(written.as_str()), "{:?}", line);
+        }
     }
 }

@@ -193,3 +193,26 @@ fn escaped(written: &str, is_name: bool) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ankus::syntax::properties;
+
+    proptest::proptest! {
+        #[test]
+        fn any_property_is_read_back(
+            name in "[ -~\t\n\r\u{80}-\u{a0}\u{202e}\u{2028}\u{feff}ä語]{1,12}",
+            value in "[ -~\t\n\r\u{80}-\u{a0}\u{202e}\u{2028}\u{feff}ä語]{0,12}",
+        ) {
+            let text = format!("# a\n{}={}\n", escaped(&name, true), escaped(&value, false));
+            let steers = text.chars().find(|letter| *letter != '\n' && text::steers(*letter));
+            proptest::prop_assert_eq!(steers, None, "{:?}", text);
+            proptest::prop_assert_eq!(text.lines().count(), 2, "{:?}", text);
+            let entries = properties::parse(&text).entries;
+            proptest::prop_assert_eq!(entries.len(), 1, "{:?}", text);
+            proptest::prop_assert_eq!(&entries[0].name, &name, "{:?}", text);
+            proptest::prop_assert_eq!(&entries[0].value, &value, "{:?}", text);
+        }
+    }
+}

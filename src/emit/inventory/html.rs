@@ -174,16 +174,18 @@ fn counted(page: &mut String, title: &str, heads: &[&str], rows: Vec<Vec<String>
     if rows.is_empty() {
         return;
     }
-    let is_number = |column: usize| rows.iter().all(|row| row[column].parse::<usize>().is_ok());
+    let is_number: Vec<bool> = (0..heads.len())
+        .map(|column| rows.iter().all(|row| row[column].parse::<usize>().is_ok()))
+        .collect();
     page.push_str(&format!("<section><h2>{title}</h2><table><thead><tr>"));
     for (column, title) in heads.iter().enumerate() {
-        page.push_str(&head(title, is_number(column)));
+        page.push_str(&head(title, is_number[column]));
     }
     page.push_str("</tr></thead><tbody>");
     for row in &rows {
         page.push_str("<tr>");
         for (column, cell) in row.iter().enumerate() {
-            let class = if is_number(column) { " class=\"n\"" } else { "" };
+            let class = if is_number[column] { " class=\"n\"" } else { "" };
             page.push_str(&format!("<td{class}>{}</td>", breakable(cell)));
         }
         page.push_str("</tr>");

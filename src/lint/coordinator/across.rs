@@ -415,6 +415,7 @@ fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnos
         pairs.sort_unstable();
         pairs.dedup();
         let mut last = None;
+        let mut given = None;
         for (reader, output, input) in pairs {
             let reader = &siblings[reader];
             let (Some(to), Some(second)) = (&reader.definition, written.members.get(reader.member))
@@ -435,7 +436,8 @@ fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnos
                 continue;
             }
             if last.replace(reader.member) != Some(reader.member) {
-                diverging(first, second, out);
+                let given = given.get_or_insert_with(|| values(first));
+                diverging(name_of(first), given, second, out);
             }
             let Some(message) = broken(name_of(first), output, input, made, read) else { continue };
             out.push(finding(&k::BUNDLE_DATA_DEPENDENCY_BROKEN, path.span(), message).note(
@@ -446,24 +448,34 @@ fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnos
     }
 }
 
-/// Properties that two coordinators of one dataset are given different values of.
-fn diverging(first: &Member<'_>, second: &Member<'_>, out: &mut Vec<Diagnostic>) {
-    let mut others: HashMap<&str, Option<&Scalar<'_>>> = HashMap::new();
-    for property in &first.configuration {
-        let Some(name) = &property.name else { continue };
-        others.entry(name.as_str()).or_insert(property.value.as_ref());
+/// What a member is given, by name.
+fn values<'m, 'a>(member: &'m Member<'a>) -> HashMap<&'m str, &'m Scalar<'a>> {
+    let mut values = HashMap::new();
+    for property in &member.configuration {
+        if let (Some(name), Some(value)) = (&property.name, &property.value) {
+            values.entry(name.as_str()).or_insert(value);
+        }
     }
+    values
+}
+
+/// Properties that two coordinators of one dataset are given different values of.
+fn diverging(
+    first: &str,
+    others: &HashMap<&str, &Scalar<'_>>,
+    second: &Member<'_>,
+    out: &mut Vec<Diagnostic>,
+) {
     for own in &second.configuration {
         let (Some(name), Some(value)) = (&own.name, &own.value) else { continue };
-        let Some(other) = others.get(name.as_str()).copied().flatten() else { continue };
+        let Some(other) = others.get(name.as_str()) else { continue };
         if budget::spent_often() {
             return;
         }
         if other.as_str() != value.as_str() {
             let message = format!(
-                "`{}` is another value for `{}`, whose data this coordinator reads",
-                name.as_str(),
-                name_of(first)
+                "`{}` is another value for `{first}`, whose data this coordinator reads",
+                name.as_str()
             );
             out.push(
                 finding(&k::BUNDLE_PROPERTIES_DIVERGE, value.span(), message)
