@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::files::{self, Files};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Caller, Entry, Submission};
+use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -483,6 +483,55 @@ pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
 /// What stands in the text before an element on a line of its own: a line end and its indent; nothing if it has not.
 pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_, '_>, text: &str) -> String {
     format!("{}{text}", facts.line_start(beside.span()))
+}
+
+/// What a text says: itself, or what the one property that it refers to is given.
+#[derive(Clone, Debug)]
+pub(super) struct Said<'f> {
+    /// The words, without blanks around them.
+    pub(super) value: &'f str,
+    /// The property, where it is one.
+    pub(super) name: Option<String>,
+    bound: Option<&'f Bound>,
+}
+
+impl<'f> Said<'f> {
+    /// What a text says, as far as that is known.
+    pub(super) fn of(facts: &'f Facts<'_>, text: &'f Decoded<'_>) -> Option<Said<'f>> {
+        let plain = text.text.trim();
+        if !is_open(plain) {
+            return Some(Said { value: plain, name: None, bound: None });
+        }
+        let said = Said::at(facts, text)?;
+        (!is_open(said.value) && !said.value.is_empty()).then_some(said)
+    }
+
+    /// The one property that a text refers to, with whatever it is given.
+    pub(super) fn at(facts: &'f Facts<'_>, text: &Decoded<'_>) -> Option<Said<'f>> {
+        let plain = text.text.trim();
+        let name = plain.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))?.trim();
+        let bound = facts.submission.values.get(name)?;
+        Some(Said { value: bound.value.trim(), name: Some(name.to_owned()), bound: Some(bound) })
+    }
+
+    /// How it is called. The value of a property may be what nobody else is to read, and its name says enough.
+    pub(super) fn words(&self) -> String {
+        match &self.name {
+            Some(name) => format!("the value of `{name}`"),
+            None => format!("`{}`", self.value),
+        }
+    }
+
+    /// Puts a finding about it where it is written: at its line among the properties, where it stands there.
+    pub(super) fn place(&self, facts: &Facts<'_>, finding: Diagnostic, note: &str) -> Diagnostic {
+        let Some(bound) = self.bound else { return finding };
+        let properties::Origin::File(file) = &bound.origin else { return finding };
+        let mut moved = finding.clone().note_in(facts.path, finding.span, note);
+        moved.span = bound.value_span;
+        // An edit would be of the definition.
+        moved.fixes.clear();
+        moved.in_file(file.clone())
+    }
 }
 
 /// The places of `key` in every properties file and `config-default.xml`, and in the configuration of the action.

@@ -13,6 +13,7 @@ pub use rules::formatting::{RULE as FORMATTING, style};
 pub use secrets::in_the_clear;
 
 pub mod coordinator;
+mod endpoints;
 pub mod example;
 mod facts;
 mod graph;
@@ -21,6 +22,7 @@ pub mod parameters;
 mod paths;
 pub mod reads;
 mod rules;
+mod scripts;
 mod secrets;
 mod shared;
 pub(crate) mod slips;

@@ -3,6 +3,7 @@
 use super::Rule;
 
 mod absolute_local_path;
+mod action_overwrites_input;
 mod application_path_is_file;
 mod application_path_leads_nowhere;
 mod application_path_missing;
@@ -15,6 +16,7 @@ mod commented_out_node;
 mod configuration_overrides_global;
 mod configuration_value_empty;
 mod configuration_value_whitespace;
+mod credential_incomplete;
 mod custom_action_type;
 mod custom_function;
 mod decision_case_shadowed;
@@ -71,6 +73,7 @@ mod kill_after_success;
 mod kill_message_uninformative;
 mod large_workflow;
 mod legacy_action;
+mod malformed_class_name;
 mod malformed_name_node;
 mod malformed_property_value;
 mod many_kill_nodes;
@@ -79,6 +82,7 @@ mod mapreduce_output_missing;
 mod missing_application_file;
 mod misspelt_hadoop_property;
 mod misspelt_oozie_property;
+mod misspelt_spark_option;
 mod mixed_line_endings_in_value;
 mod name_collision_after_mapping;
 mod name_node_missing;
@@ -90,6 +94,7 @@ mod no_kill_node;
 mod no_parameters_section;
 mod old_schema;
 mod output_not_prepared;
+mod output_written_twice;
 mod param_without_value;
 mod parameter_name_empty;
 mod parameter_not_supplied;
@@ -105,11 +110,13 @@ mod property_without_value;
 mod queue_not_set;
 mod repeated_configuration;
 mod repeated_name_node;
+mod required_element_empty;
 mod resource_manager_missing;
 mod retry_of_non_idempotent;
 mod retry_out_of_range;
 mod script_crlf;
 mod script_lint;
+mod script_parameter_missing;
 mod semantics_differ;
 mod server_feature_required;
 mod several_application_paths;
@@ -186,6 +193,7 @@ pub(super) static ALL: &[&Rule] = &[
     &configuration_overrides_global::RULE,
     &configuration_value_empty::RULE,
     &configuration_value_whitespace::RULE,
+    &credential_incomplete::RULE,
     &deprecated_hadoop_property::RULE,
     &deprecated_launcher_property::RULE,
     &deprecated_queue_property::RULE,
@@ -219,6 +227,7 @@ pub(super) static ALL: &[&Rule] = &[
     &user_name_in_defaults::RULE,
     // Actions
     &absolute_local_path::RULE,
+    &action_overwrites_input::RULE,
     &capture_output_not_properties::RULE,
     &capture_output_unread::RULE,
     &delete_too_broad::RULE,
@@ -238,18 +247,23 @@ pub(super) static ALL: &[&Rule] = &[
     &hive_variable_in_script::RULE,
     &hive2_jdbc_url::RULE,
     &java_main_missing_in_lib::RULE,
+    &malformed_class_name::RULE,
     &mapreduce_api_mixed::RULE,
     &mapreduce_output_missing::RULE,
+    &misspelt_spark_option::RULE,
     &name_node_missing::RULE,
     &output_not_prepared::RULE,
+    &output_written_twice::RULE,
     &param_without_value::RULE,
     &prepare_deletes_input::RULE,
     &prepare_deletes_sibling_output::RULE,
+    &required_element_empty::RULE,
     &resource_manager_missing::RULE,
     &retry_of_non_idempotent::RULE,
     &retry_out_of_range::RULE,
     &script_crlf::RULE,
     &script_lint::RULE,
+    &script_parameter_missing::RULE,
     &shell_env_var_malformed::RULE,
     &shell_exec_with_arguments::RULE,
     &shell_file_rename_mismatch::RULE,

@@ -2,9 +2,9 @@
 
 use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::endpoints::inputs;
 use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
-use crate::source::Span;
 use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -21,35 +21,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"];
-
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         let Some(prepare) = action.body.child("prepare") else { continue };
-        let inputs: Vec<(String, Span)> = match action.kind() {
-            "map-reduce" => {
-                let found = INPUTS.iter().filter_map(|name| action.property(name));
-                found.map(|text| (text.text.to_string(), text.span())).collect()
-            }
-            "distcp" => {
-                let mut arguments: Vec<_> =
-                    action.texts(&["arg"]).filter(|text| !text.text.starts_with('-')).collect();
-                arguments.pop();
-                arguments.into_iter().map(|text| (text.text.to_string(), text.span())).collect()
-            }
-            "pig" | "hive" | "hive2" => action
-                .texts(&["param"])
-                .filter_map(|text| {
-                    let (name, _) = text.text.split_once('=')?;
-                    let named = name.trim().to_ascii_lowercase().starts_with("in");
-                    let start = name.len() + 1;
-                    named.then(|| {
-                        (text.text[start..].to_owned(), text.source(start..text.text.len()))
-                    })
-                })
-                .collect(),
-            _ => continue,
-        };
+        let inputs = inputs(action);
         // What is an input, and every folder above one.
         let mut above: HashMap<&str, usize> = HashMap::new();
         for (at, input) in inputs.iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::endpoints;
 use crate::lint::graph::Graph;
 use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
@@ -23,8 +24,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
-
 /// How often, on the whole, a node is looked at before no more forks are looked into.
 const PATIENCE: usize = 32;
 
@@ -36,17 +35,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // What is deleted, and what is written there or below, by node.
     let mut outputs: BTreeMap<String, Vec<(usize, Span)>> = BTreeMap::new();
     let mut deletes: Vec<(usize, Span, String)> = Vec::new();
+    let mut own: HashSet<(usize, String)> = HashSet::new();
     for (index, node) in graph.nodes.iter().enumerate() {
         let Some(action) = node.action.map(|action| &facts.actions[action as usize]) else {
             continue;
         };
-        for output in OUTPUTS.iter().filter_map(|name| action.property(name)) {
-            let path = behind_file_system(&output.text);
+        for (output, span) in endpoints::outputs(action) {
+            let path = behind_file_system(&output);
+            own.insert((index, path.to_owned()));
             if path.len() > LONGEST || budget::spent_often() {
                 continue;
             }
             for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
-                outputs.entry(path[..end].to_owned()).or_default().push((index, output.span()));
+                outputs.entry(path[..end].to_owned()).or_default().push((index, span));
             }
         }
         let prepare = action.body.child("prepare").into_iter().flat_map(Element::elements);
@@ -77,9 +78,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let beside = |node: usize| {
                     !budget::spent_often() && !has(branch, node) && of_fork.contains(&node)
                 };
-                let Some((_, output)) = outputs[path].iter().find(|(node, _)| beside(*node)) else {
+                let Some((other, output)) = outputs[path].iter().find(|(node, _)| beside(*node))
+                else {
                     continue;
                 };
+                // Where both write one place, that is the fault.
+                let writes = |node: usize| own.contains(&(node, path.clone()));
+                if branch.iter().any(|node| writes(*node)) && writes(*other) {
+                    continue;
+                }
                 out.push(
                     Diagnostic::new(
                         &RULE.kind,

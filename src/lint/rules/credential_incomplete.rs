@@ -1,0 +1,81 @@
+//! Credentials that nobody can fetch.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::lint::facts::block;
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "credential-incomplete",
+        group: Group::Parameters,
+        summary: "a credential without what its type needs, or whose type fits another one",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &["E0510"],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/credential-incomplete.md"),
+    },
+    check,
+};
+
+/// Types that a server is shipped with, and what each of their providers asks for: one of the names of each list.
+const NEEDS: [(&str, &[&[&str]]); 2] = [
+    (
+        "hcat",
+        &[
+            &["hcat.metastore.principal", "hive.metastore.kerberos.principal"],
+            &["hcat.metastore.uri", "hive.metastore.uris"],
+        ],
+    ),
+    ("hive2", &[&["hive2.jdbc.url"], &["hive2.server.principal"]]),
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let section = facts.workflow().and_then(|root| root.child("credentials"));
+    let skipped = facts.submission.get("oozie.credentials.skip") == Some("true");
+    let all = section.into_iter().flat_map(Element::elements);
+    for credential in all.filter(|element| element.name() == "credential" && !skipped) {
+        let Some(attribute) = credential.attribute("type") else { continue };
+        let kind = attribute.value();
+        let given = block(credential);
+        let names = || given.iter().map(|property| property.name.text.as_ref());
+        let Some((_, needs)) = NEEDS.iter().find(|(known, _)| *known == kind.text.trim()) else {
+            // A type of the site's own has properties of its own.
+            let fits = |(_, needs): &&(&str, &[&[&str]])| {
+                needs.iter().all(|either| names().any(|name| either.contains(&name)))
+            };
+            if let Some((known, _)) = NEEDS.iter().find(fits) {
+                let message = format!("`{}` is no type that a server is shipped with", kind.text);
+                let span = attribute.value_span();
+                out.push(
+                    Diagnostic::new(&RULE.kind, span, message)
+                        .likely()
+                        .help(format!("these are the properties of `{known}`"))
+                        .fix(Fix::guess(format!("Write `{known}`"), span, *known)),
+                );
+            }
+            continue;
+        };
+        for either in *needs {
+            if names().any(|name| either.contains(&name)) {
+                continue;
+            }
+            let wanted = either.join("` or `");
+            let message = format!("a credential of type `{}` needs `{wanted}`", kind.text);
+            // A name with a slip is where it went wrong.
+            let slip = given.iter().find_map(|property| {
+                let name = property.name.text.as_ref();
+                let is_other = needs.iter().any(|other| other.contains(&name));
+                let near = nearest(name, either.iter().copied()).filter(|_| !is_other)?;
+                Some((property.name.span(), near))
+            });
+            out.push(match slip {
+                Some((span, near)) => Diagnostic::new(&RULE.kind, span, message)
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Rename to `{near}`"), span, near)),
+                None => Diagnostic::new(&RULE.kind, credential.name_span(), message),
+            });
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Options of Spark with a slip.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::lint::facts::masked;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "misspelt-spark-option",
+        group: Group::Actions,
+        summary: "an option in `spark-opts` that is almost one of `spark-submit`",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/misspelt-spark-option.md"),
+    },
+    check,
+};
+
+/// Options that take a value.
+const VALUED: [&str; 26] = [
+    "--archives",
+    "--class",
+    "--conf",
+    "--deploy-mode",
+    "--driver-class-path",
+    "--driver-cores",
+    "--driver-java-options",
+    "--driver-library-path",
+    "--driver-memory",
+    "--exclude-packages",
+    "--executor-cores",
+    "--executor-memory",
+    "--files",
+    "--jars",
+    "--keytab",
+    "--kill",
+    "--master",
+    "--name",
+    "--num-executors",
+    "--packages",
+    "--principal",
+    "--properties-file",
+    "--proxy-user",
+    "--py-files",
+    "--queue",
+    "--repositories",
+];
+/// Those that take none, and one whose value is a number.
+const OTHERS: [&str; 7] = [
+    "--help",
+    "--status",
+    "--supervise",
+    "--total-executor-cores",
+    "--usage-error",
+    "--verbose",
+    "--version",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+        let Some(text) = action.text("spark-opts") else { continue };
+        // An expression may give any word.
+        let plain = masked(&text.text);
+        let mut of_option = false;
+        for range in words(&plain) {
+            let word = &plain[range.clone()];
+            let name = word.split('=').next().unwrap_or_default();
+            let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
+            let known = VALUED.contains(&name) || OTHERS.contains(&name);
+            if is_value || known || !name.starts_with("--") || name.contains('_') {
+                continue;
+            }
+            let Some(near) = nearest(name, VALUED.iter().chain(&OTHERS).copied()) else { continue };
+            of_option = !word.contains('=') && VALUED.contains(&near);
+            let span = text.source(range.start..range.start + name.len());
+            let message = format!("`spark-submit` has no option `{name}`, and refuses it");
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Write `{near}`"), span, near)),
+            );
+        }
+    }
+}
+
+/// The words of a line of options; blanks between quotes end none.
+fn words(text: &str) -> Vec<std::ops::Range<usize>> {
+    let (mut words, mut start, mut quoted) = (Vec::new(), None, false);
+    for (at, byte) in text.bytes().enumerate() {
+        if byte.is_ascii_whitespace() && !quoted {
+            words.extend(start.take().map(|start| start..at));
+            continue;
+        }
+        quoted ^= byte == b'"';
+        start.get_or_insert(at);
+    }
+    words.extend(start.map(|start| start..text.len()));
+    words
+}

@@ -1,0 +1,117 @@
+//! Outputs that two actions write.
+
+use crate::budget;
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::endpoints::outputs;
+use crate::lint::facts::operations;
+use crate::lint::graph::Graph;
+use crate::lint::paths::{LONGEST, behind_file_system};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use std::collections::{BTreeMap, HashMap};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "output-written-twice",
+        group: Group::Actions,
+        summary: "two actions of one run write to the same place",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/output-written-twice.md"),
+    },
+    check,
+};
+
+/// How often, on the whole, a node is looked at before no more forks are looked into.
+const PATIENCE: usize = 32;
+/// Places that are looked into, writers of one that are compared, and how often what comes behind one of them is walked
+/// over.
+const MOST_PLACES: usize = 64;
+const MOST_WRITERS: usize = 16;
+const MOST_WALKS: usize = 8;
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let graph = Graph::of(facts);
+    let mut writers: BTreeMap<String, Vec<(usize, Span)>> = BTreeMap::new();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let Some(action) = node.action.map(|action| &facts.actions[action as usize]) else {
+            continue;
+        };
+        // A copy adds to what is there, and so may a statement of Hive.
+        if !node.reachable || !action.is(&["map-reduce", "pig", "sqoop"]) {
+            continue;
+        }
+        for (path, span) in outputs(action) {
+            let path = behind_file_system(&path);
+            // A path with something of the run in it may be another one every time.
+            let unique = ["timestamp", "wf:lastErrorNode"].iter().any(|part| path.contains(part));
+            if path.len() > 1 && path.len() <= LONGEST && !unique {
+                writers.entry(path.to_owned()).or_default().push((index, span));
+            }
+        }
+    }
+    writers.retain(|_, all| all.len() > 1);
+    if writers.is_empty() {
+        return;
+    }
+    let mut deleted: BTreeMap<String, usize> = BTreeMap::new();
+    for (command, attribute) in facts.actions.iter().flat_map(operations) {
+        if matches!(command, "delete" | "source") {
+            let path = behind_file_system(&attribute.value().text).to_owned();
+            *deleted.entry(path).or_default() += 1;
+        }
+    }
+    // The paths of forks that a node is on: which fork, and which of its paths.
+    let mut on: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
+    let mut patience = PATIENCE * graph.nodes.len();
+    let forks = graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable);
+    for (fork, branches) in forks.map_while(|f| graph.branches(f, &mut patience)).enumerate() {
+        for (branch, nodes) in branches.iter().enumerate() {
+            nodes.iter().for_each(|node| on.entry(*node).or_default().push((fork, branch)));
+        }
+    }
+    let beside = |one: usize, other: usize| {
+        let places = |node: usize| on.get(&node).map(Vec::as_slice).unwrap_or_default();
+        let of_fork = |fork: usize| places(other).iter().find(|(known, _)| *known == fork);
+        places(one)
+            .iter()
+            .any(|(fork, branch)| of_fork(*fork).is_some_and(|(_, other)| other != branch))
+    };
+    let mut behind: HashMap<usize, Vec<bool>> = HashMap::new();
+    for (path, all) in writers.iter().take(MOST_PLACES) {
+        // Who names the place otherwise may read it before it is written again.
+        let times = facts.tree.text().matches(path.as_str()).count();
+        let kept = times > all.len() + deleted.get(path).copied().unwrap_or_default();
+        let removed = around(path).any(|path| deleted.contains_key(path));
+        for (at, (second, span)) in all.iter().enumerate().take(MOST_WRITERS).skip(1) {
+            if budget::spent_often() {
+                return;
+            }
+            let mut follows = |first: usize| {
+                if behind.len() >= MOST_WALKS && !behind.contains_key(&first) {
+                    return false;
+                }
+                let reach = || graph.reach([first], |_, way| way.how != "error");
+                first != *second && behind.entry(first).or_insert_with(reach)[*second]
+            };
+            let mut before = all[..at].iter();
+            let clash = before.find(|(first, _)| {
+                beside(*first, *second) || !(removed && kept) && follows(*first)
+            });
+            let Some((_, first)) = clash else { continue };
+            let message = "another action of the same run writes to this place";
+            out.push(
+                Diagnostic::new(&RULE.kind, *span, message)
+                    .note(*first, "this one")
+                    .help("name another place for one of them"),
+            );
+        }
+    }
+}
+
+/// A path and the folders above it.
+fn around(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('/').map(|(at, _)| at).chain([path.len()]).map(|end| &path[..end])
+}

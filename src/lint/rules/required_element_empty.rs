@@ -1,0 +1,50 @@
+//! Elements that say nothing where something has to be said.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::{Facts, Rule};
+use crate::syntax::xml::Element;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "required-element-empty",
+        group: Group::Actions,
+        summary: "an element without which its action fails is empty",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/required-element-empty.md"),
+    },
+    check,
+};
+
+/// What an action cannot do without, and no other rule looks at.
+const NEEDED: [&str; 12] = [
+    "exec",
+    "main-class",
+    "script",
+    "app-path",
+    "jar",
+    "master",
+    "host",
+    "command",
+    "git-uri",
+    "destination-uri",
+    "name-node",
+    "query",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let of_actions = facts.actions.iter().flat_map(|action| action.body.elements());
+    let of_global = facts.global().into_iter().flat_map(Element::elements);
+    for element in of_actions.chain(of_global).filter(|e| NEEDED.contains(&e.name())) {
+        if element.elements().next().is_some() || !element.text().text.trim().is_empty() {
+            continue;
+        }
+        let message = format!("`{}` is empty", element.name());
+        out.push(
+            Diagnostic::new(&RULE.kind, element.name_span(), message)
+                .help("the action fails without it"),
+        );
+    }
+}

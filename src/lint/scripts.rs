@@ -1,0 +1,182 @@
+//! What the scripts of Hive and Pig actions read, and what they are given.
+
+use super::facts::{Action, Facts, is_open};
+use crate::diag::within;
+use crate::source::{Source, Span};
+use crate::syntax::xml::Decoded;
+use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// Names of one script that are looked for in it.
+const MOST_MISSING: usize = 200;
+
+/// A script that lies in the application, as an action runs it.
+#[derive(Debug)]
+pub(super) struct Script<'a> {
+    /// The element that names it.
+    pub(super) named: Decoded<'a>,
+    /// The script.
+    pub(super) source: &'a Arc<Source>,
+    /// What it reads and nobody gives it, with the place of the first read; in its order.
+    pub(super) missing: Vec<(&'a str, usize)>,
+    /// Whether nothing else may give it more.
+    pub(super) is_whole: bool,
+    /// What it is given under names that stand nowhere in it, with their places.
+    unread: Vec<(String, Span)>,
+}
+
+impl<'a> Script<'a> {
+    /// The script of a Hive or Pig action, where it lies beside the definition.
+    pub(super) fn of(facts: &Facts<'a>, action: &Action<'a>) -> Option<Script<'a>> {
+        let named = action.text("script").filter(|text| !is_open(&text.text))?;
+        let path = named.text.split('#').next().unwrap_or_default();
+        let source = facts.files.text(&facts.beside(path)?)?;
+        // A file of settings and arguments of the program may give more.
+        let is_whole =
+            ["job-xml", "argument"].iter().all(|name| action.each(name).next().is_none());
+        let mut given: Vec<(String, Span)> = Vec::new();
+        for text in action.texts(&["param"]) {
+            let (name, _) = text.text.split_once('=')?;
+            if is_open(name) {
+                return None;
+            }
+            let trimmed = name.trim();
+            let start = name.len() - name.trim_start().len();
+            given.push((trimmed.to_owned(), text.source(start..start + trimmed.len())));
+        }
+        let text: &'a str = &source.text;
+        let reads = match action.kind() {
+            "pig" => reads_of_pig(text)?,
+            _ => reads_of_hive(text),
+        };
+        let names: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
+        let missing = reads.into_iter().filter(|(name, _)| !names.contains(name)).collect();
+        let words: BTreeSet<&str> = words(text).collect();
+        let unread = given.iter().filter(|(name, _)| !words.contains(name.as_str()));
+        let unread = unread.cloned().collect();
+        Some(Script { named, source, missing, unread, is_whole })
+    }
+
+    /// What is given under a wrong name: the name that the script reads, with the name that it is given and its place.
+    pub(super) fn slips(&self) -> Vec<(&'a str, &str, Span)> {
+        // One name that is not read, for one that is not given.
+        if let ([(name, _)], [(given, span)]) = (self.missing.as_slice(), self.unread.as_slice())
+            && self.is_whole
+        {
+            return vec![(name, given, *span)];
+        }
+        let mut slips = Vec::new();
+        for (name, _) in &self.missing {
+            let most = if name.len() < 5 { 1 } else { 2 };
+            let near = |(given, _): &&(String, Span)| within(given, name, most).is_some();
+            let mut near = self.unread.iter().filter(near);
+            if let (Some((given, span)), None) = (near.next(), near.next()) {
+                slips.push((*name, given.as_str(), *span));
+            }
+        }
+        slips
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// Bytes of a script that stand in no comment, with their places. Quotes are of no matter: two dashes between them only
+/// hide a name.
+fn outside_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let start = at;
+        at += line.len();
+        (start, line.split("--").next().unwrap_or_default())
+    })
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+fn reads_of_hive(text: &str) -> Vec<(&str, usize)> {
+    let lower = text.to_ascii_lowercase();
+    let mut seen = HashSet::new();
+    let mut reads = Vec::new();
+    for (start, line) in outside_comments(text) {
+        for (at, _) in line.match_indices("${") {
+            let Some(end) = line[at..].find('}') else { break };
+            let name = &line[at + 2..at + end];
+            let name = name.strip_prefix("hivevar:").unwrap_or(name);
+            if name.is_empty() || !name.bytes().all(is_word) || !seen.insert(name) {
+                continue;
+            }
+            // Each of these reads the whole script; one who leaves out so many gives them elsewhere.
+            if seen.len() > MOST_MISSING {
+                return reads;
+            }
+            let set_here = lower.contains(&format!("set {}", name.to_ascii_lowercase()))
+                || text.contains(&format!("hivevar:{name}="));
+            if !set_here {
+                reads.push((name, start + at));
+            }
+        }
+    }
+    reads
+}
+
+/// What a Pig script reads; nothing where it has macros, whose own parameters look the same.
+fn reads_of_pig(text: &str) -> Option<Vec<(&str, usize)>> {
+    let lower = text.to_ascii_lowercase();
+    if lower.contains("returns") || lower.contains("/*") {
+        return None;
+    }
+    let mut own = HashSet::new();
+    let mut before = "";
+    for word in words(text) {
+        if ["default", "declare"].contains(&before.to_ascii_lowercase().as_str()) {
+            own.insert(word);
+        }
+        before = word;
+    }
+    let mut seen = HashSet::new();
+    let mut reads = Vec::new();
+    for (start, line) in outside_comments(text) {
+        for (at, _) in line.match_indices('$') {
+            let rest = &line[at + 1..];
+            let rest = rest.strip_prefix('{').unwrap_or(rest);
+            let length = rest.bytes().take_while(|byte| is_word(*byte)).count();
+            let name = &rest[..length];
+            let escaped = line[..at].ends_with('\\');
+            let is_field = name.bytes().next().is_none_or(|byte| byte.is_ascii_digit());
+            if escaped || is_field || own.contains(name) || !seen.insert(name) {
+                continue;
+            }
+            if seen.len() > MOST_MISSING {
+                return None;
+            }
+            reads.push((name, start + at));
+        }
+    }
+    Some(reads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names<'t>(reads: &[(&'t str, usize)]) -> Vec<&'t str> {
+        reads.iter().map(|(name, _)| *name).collect()
+    }
+
+    #[test]
+    fn what_a_script_of_hive_reads() {
+        let text = "SET zone=x;\n-- ${old}\nSELECT '${hivevar:day}', ${zone}, ${hiveconf:a}, ${day} FROM ${table};";
+        assert_eq!(names(&reads_of_hive(text)), ["day", "table"]);
+    }
+
+    #[test]
+    fn what_a_script_of_pig_reads() {
+        let text = "%default DIR '/x'\na = LOAD '$INPUT/$DIR'; -- $old\nb = FOREACH a GENERATE $0, \\$c;\nSTORE b INTO '${OUT}_1';";
+        assert_eq!(names(&reads_of_pig(text).unwrap_or_default()), ["INPUT", "OUT"]);
+        assert_eq!(reads_of_pig("DEFINE m(a) RETURNS b { $b = LIMIT $a 1; };"), None);
+    }
+}
