@@ -4,7 +4,7 @@
 //! it and what it is started with. A path of a file system is followed to the file whose path here ends as it does; what
 //! nobody can follow is followed nowhere.
 
-use crate::diag::Patience;
+use crate::diag::{Patience, within};
 use crate::files::{folder_of, join, name_of};
 use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
@@ -77,6 +77,8 @@ pub struct Index {
     astray: bool,
     /// The paths of scripts and jars by their names, by the same folders.
     scripts: BTreeMap<String, Scripts>,
+    /// The folders of those whose definitions have nearly all of their scripts beside them.
+    keeping: HashSet<String>,
 }
 
 /// Paths of files by their names.
@@ -87,10 +89,19 @@ pub type Scripts = BTreeMap<String, BTreeSet<String>>;
 pub struct Gathering {
     /// Paths of what may be started.
     definitions: BTreeSet<String>,
+    /// Those of them that are no workflows, with what they are called in a folder.
+    others: HashMap<String, &'static str>,
     starters: Vec<Starter>,
     /// Paths of scripts and jars.
     scripts: Vec<String>,
+    /// Scripts that definitions name beside themselves, with the definition.
+    named: Vec<(String, String)>,
 }
+
+/// How many scripts of one definition are looked for.
+const MOST_NAMED: usize = 64;
+/// How many scripts there have to be, and how many of that many may be missing, before a tree is known to keep them.
+const ENOUGH_NAMED: usize = 8;
 
 /// What the names of scripts and jars end with.
 const SCRIPTS: [&str; 10] =
@@ -137,6 +148,14 @@ impl Gathering {
             return;
         }
         self.definitions.insert(path.to_owned());
+        let own = folder_of(path);
+        for (at, tag) in text.match_indices("<script>").take(MOST_NAMED) {
+            let name = text[at + tag.len()..].split(['<', '#']).next().unwrap_or_default().trim();
+            let plain = !name.is_empty() && !name.starts_with('/') && !name.contains(['$', ':']);
+            let script = SCRIPTS.iter().any(|end| name.ends_with(end));
+            let named = join(own, name).filter(|_| plain && script);
+            self.named.extend(named.map(|named| (path.to_owned(), named)));
+        }
         if !text.contains("app-path") {
             return;
         }
@@ -147,6 +166,10 @@ impl Gathering {
             "bundle-app" => Kind::Bundle,
             _ => Kind::Workflow,
         };
+        if let Kind::Coordinator | Kind::Bundle = kind {
+            let name = if kind == Kind::Coordinator { NAMES[1] } else { NAMES[2] };
+            self.others.insert(path.to_owned(), name);
+        }
         let calls: Vec<Call> = match root.name() {
             "coordinator-app" => {
                 let all = root.descendants().filter(|element| element.name() == "workflow");
@@ -159,8 +182,11 @@ impl Gathering {
             "workflow-app" => {
                 let global = root.child("global");
                 let has = |names: &[&str]| {
-                    global
-                        .is_some_and(|global| names.iter().any(|name| global.child(name).is_some()))
+                    // One with a slip in its name was meant to be there, and that is told where it stands.
+                    let meant = |element: Element<'_, '_>| {
+                        names.iter().any(|name| within(element.name(), name, 2).is_some())
+                    };
+                    global.is_some_and(|global| global.elements().any(meant))
                 };
                 let all = root.descendants().filter(|element| element.name() == "sub-workflow");
                 all.filter_map(|element| {
@@ -186,6 +212,16 @@ impl Gathering {
             let of_name = index.scripts.entry(top).or_default();
             of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
         }
+        let there: HashSet<&str> = self.scripts.iter().map(String::as_str).collect();
+        let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (path, script) in &self.named {
+            let count = counts.entry(top(path, followed.common).unwrap_or_default()).or_default();
+            count.0 += 1;
+            count.1 += usize::from(!there.contains(script.as_str()));
+        }
+        let keeps = |(all, missing): &(usize, usize)| missing * ENOUGH_NAMED <= *all;
+        let kept = counts.iter().filter(|(_, count)| keeps(count));
+        index.keeping = kept.map(|(top, _)| (*top).to_owned()).collect();
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         let (mut followed_so_far, mut merged) = (0, 0);
@@ -204,13 +240,23 @@ impl Gathering {
                     }
                     followed_so_far += 1;
                     let caller = started(starter, call, context.as_ref(), &mut merged);
-                    let target = followed.to(&starter.path, call, &caller.values);
+                    // The path is computed by who starts, with what that was given itself.
+                    let given = context.as_ref().map_or(&caller.values, |context| &context.values);
+                    let given = Arc::clone(given);
+                    let target = followed.to(&starter.path, call, &given);
                     // Nobody starts itself.
                     let target = target.filter(|target| *target != starter.path);
+                    // A bundle starts no workflow, and nothing is handed to one that it names by mistake.
+                    let is_a = |path: &str| self.others.get(path).copied().unwrap_or(NAMES[0]);
+                    let wrong = starter.kind != Kind::Properties
+                        && target.is_some_and(|target| is_a(target) != call.name);
+                    if wrong {
+                        continue;
+                    }
                     let known = index.lost.get(&starter.path).map_or(0, Vec::len);
                     if target.is_none()
                         && known < MOST_CALLERS
-                        && let Some(lost) = followed.lost(starter, call, &caller.values)
+                        && let Some(lost) = followed.lost(starter, call, &given)
                     {
                         let known = index.lost.entry(starter.path.clone()).or_default();
                         if !known.contains(&lost) {
@@ -265,6 +311,11 @@ impl Index {
     /// The scripts and jars that lie anywhere near a definition.
     pub fn scripts_near(&self, path: &str) -> Option<&Scripts> {
         self.scripts.get(top(path, self.common).unwrap_or_default())
+    }
+
+    /// Whether the scripts of definitions near this one are kept beside them, and none is brought there by a build.
+    pub fn keeps_scripts(&self, path: &str) -> bool {
+        self.keeping.contains(top(path, self.common).unwrap_or_default())
     }
 
     /// The definitions that one starts, with what they are started by.
@@ -501,7 +552,18 @@ impl<'d> Followed<'d> {
             }
         }
         // Properties most often lie beside what they start, whatever its folder is called there.
-        self.at(own, call.name).filter(|_| from.ends_with(".properties"))
+        let beside = self.at(own, call.name).or_else(|| self.below(own, call.name));
+        beside.filter(|_| from.ends_with(".properties"))
+    }
+
+    /// The only definition in the folders directly below one that has none itself.
+    fn below(&self, folder: &str, name: &str) -> Option<&'d str> {
+        let mut found = self.beside.get(folder)?.iter().filter_map(|below| {
+            let below = join(folder, below)?;
+            NAMES.iter().find_map(|name| self.paths.get(&*join(&below, name)?).copied())
+        });
+        let (one, other) = (found.next(), found.next());
+        one.filter(|path| other.is_none() && name_of(path) == name)
     }
 
     /// Whether a path should lead to a definition of this tree and does not. Where the tree stands in the file system is
@@ -547,13 +609,11 @@ impl<'d> Followed<'d> {
             let is_file = path.ends_with(".xml");
             let wanted = if is_file { folder_of(&path) } else { path.as_str() };
             let folder = folder_of(wanted);
-            // Only among others of its kind its absence means anything.
+            // Only among others of its kind, or in a folder with definitions, its absence means anything.
             let own_name = name_of(wanted);
-            let beside = || {
-                let all = self.beside.get(folder).into_iter().flatten().copied();
-                all.filter(|name| *name != own_name)
-            };
-            if beside().next().is_none() || self.at(&path, call.name).is_some() {
+            let all = || self.beside.get(folder).into_iter().flatten().copied();
+            let beside = || all().filter(|name| *name != own_name);
+            if all().next().is_none() || self.at(&path, call.name).is_some() {
                 return None;
             }
             let near = self.patience.nearest(own_name, beside()).map(str::to_owned);

@@ -70,6 +70,7 @@ impl Project {
         let words = loaded.source.text.split(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
         let near = index.scripts_near(&own);
         let named = words.filter_map(|word| near?.get(word)).flatten();
+        loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
         let is_file = |path: &&str| path.ends_with(".properties");

@@ -162,6 +162,14 @@ fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.push(kept);
 }
 
+/// Whether a name has the letters of another one in their order, the first at the beginning: `grp`, for `group`.
+fn is_short_for(short: &str, name: &str) -> bool {
+    let mut letters = name.chars();
+    short.len() > 1
+        && short.chars().next() == name.chars().next()
+        && short.chars().all(|letter| letters.any(|other| other == letter))
+}
+
 /// How far back an expression or a line is looked for the beginning of.
 const NEAR: usize = 4_096;
 
@@ -220,7 +228,12 @@ fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
         .collect();
     found.retain(|finding| {
         let names = finding.message.split('`').nth(1).unwrap_or_default();
-        !(is(finding, "subworkflow-parameters-missing") && undefined.contains(names))
+        let handed_on = [
+            "subworkflow-parameters-missing",
+            "coordinator-parameters-missing",
+            "workflow-parameters-missing",
+        ];
+        !(handed_on.contains(&finding.kind.name) && undefined.contains(names))
     });
 }
 
@@ -281,6 +294,123 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
     stored(root, is_on, found);
     of_tags(tree, is_on, found);
     in_expressions(tree, is_on, found);
+    // Where the end is missing, the ways to it lead nowhere.
+    let endless = |f: &Diagnostic| is(f, "missing-element") && f.message.ends_with("needs `end`");
+    if found.iter().any(|finding| endless(finding) && is_on(finding)) {
+        let lost = |f: &Diagnostic| is(f, "unresolved-transition");
+        let names: HashSet<String> =
+            found.iter().filter(|f| lost(f)).map(|f| f.message.clone()).collect();
+        if names.len() == 1 {
+            found.retain(|finding| !lost(finding));
+        }
+    }
+    // What stands in an element without the attribute for it was meant for that attribute.
+    let text = tree.text();
+    let lacking: HashSet<usize> = found
+        .iter()
+        .filter(|finding| is(finding, "missing-attribute") && is_on(finding))
+        .map(|finding| finding.span.end as usize)
+        .collect();
+    if !lacking.is_empty() {
+        // Right behind a tag that ends with the name of its element.
+        let begins = |span: Span| {
+            let from = text.floor_char_boundary((span.start as usize).saturating_sub(NEAR));
+            let tag = text[from..span.start as usize].trim_end().strip_suffix('>');
+            tag.is_some_and(|tag| lacking.contains(&(from + tag.trim_end().len())))
+        };
+        found.retain(|finding| !(is(finding, "unexpected-text") && begins(finding.span)));
+    }
+    // Of what is unknown in a tag, and what is missing there, the one is the other's name.
+    let tag = |finding: &Diagnostic| {
+        let from = text.floor_char_boundary((finding.span.start as usize).saturating_sub(NEAR));
+        Some(from + text[from..finding.span.start as usize].rfind('<')?)
+    };
+    let mut odd: HashMap<usize, usize> = HashMap::new();
+    let unknown = |f: &Diagnostic| is(f, "unknown-attribute") && is_on(f);
+    for at in found.iter().filter(|finding| unknown(finding)).filter_map(tag) {
+        *odd.entry(at).or_default() += 1;
+    }
+    if !odd.is_empty() {
+        let one = |f: &Diagnostic| f.message.matches('`').count() == 4;
+        let missing: HashMap<usize, String> = found
+            .iter()
+            .filter(|finding| is(finding, "missing-attribute") && one(finding) && is_on(finding))
+            .filter_map(|f| Some((tag(f)?, f.message.split('`').nth(3)?.to_owned())))
+            .filter(|(at, _)| odd.get(at) == Some(&1))
+            .filter(|(at, name)| {
+                let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
+                let odd = odd.and_then(|f| text.get(f.span.range()));
+                odd.is_some_and(|odd| is_short_for(odd, name) || is_short_for(name, odd))
+            })
+            .collect();
+        for finding in found.iter_mut().filter(|finding| unknown(finding)) {
+            let name = tag(finding).and_then(|at| missing.get(&at));
+            if let Some(name) = name.filter(|_| finding.fixes.is_empty()) {
+                finding.help = Some(format!("did you mean `{name}`?"));
+            }
+        }
+        found.retain(|finding| {
+            let told = || tag(finding).is_some_and(|at| missing.contains_key(&at));
+            !(is(finding, "missing-attribute") && one(finding) && told())
+        });
+    }
+    // What is unknown in `global` was meant to be what actions miss.
+    let global = root.child("global").map(|global| global.span());
+    let is_odd = |f: &Diagnostic| {
+        is(f, "unknown-element") && global.is_some_and(|global| inside(global, f.span))
+    };
+    if found.iter().any(|finding| is_odd(finding) && is_on(finding)) {
+        found.retain(|finding| !NEEDS.contains(&finding.kind.name));
+    }
+    // Of two datasets of one name, the second was meant to be the one that is missed.
+    let places = |name: &str| -> Vec<usize> {
+        let of = |at: &usize| is(&found[*at], name) && found[*at].file.is_none();
+        (0..found.len()).filter(of).collect()
+    };
+    if let ([missed], [second]) =
+        (places("undefined-dataset").as_slice(), places("duplicate-dataset").as_slice())
+        && is_on(&found[*missed])
+    {
+        let (missed, second) = (*missed, *second);
+        let name = found[second].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let (place, used) = (found[second].span, found[missed].span);
+        let finding = &mut found[missed];
+        finding.message.push_str(&format!(", and this is the second called `{name}`"));
+        *finding = finding.clone().note(used, "it is used here");
+        finding.span = place;
+        finding.fixes.clear();
+        found.remove(second);
+    }
+    // A path that is relative because its variable lacks the braces.
+    let bare: HashMap<u32, Diagnostic> = found
+        .iter()
+        .filter(|finding| is(finding, "variable-without-braces") && is_on(finding))
+        .map(|finding| (finding.span.start, finding.clone()))
+        .collect();
+    if !bare.is_empty() {
+        let mut explained = HashSet::new();
+        for finding in found.iter_mut().filter(|f| f.file.is_none() && is_on(f)) {
+            let paths = ["fs-path-relative", "fs-path-without-scheme"];
+            let Some(cause) = bare.get(&finding.span.start) else { continue };
+            if paths.contains(&finding.kind.name) {
+                explained.insert(finding.span.start);
+                finding.help.clone_from(&cause.help);
+                finding.fixes.clone_from(&cause.fixes);
+            }
+        }
+        found.retain(|finding| {
+            !(is(finding, "variable-without-braces") && explained.contains(&finding.span.start))
+        });
+    }
+    // A prefix that nobody declares makes its elements unknown.
+    let undeclared: HashSet<u32> = found
+        .iter()
+        .filter(|f| is(f, xml::NOT_WELL_FORMED.name) && f.message.ends_with("is not declared"))
+        .map(|finding| finding.span.start)
+        .collect();
+    found.retain(|finding| {
+        !(is(finding, "unknown-element") && undeclared.contains(&finding.span.start))
+    });
     // What is missing behind a way that leads nowhere was meant to be led to.
     if found.iter().any(|finding| is(finding, "unresolved-transition") && is_on(finding)) {
         found.retain(|finding| !is(finding, "unreachable-node"));
@@ -392,7 +522,13 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         });
     }
     // A way that leads where it may not is missing where it should lead.
-    let astray = ["self-transition", "cycle", "fork-path-repeated", "duplicate-node-name"];
+    let astray = [
+        "self-transition",
+        "cycle",
+        "fork-path-repeated",
+        "fork-single-path",
+        "duplicate-node-name",
+    ];
     if found.iter().any(|finding| astray.contains(&finding.kind.name) && is_on(finding)) {
         found.retain(|finding| !is(finding, "unreachable-node"));
     }

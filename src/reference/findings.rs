@@ -27,7 +27,9 @@ pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnosti
     }
     let Some((graph, ids)) = graph(workflow) else { return Vec::new() };
     let Some((reached, whole)) = walk::reach(&graph) else { return Vec::new() };
-    let teller = Teller { workflow, ids: &ids, target };
+    let by_name = graph.by_name.iter().map(|(name, at)| (*name, ids[*at as usize])).collect();
+    let patience = std::cell::Cell::new(PATIENCE * graph.nodes.len());
+    let teller = Teller { workflow, ids: &ids, by_name, target, patience };
     let mut findings: Vec<Diagnostic> = walk::faults(&graph, &reached, Method::of(target))
         .iter()
         // A way that leads nowhere may have been the one to the join.
@@ -215,7 +217,20 @@ fn targets<'w>(workflow: &'w Workflow<'_>, id: NodeId) -> Vec<&'w str> {
 struct Teller<'w> {
     workflow: &'w Workflow<'w>,
     ids: &'w [NodeId],
+    by_name: HashMap<&'w str, NodeId>,
     target: Target,
+    /// Nodes that are still looked at to say more of a fault.
+    patience: std::cell::Cell<usize>,
+}
+
+/// How often, on the whole, a node is looked at to say more of faults.
+const PATIENCE: usize = 32;
+
+/// A way that leads past a join.
+struct Leak<'w> {
+    from: &'w str,
+    exit: &'w ir::Transition<'w>,
+    join: &'w str,
 }
 
 impl Teller<'_> {
@@ -229,6 +244,70 @@ impl Teller<'_> {
 
     fn place(&self, id: walk::Id) -> Span {
         self.node(id).name.span
+    }
+
+    /// The way by which a path of a fork comes to a node that its other paths come to behind a join of theirs: there,
+    /// and not at the end, somebody has named the wrong node.
+    fn past_a_join(&self, fork: walk::Id, node: walk::Id) -> Option<Leak<'_>> {
+        let (fork, node) = (self.ids[fork as usize], self.ids[node as usize]);
+        let workflow = self.workflow;
+        let next = |id: NodeId| {
+            let exits = workflow.exits(id).iter();
+            exits.filter_map(|exit| Some((exit, *self.by_name.get(&*exit.target.text)?)))
+        };
+        let shape = |id: NodeId| workflow.node(id).shape;
+        let (mut inside, mut joins) = (HashSet::from([fork]), Vec::new());
+        let mut todo = vec![fork];
+        while let Some(id) = todo.pop() {
+            for (_, target) in next(id) {
+                self.spend()?;
+                if shape(target) == ir::Shape::Join {
+                    joins.push(target);
+                } else if inside.insert(target) {
+                    todo.push(target);
+                }
+            }
+        }
+        let mut behind: HashSet<NodeId> = joins.iter().copied().collect();
+        let mut todo = joins.clone();
+        while let Some(id) = todo.pop() {
+            self.spend()?;
+            todo.extend(next(id).map(|(_, target)| target).filter(|target| behind.insert(*target)));
+        }
+        if !behind.contains(&node) {
+            return None;
+        }
+        // The ways from what is only inside to what is behind as well.
+        let mut order: Vec<NodeId> =
+            inside.iter().copied().filter(|id| !behind.contains(id)).collect();
+        order.sort_by_key(|id| workflow.node(*id).span.start);
+        let leads_there = |from: NodeId| {
+            let (mut seen, mut todo) = (HashSet::from([from]), vec![from]);
+            while let Some(id) = todo.pop() {
+                if id == node || self.spend().is_none() {
+                    return id == node;
+                }
+                todo.extend(next(id).map(|(_, next)| next).filter(|next| seen.insert(*next)));
+            }
+            false
+        };
+        let is_leak = |exit: &ir::Transition<'_>, target: NodeId| {
+            let kept = matches!(shape(target), ir::Shape::Join | ir::Shape::Kill | ir::Shape::End);
+            !kept && exit.way != ir::Way::Error && behind.contains(&target) && leads_there(target)
+        };
+        let mut leaks = order.iter().flat_map(|id| {
+            next(*id).filter(|(exit, target)| is_leak(exit, *target)).map(|(exit, _)| (*id, exit))
+        });
+        let (from, exit) = leaks.next()?;
+        let join = joins.first().copied().filter(|_| leaks.next().is_none())?;
+        let name = |id: NodeId| &*workflow.node(id).name.text;
+        Some(Leak { from: name(from), exit, join: name(join) })
+    }
+
+    /// Looks at one more node, if there is patience left: of many faults the first are looked into.
+    fn spend(&self) -> Option<()> {
+        self.patience.set(self.patience.get().checked_sub(1)?);
+        Some(())
     }
 
     fn tell(&self, fault: &Fault, joins: &[walk::Id]) -> Diagnostic {
@@ -283,6 +362,19 @@ impl Teller<'_> {
             "E0737" => {
                 let exits = self.workflow.exits(self.ids[fault.node as usize]);
                 let exit = exits.iter().find(|exit| exit.target.text == other);
+                if let Some(fork) = fault.fork
+                    && let Some(leak) = self.past_a_join(fork, fault.node)
+                {
+                    let message = format!(
+                        "`{}` leads to `{}` past the join of the fork `{inside}`",
+                        leak.from, leak.exit.target.text
+                    );
+                    let end = format!("and from here to `{other}`");
+                    return Diagnostic::new(&END_INSIDE_FORK, leak.exit.target.span, message)
+                        .note(self.place(fork), "the fork is here")
+                        .note(exit.map_or(place, |exit| exit.target.span), end)
+                        .help(format!("lead it to `{}`", leak.join));
+                }
                 let finding = Diagnostic::new(
                     &END_INSIDE_FORK,
                     exit.map_or(place, |exit| exit.target.span),

@@ -320,10 +320,10 @@ impl<'t, 'a> Checker<'t, 'a> {
         expected: Option<&str>,
     ) -> Option<&'t Schema> {
         let namespace = element.namespace();
-        let span = namespace_span(element);
         let near = self.meant(element, expected);
         let known = self.aliases.contains_key(namespace);
         if !known {
+            let span = namespace_span(element);
             let mut finding = Diagnostic::new(
                 &UNKNOWN_SCHEMA_VERSION,
                 span,
@@ -764,7 +764,8 @@ impl<'t, 'a> Checker<'t, 'a> {
                 what.trim_start_matches("the ")
             ),
         )
-        .help(when);
+        .help(when)
+        .about(&*schema.namespace);
         if let Some(fix) = self.raise(schema) {
             finding = finding.fix(fix);
         }
@@ -952,6 +953,18 @@ impl<'t, 'a> Checker<'t, 'a> {
         match own.root(child.name()) {
             Some(id) => Kind::Complex(own, id),
             None => {
+                // An action in the namespace of another one.
+                let has_root = |family: &&super::Family| {
+                    family.schemas().any(|s| s.root(child.name()).is_some())
+                };
+                if let Some(family) = families().iter().find(has_root) {
+                    let mut finding = self.action_namespace(child, family);
+                    finding.message =
+                        format!("`{}` is no action of `{}`", child.name(), own.namespace);
+                    self.report(finding);
+                    // What is in it has the namespace from it.
+                    return Kind::Any;
+                }
                 let near = nearest(child.name(), own.roots.iter().map(|(name, _)| &**name));
                 let mut finding = Diagnostic::new(
                     &UNKNOWN_ELEMENT,
@@ -1833,11 +1846,18 @@ fn rename(element: Element<'_, '_>, to: &str, safety: Safety) -> Fix {
 /// The value that gives an element its namespace where it is written on the element, or else its name.
 fn namespace_span(element: Element<'_, '_>) -> Span {
     let prefix = element.prefix().unwrap_or_default();
-    let declared = element.attributes().find(|attribute| attribute.declares() == Some(prefix));
+    let of = |element: Element<'_, '_>| {
+        let mut declarations = element.attributes();
+        declarations.find(|a| a.declares() == Some(prefix)).map(|a| a.value_span())
+    };
+    // A prefix is most often declared far above; no tag says which namespace that is.
+    let mut declared = of(element);
+    let mut above = element.parent().filter(|_| !prefix.is_empty());
+    while let (None, Some(parent)) = (declared, above) {
+        (declared, above) = (of(parent), parent.parent());
+    }
     match declared {
-        Some(attribute) if attribute.value_span().start < attribute.value_span().end => {
-            attribute.value_span()
-        }
+        Some(span) if span.start < span.end => span,
         _ => element.name_span(),
     }
 }

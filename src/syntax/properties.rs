@@ -383,6 +383,8 @@ pub struct Submission {
     pub may_have_parent: bool,
     /// Paths in the tree of scripts and jars with names that it has; none where nobody looked.
     pub scripts: Option<std::collections::BTreeSet<String>>,
+    /// Whether the definitions of the tree have nearly all of their scripts beside them.
+    pub keeps_scripts: bool,
 }
 
 impl Submission {

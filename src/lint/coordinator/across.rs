@@ -137,43 +137,61 @@ fn path_of(uri: &str) -> &str {
     }
 }
 
-/// What the workflow of a coordinator asks for, and whether it is there at all.
+/// What the workflow of a coordinator asks for, and whether it is there at all. A coordinator that the server would not
+/// keep as it is, or of which something is not at hand, has a workflow all the same.
 pub(super) fn workflow(
     written: &Coordinator<'_>,
-    kept: &Definition,
+    kept: Option<&Definition>,
     around: Around<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
     let Some(path) = &written.app_path else { return };
-    let followed =
-        around.started(path.span()).or_else(|| around.find(&kept.app_path, "workflow.xml"));
+    let computed = kept.map(|kept| kept.app_path.as_str());
+    // What is known to be missing there is not the file of that name here.
+    let lost = around.lost(path.span(), "workflow");
+    let guessed = || around.find(computed?, "workflow.xml").filter(|_| lost.is_none());
+    let followed = around.started(path.span()).or_else(guessed);
     let Some(found) = followed else {
-        if let Some((message, near)) = around.lost(path.span(), "workflow") {
+        if let Some((message, near)) = lost {
             let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
             let found = super::at_origin(around, path, "the workflow is named here", found);
             out.push(match near {
                 Some(near) => found.help(format!("did you mean `{near}`?")),
                 None => found,
             });
-        } else if around.is_absent(&kept.app_path, "oozie.coord.application.path", "workflow.xml") {
+        } else if computed.is_some_and(|uri| {
+            around.is_absent(uri, "oozie.coord.application.path", "workflow.xml")
+        }) {
             let message = format!("there is no workflow at `{}`", path.as_str());
-            out.push(finding(&k::WORKFLOW_NOT_FOUND, path.span(), message));
+            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+            out.push(super::at_origin(around, path, "the workflow is named here", found));
         }
         return;
     };
     let (tree, _) = Tree::parse_tolerantly(&found.text);
-    let Some(root) = tree.root().filter(|root| root.name() == "workflow-app") else { return };
+    let Some(root) = tree.root() else { return };
+    if ["coordinator-app", "bundle-app"].contains(&root.name()) {
+        let message = format!("this is not a workflow: its root is `{}`", root.name());
+        let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+        out.push(super::at_origin(around, path, "the workflow is named here", found));
+        return;
+    }
+    if root.name() != "workflow-app" {
+        return;
+    }
     let defaults = join(folder_of(&found.path), "config-default.xml")
         .and_then(|path| around.files.text(&path))
         .and_then(|source| properties::parse_configuration(&source.text).ok())
         .unwrap_or_default();
     let contexts = around.given();
-    let passed: BTreeSet<&str> = kept.configuration.iter().map(|(name, _)| name.as_str()).collect();
+    let kept = kept.into_iter().flat_map(|kept| kept.configuration.iter());
+    let mut passed: BTreeSet<&str> = kept.map(|(name, _)| name.as_str()).collect();
     // The first property of each name.
     let mut named: HashMap<&str, &Scalar<'_>> = HashMap::new();
     for name in written.configuration.iter().filter_map(|property| property.name.as_ref()) {
         named.entry(name.as_str()).or_insert(name);
     }
+    passed.extend(named.keys().filter(|name| !name.contains("${")));
     // What the coordinator itself asks for is given, or it is refused.
     let mut always: HashSet<&str> = written.parameters.iter().map(Scalar::as_str).collect();
     always.extend(defaults.entries.iter().map(|entry| entry.name.as_str()));
@@ -199,6 +217,7 @@ pub(super) fn workflow(
         .map(|(name, ..)| name.as_str())
         .collect();
     let read: HashSet<&str> = all.iter().map(|read| read.name.as_str()).collect();
+    let computed_names = all.iter().any(|read| read.name.is_empty());
     let patience = Patience::default();
     // What is not in the coordinator may be in properties that nobody showed.
     if !contexts.is_empty() {
@@ -215,7 +234,15 @@ pub(super) fn workflow(
                 !reads::is_hyphenated(expression)
             })
             .map(|read| (read.name.as_str(), read.span, "read here"));
-        for (name, span, words) in wanted.chain(variables) {
+        let wanted: Vec<(&str, Span, &str)> = wanted.chain(variables).collect();
+        let lacks = |name: &str| contexts.iter().any(|(_, given)| !given.contains(name));
+        let lacking_names = wanted
+            .iter()
+            .map(|(name, ..)| *name)
+            .filter(|name| lacks(name) && !with_default.contains(name) && !always(name))
+            .collect::<HashSet<_>>()
+            .len();
+        for (name, span, words) in wanted {
             let lacking = contexts.iter().find(|(_, given)| !given.contains(name));
             let Some((start, given)) = lacking else { continue };
             let constant = crate::lint::BUILT_IN.contains(&name) && !is_time(name);
@@ -236,21 +263,31 @@ pub(super) fn workflow(
             let near = patience.nearest(name, passed.iter().chain(given).copied().chain(defaults));
             // Read under a wrong name: the workflow is told of that.
             let own = around.files.text(around.path).map_or("", |source| &source.text);
+            // A name that it asks for by declaring it is none that it has got wrong.
             let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
-                true => !slips::is_slip(name, near, [own, &found.text]),
+                true => declares.contains(name) || !slips::is_slip(name, near, [own, &found.text]),
                 false => slips::is_slip(near, name, [own, &found.text]),
             };
+            let near = near.filter(|near| !(declares.contains(name) && is_read(near)));
             if near.is_some_and(|near| is_read(near) || !is_ours(near)) {
                 continue;
             }
             let slip = near.and_then(|near| named.get(near).copied());
+            // Where one is passed that nobody reads, it is the one that nobody gives, under another name.
+            let unread = || {
+                let mut unread =
+                    named.iter().filter(|(other, _)| !is_read(other) && !other.contains('.'));
+                unread.next().filter(|_| unread.next().is_none() && !computed_names)
+            };
+            let slip =
+                slip.or_else(|| unread().filter(|_| lacking_names == 1).map(|(_, other)| *other));
             let message = match slip {
                 Some(slip) => {
                     format!("the workflow reads `{name}`, and is given `{}`", slip.as_str())
                 }
                 None => format!("the workflow needs `{name}`, and is not given it"),
             };
-            let help = match near {
+            let help = match near.or(slip.map(Scalar::as_str)) {
                 Some(near) => format!("it is given `{near}`"),
                 None => "add it to the `configuration` of the workflow".to_owned(),
             };
@@ -269,12 +306,11 @@ pub(super) fn workflow(
             out.push(found);
         }
     }
-    let computed = all.iter().any(|read| read.name.is_empty());
     for property in &written.configuration {
         let Some(name) = property.name.as_ref() else { continue };
         let Some(text) = name.known() else { continue };
         let is_read =
-            computed || read.contains(text) || declares.contains(text) || text.contains('.');
+            computed_names || read.contains(text) || declares.contains(text) || text.contains('.');
         if !is_read {
             let message = format!("the workflow never reads `{text}`");
             out.push(finding(&k::COORDINATOR_PROPERTY_UNREAD, name.span(), message));
@@ -315,17 +351,25 @@ pub fn bundle(
         let sibling = siblings.binary_search_by_key(&at, |sibling| sibling.member);
         let Some(sibling) = sibling.ok().map(|at| &siblings[at]) else {
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
-            if let Some((message, near)) = around.lost(path.span(), "coordinator") {
-                let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
-                let found = super::at_origin(around, path, "the coordinator is named here", found);
-                out.push(match near {
-                    Some(near) => found.help(format!("did you mean `{near}`?")),
-                    None => found,
-                });
-            } else if around.is_absent(uri, "oozie.bundle.application.path", "coordinator.xml") {
-                let message = format!("there is no coordinator at `{}`", path.as_str());
-                out.push(finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message));
-            }
+            // A path that leads to something else is right for that, and wrong here.
+            let workflow = around.find(uri, "workflow.xml").is_some();
+            let key = "oozie.bundle.application.path";
+            let (message, near) = match around.lost(path.span(), "coordinator") {
+                Some(lost) => lost,
+                None if around.is_absent(uri, key, "coordinator.xml") => {
+                    (format!("there is no coordinator at `{}`", path.as_str()), None)
+                }
+                None => continue,
+            };
+            let found = finding(&k::BUNDLE_APP_PATH_NOT_FOUND, path.span(), message);
+            let found = match workflow {
+                true => found.help("there is a workflow"),
+                false => super::at_origin(around, path, "the coordinator is named here", found),
+            };
+            out.push(match near.filter(|_| !workflow) {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found,
+            });
             continue;
         };
         let (namespace, root) = &sibling.root;

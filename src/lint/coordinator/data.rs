@@ -59,6 +59,13 @@ fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     let events = written.inputs.iter().chain(&written.outputs);
     let used: HashSet<&str> = events.clone().filter_map(|event| known(&event.dataset)).collect();
     let is_open = events.clone().any(|event| event.dataset.as_ref().is_some_and(Scalar::is_expr));
+    for event in events.clone() {
+        let Some(dataset) = event.dataset.as_ref().filter(|name| name.as_str().trim().is_empty())
+        else {
+            continue;
+        };
+        out.push(finding(&k::UNDEFINED_DATASET, dataset.span(), "this names no dataset"));
+    }
     let mut seen = HashSet::new();
     for dataset in &written.datasets {
         let Some(name) = &dataset.name else { continue };
@@ -198,7 +205,7 @@ fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) 
 
 /// Names in a template that look like parts of a time and are none, and schemes that nobody serves.
 fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
-    const MEANT: [(&str, &str); 16] = [
+    const MEANT: [(&str, &str); 21] = [
         ("YYYY", "YEAR"),
         ("YY", "YEAR"),
         ("year", "YEAR"),
@@ -215,6 +222,12 @@ fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnos
         ("MIN", "MINUTE"),
         ("mm", "MINUTE"),
         ("minute", "MINUTE"),
+        // These are numbers of minutes, for SLA.
+        ("YEARS", "YEAR"),
+        ("MONTHS", "MONTH"),
+        ("DAYS", "DAY"),
+        ("HOURS", "HOUR"),
+        ("MINUTES", "MINUTE"),
     ];
     let Some(template) = &dataset.uri_template else { return };
     let text = template.as_str();
@@ -297,8 +310,15 @@ fn instances(
     ];
     for (part, _, text) in &event.instances {
         let written = text.as_str();
-        if part == "instance" && !written.is_empty() {
-            let named = FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
+        // At the ends of a range as well, a call without its braces is text.
+        let bare = part != "instance"
+            && FUNCTIONS.iter().any(|name| {
+                let call = written.trim_start_matches("coord:");
+                call.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
+            });
+        if (part == "instance" || bare) && !written.is_empty() {
+            let named =
+                !bare && FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
             let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
             let is_date = facts.processing.parse(written).is_ok();
             if only_later {

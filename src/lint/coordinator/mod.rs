@@ -57,9 +57,7 @@ pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnosti
     time::check(facts, &mut out);
     data::check(facts, &mut out);
     across::calls(facts.written, &mut out);
-    if let Ok(kept) = facts.kept {
-        across::workflow(facts.written, kept, facts.around, &mut out);
-    }
+    across::workflow(facts.written, facts.kept.ok(), facts.around, &mut out);
     if let Err(refused) = facts.kept {
         let explains = |finding: &&Diagnostic| {
             finding.kind.level == crate::diag::Level::Error

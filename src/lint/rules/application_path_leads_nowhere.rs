@@ -1,6 +1,6 @@
 //! Application paths of properties that end at nothing.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest, within};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
@@ -40,16 +40,30 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let [(index, entry)] = kinds[..] else { continue };
         let value = entry.value.trim().trim_end_matches('/');
         let (folder, last) = value.rsplit_once('/').unwrap_or(("", value));
-        let message = if last.ends_with(".xml") && !last.contains('$') && !NAMES.contains(&last) {
+        let own_name = files::name_of(own);
+        // A name of a definition with a slip in its ending, or the name of this folder with a slip in it.
+        let slip = |known: &str| {
+            let letters =
+                |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+            let most = if known.len() < 8 { 1 } else { 2 };
+            known.len() > 3
+                && letters(known) != letters(last)
+                && within(last, known, most).is_some()
+        };
+        let file = NAMES.into_iter().find(|name| *name != last && slip(name));
+        let message = if let Some(near) = file.filter(|name| here(name) == Some(true)) {
+            (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
+        } else if !last.contains(['$', '.']) && slip(own_name) && here(NAMES[index]) == Some(true) {
+            let message = format!("the folder of this application is `{own_name}`, not `{last}`");
+            (message, format!("did you mean `{own_name}`?"))
+        } else if last.ends_with(".xml") && !last.contains('$') && !NAMES.contains(&last) {
             if here(last) != Some(false) {
                 continue;
             }
             let near = nearest(last, NAMES.iter().copied().filter(|name| here(name) == Some(true)));
             let Some(near) = near else { continue };
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
-        } else if files::name_of(own) == last
-            || NAMES.contains(&last) && files::name_of(own) == files::name_of(folder)
-        {
+        } else if own_name == last || NAMES.contains(&last) && own_name == files::name_of(folder) {
             // The folder is this one, and has definitions of other kinds alone.
             let others: Vec<usize> = (0..3).filter(|at| here(NAMES[*at]) == Some(true)).collect();
             let [other] = others[..] else { continue };

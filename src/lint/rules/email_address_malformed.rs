@@ -1,7 +1,7 @@
 //! Addresses that cannot be read.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::masked;
+use crate::lint::facts::{Said, masked};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -21,6 +21,17 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for text in action.texts(&["to", "cc", "bcc"]) {
+            if let Some(said) = Said::at(facts, &text).filter(|said| !said.value.contains("${")) {
+                let wrong = said.value.split(',').map(str::trim).find_map(problem);
+                let semicolon =
+                    said.value.contains(';').then_some("addresses are separated by commas");
+                if let Some(why) = semicolon.or(wrong) {
+                    let message = format!("{} names nobody that mail can be sent to", said.words());
+                    let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+                    out.push(said.place(facts, finding.help(why), "it is used here"));
+                }
+                continue;
+            }
             let plain = masked(&text.text);
             if let Some(at) = plain.find(';') {
                 let message = "addresses are separated by commas";
@@ -38,17 +49,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let item = piece.trim();
                 let from = start + (piece.len() - piece.trim_start().len());
                 start += piece.len() + 1;
-                let quoted = item.contains(['<', '"', '(']);
-                let message = if item.is_empty() && !plain.is_empty() {
-                    "an address is missing here"
-                } else if !quoted && item.contains([' ', '\t', '\n']) {
-                    "an address holds no blanks"
-                } else if item.ends_with('@')
-                    || item.starts_with('@')
-                    || item.matches('@').count() > 1
-                {
-                    "this is not a valid address"
-                } else {
+                let written = &text.text[from..from + item.len()];
+                let Some(message) = problem(written).filter(|_| !plain.is_empty()) else {
                     continue;
                 };
                 let end = (from + item.len()).max(from);
@@ -58,5 +60,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 );
             }
         }
+    }
+}
+
+/// What is wrong with one address, as it is written.
+fn problem(item: &str) -> Option<&'static str> {
+    let plain = masked(item);
+    let quoted = plain.contains(['<', '"', '(']);
+    let at = plain.matches('@').count();
+    if item.is_empty() {
+        Some("an address is missing here")
+    } else if !quoted && plain.contains([' ', '\t', '\n']) {
+        Some("an address holds no blanks")
+    } else if plain.ends_with('@') || plain.starts_with('@') || at > 1 {
+        Some("this is not a valid address")
+    } else if !quoted && plain.contains('.') && !item.contains(['@', '$', '#', '%', '{']) {
+        // A name alone is one of the mail server's own users, and has hardly a dot.
+        Some("this is not a valid address")
+    } else {
+        None
     }
 }

@@ -1,6 +1,7 @@
 //! URLs that HiveServer2 does not have.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -20,18 +21,20 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "hive2") {
         let Some(text) = action.text("jdbc-url") else { continue };
-        let word = text.text.as_ref();
-        if word.starts_with("${") || word.starts_with("jdbc:hive2:") {
+        let Some(said) = Said::of(facts, &text).filter(|said| !said.value.contains("${")) else {
+            continue;
+        };
+        // What a build fills in is not known.
+        if said.value.starts_with("jdbc:hive2://") || said.value.contains(['@', '#', '%', '{']) {
             continue;
         }
-        let message = if word.is_empty() {
+        let message = if said.value.is_empty() {
             "the action has no URL to connect to".to_owned()
         } else {
-            format!("`{word}` is not a `jdbc:hive2:` URL")
+            format!("{} is not a `jdbc:hive2://` URL", said.words())
         };
-        out.push(
-            Diagnostic::new(&RULE.kind, text.span(), message)
-                .help("write `jdbc:hive2://host:10000/database`"),
-        );
+        let finding = Diagnostic::new(&RULE.kind, text.span(), message)
+            .help("write `jdbc:hive2://host:10000/database`");
+        out.push(said.place(facts, finding, "it is used here"));
     }
 }

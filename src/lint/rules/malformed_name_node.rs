@@ -1,8 +1,8 @@
 //! Name nodes that are not the URI of a file system.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
-use crate::syntax::properties::Origin;
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,36 +24,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: HashSet<String> = HashSet::new();
     for element in root.descendants().filter(|element| element.name() == "name-node") {
         let text = element.text().trimmed();
-        let plain = text.text.as_ref();
-        let variable =
-            plain.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).map(str::trim);
-        let (value, place) = match variable {
-            Some(name) => match facts.submission.values.get(name) {
-                Some(bound) => (bound.value.trim().to_owned(), Some(bound)),
-                None => continue,
-            },
-            None => (plain.to_owned(), None),
-        };
-        if !is_malformed(&value) || !seen.insert(plain.to_owned()) {
+        let Some(said) = Said::of(facts, &text) else { continue };
+        if !is_malformed(said.value) || !seen.insert(text.text.to_string()) {
             continue;
         }
-        let what = match variable {
-            Some(name) => format!("the value of `{name}`"),
-            None => format!("`{plain}`"),
-        };
-        let message = format!("{what} is not the URI of a file system");
+        let message = format!("{} is not the URI of a file system", said.words());
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
-            .about(plain)
+            .about(text.text.as_ref())
             .likely()
             .help("write it as `hdfs://host:8020`");
-        out.push(match place.map(|bound| (&bound.origin, bound.value_span)) {
-            Some((Origin::File(file), span)) => {
-                let mut moved = finding.note_in(facts.path, text.span(), "it is used here");
-                moved.span = span;
-                moved.in_file(file.clone())
-            }
-            _ => finding,
-        });
+        out.push(said.place(facts, finding, "it is used here"));
     }
 }
 

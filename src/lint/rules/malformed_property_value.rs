@@ -2,6 +2,7 @@
 
 use crate::diag::within;
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 
@@ -48,11 +49,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
-        let Some(mode) = action.text("mode") else { continue };
-        let known = ["client", "cluster", ""].contains(&mode.text.as_ref());
-        if !known && !mode.text.contains("${") {
-            let message = format!("`{}` is neither `client` nor `cluster`", mode.text);
-            out.push(Diagnostic::new(&RULE.kind, mode.span(), message));
+        for (name, is_known, known) in [
+            ("mode", is_mode as fn(&str) -> bool, "neither `client` nor `cluster`"),
+            ("master", is_master, "no master that Spark knows: `yarn`, `local[*]`, `spark://…`"),
+        ] {
+            let Some(text) = action.text(name) else { continue };
+            let Some(said) = Said::of(facts, &text) else { continue };
+            // What a build fills in is not known.
+            let filled_in = said.value.contains(['@', '#', '%', '{', '$']);
+            if said.value.is_empty() || filled_in || is_known(said.value) {
+                continue;
+            }
+            let message = format!("{} is {known}", said.words());
+            let finding = Diagnostic::new(&RULE.kind, text.span(), message);
+            out.push(said.place(facts, finding, "it is used here"));
         }
     }
     for (source, entries) in facts.property_files() {
@@ -63,6 +73,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+fn is_mode(text: &str) -> bool {
+    ["client", "cluster"].contains(&text)
+}
+
+fn is_master(text: &str) -> bool {
+    let local = text.strip_prefix("local");
+    ["yarn", "yarn-client", "yarn-cluster", "yarn-standalone"].contains(&text)
+        || local.is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with("[") && rest.ends_with(']') || rest.starts_with("-cluster[")
+        })
+        // Those of other managers, and of plug-ins.
+        || text.contains("://")
 }
 
 fn finding(span: Span, name: &str, why: &str) -> Diagnostic {

@@ -35,8 +35,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let links = links(action);
         let unknown = |link: &String| is_open(link);
         let brought = links.iter().any(|link| link == name);
-        // An archive may hold it, under a name nobody sees; files in `lib` come along unasked.
-        let archives = action.each("archive").next().is_some();
+        // An archive may hold it, under a name nobody sees, but hardly what lies in the application under this very path;
+        // files in `lib` come along unasked.
+        let there = facts.beside(program).map(|path| facts.files.presence(&path));
+        let archives = action.each("archive").next().is_some() && there != Some(Presence::Present);
         let lib = facts.beside(&format!("lib/{name}"));
         let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
         let renamed = action.texts(&["file"]).any(|file| {
@@ -49,7 +51,6 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let message = format!("no `file` brings `{name}` to the machine where it should run");
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .help(format!("add `<file>{program}</file>`"));
-        let there = facts.beside(program).map(|path| facts.files.presence(&path));
         let last = action
             .body
             .elements()

@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "ssh") {
-        // Which only puts its arguments together again.
-        if action.text("command").is_some_and(|command| command.text.ends_with("echo")) {
+        // Which only puts its arguments together again; without a command there is nothing to quote for.
+        if action.text("command").is_none_or(|command| command.text.ends_with("echo")) {
             continue;
         }
         for text in action.texts(&["args"]) {

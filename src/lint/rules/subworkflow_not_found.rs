@@ -2,8 +2,8 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
+use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
-use crate::syntax::properties::Origin;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -28,16 +28,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = format!("there is no workflow at `{}`", lost.uri);
             let finding = Diagnostic::new(&RULE.kind, path.span(), message);
             // Where the path is only named here, it stands among the properties.
-            let name = path.text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-            let bound = name.and_then(|name| facts.submission.values.get(name.trim()));
-            let finding = match bound.map(|bound| (&bound.origin, bound.value_span)) {
-                Some((Origin::File(file), span)) => {
-                    let note = "the workflow is named here";
-                    let mut moved = finding.note_in(facts.path, path.span(), note);
-                    moved.span = span;
-                    moved.in_file(file.clone())
-                }
-                _ => finding,
+            let finding = match Said::at(facts, &path) {
+                Some(said) => said.place(facts, finding, "the workflow is named here"),
+                None => finding,
             };
             out.push(match &lost.near {
                 Some(near) => finding.help(format!("did you mean `{near}`?")),

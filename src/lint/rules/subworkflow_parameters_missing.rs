@@ -6,6 +6,7 @@ use crate::lint::facts::{
     BUILT_IN, block, child_workflow, has_default as has_default_here, sibling, starts,
 };
 use crate::lint::reads::{self, How};
+use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
 use crate::source::{Source, Span};
 use crate::syntax::properties;
@@ -28,6 +29,12 @@ pub(super) static RULE: Rule = Rule {
 
 /// So many names are told of in one definition; whoever leaves out more gives them in a way that nobody sees here.
 const MOST_TOLD: usize = 1_000;
+
+/// Names that are looked for among what is handed on: each look goes over the texts.
+const MOST_SLIPS: usize = 200;
+
+/// What is said of a name where the child reads it.
+const READ: &str = "read here";
 
 /// What a definition wants to be given.
 struct Wants {
@@ -65,7 +72,7 @@ impl Wants {
         for read in reads::of_element(root) {
             wants.read.insert(read.name.clone());
             if read.how == How::Variable {
-                wants.wanted.push((read.name, read.span, "read here"));
+                wants.wanted.push((read.name, read.span, READ));
             }
         }
         // One place of each is enough.
@@ -82,6 +89,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut children: HashMap<&str, Wants> = HashMap::new();
     let patience = Patience::default();
     let before = out.len();
+    let mut slips = MOST_SLIPS;
     let own = facts.reads.iter().filter(|read| read.how == How::Variable);
     let own: HashSet<&str> = own.map(|read| read.name.as_str()).collect();
     for action in facts.actions.iter().filter(|action| action.kind() == "sub-workflow") {
@@ -115,6 +123,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let near = patience.nearest(name, names);
             // Read under a wrong name: the child is told of that.
             let known = near.is_some_and(|near| known.read.contains(near));
+            // So it is of what is handed on under a name that is nearly this one.
+            let handed = || {
+                let names = all.iter().flat_map(|start| start.names());
+                let near = patience.nearest(name, names.filter(|other| *other != name))?;
+                let texts = [facts.tree.text(), child.text.as_str()];
+                Some(!is_slip(near, name, texts))
+            };
+            let is_read = *words == READ && near.is_none() && propagates && slips > 0;
+            slips -= usize::from(is_read);
+            let known = known || is_read && handed() == Some(true);
             // What this workflow reads itself it is not given either, and that is told where it is started.
             let own = propagates && own.contains(name);
             if known || own || !told.insert(name.to_owned()) {

@@ -6,6 +6,7 @@ use crate::files::Presence;
 use crate::lint::facts::{is_configured, is_submitted};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::properties::Origin;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -35,14 +36,35 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     if lib.is_none_or(|lib| facts.files.presence(&lib) != Presence::Absent) {
         return;
     }
+    // Switched off in the one place that says anything of it.
+    let bound = facts.submission.values.get(SWITCH).filter(|bound| bound.value.trim() == "false");
+    let elsewhere = facts.tree.text().contains(SWITCH);
+    let off = bound.filter(|_| !elsewhere).and_then(|bound| match &bound.origin {
+        Origin::File(file) => Some((file, bound.value_span)),
+        _ => None,
+    });
     let needs = |action: &&crate::lint::Action<'a>| {
         let streaming = action.kind() == "map-reduce" && action.body.child("streaming").is_some();
         let own_jars = ["file", "archive"].iter().any(|name| {
             action.body.child(name).is_some_and(|file| file.text().text.contains(".jar"))
         });
-        (action.is(&KINDS) || streaming) && !own_jars && !is_configured(facts, action, &[SWITCH])
+        let is_set = || is_configured(facts, action, &[SWITCH]);
+        (action.is(&KINDS) || streaming) && !own_jars && (off.is_some() || !is_set())
     };
     let Some(action) = facts.actions.iter().find(needs) else { return };
+    if let Some((file, span)) = off {
+        let message = format!(
+            "a `{}` action needs the server's library, and this leaves it out",
+            action.kind()
+        );
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .in_file(file.clone())
+                .note_in(facts.path, action.body.name_span(), "the action is here")
+                .help("write `true`"),
+        );
+        return;
+    }
     let message = format!(
         "a `{}` action needs the server's library, and `{SWITCH}` is not set",
         action.kind()

@@ -31,6 +31,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // Without a submission, anything may come from there.
     let all = starts(facts);
     if all.is_empty() {
+        undeclared(facts, out);
         return;
     }
     // In an order of its own, so that of two names that are as near the same one is always offered.
@@ -90,6 +91,40 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         true => finding.depends_on("what is given with `-D`"),
         false => finding,
     }));
+}
+
+/// Names that are nearly one that the definition declares and reads nowhere: whoever starts it knows the declared one.
+fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some((_, list)) = facts.parameters() else { return };
+    let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let declared: BTreeSet<&str> = list.iter().map(|p| p.name.text.as_ref()).collect();
+    let unread = declared.iter().copied().filter(|name| !read.contains(name) && name.len() > 4);
+    let unread: Vec<&str> = unread.collect();
+    // A parameter may be there for a sub-workflow that everything is handed on to.
+    let handed_on = facts.actions.iter().any(|action| action.kind() == "sub-workflow");
+    if unread.is_empty() || handed_on {
+        return;
+    }
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut patience = MOST_COMPARED;
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        if declared.contains(name) || is_given(facts, name) || patience < unread.len() {
+            continue;
+        }
+        patience -= unread.len();
+        let near = nearest(name, unread.iter().copied());
+        let near = near.filter(|near| within(near, name, 2).is_some());
+        let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
+        let message = format!("nothing defines `{name}`");
+        out.push(
+            Diagnostic::new(&RULE.kind, place.span, message)
+                .about(name)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
+        );
+    }
 }
 
 /// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.
@@ -167,6 +202,7 @@ fn judge<'f>(
         Some(near)
             if !first.is_properties
                 && !read.contains(near)
+                && !own.contains(&near)
                 && is_theirs(facts, first, near, name) =>
         {
             Verdict::Given

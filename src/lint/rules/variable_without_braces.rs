@@ -1,6 +1,7 @@
 //! Names of variables in texts that no expression reads.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::operations;
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
@@ -46,6 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .filter(|(_, text)| {
             text.text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ \n\r\t".contains(&b))
         });
+    paths(facts, &known, out);
     let said =
         facts.texts().iter().filter(|(_, text)| text.text.contains(['$', '{', '}'])).cloned();
     for (element, text) in said.chain(plain) {
@@ -71,7 +73,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             // What takes a look at all neighbors comes last.
             let whole = is_value
                 && named(plain)
-                && facts.submission.get(plain).is_some_and(|value| value.trim() != plain)
+                && match facts.submission.get(plain) {
+                    Some(value) => value.trim() != plain,
+                    // The name of a variable is hardly that of a cluster.
+                    None => of_cluster && telling,
+                }
                 && !same();
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
@@ -79,6 +85,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let span = trimmed.source(range.clone());
         let message = match name.is_empty() {
             true => "this brace belongs to no expression, and stays in the text".to_owned(),
+            false if name.contains('(') => {
+                format!("`{}` is text, and calls no function", &plain[range])
+            }
             false => format!("`{}` is text, and not the variable `{name}`", &plain[range]),
         };
         let finding = Diagnostic::new(&RULE.kind, span, message).about(plain).likely();
@@ -91,6 +100,36 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             )),
         });
     }
+}
+
+/// Paths of file operations that begin with the bare name of a variable.
+fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
+    for (_, attribute) in facts.actions.iter().flat_map(operations) {
+        let value = attribute.value();
+        let first = value.text.split('/').next().unwrap_or_default();
+        let telling = first.contains('_') || first.bytes().any(|byte| byte.is_ascii_uppercase());
+        if !telling || !known.contains(first) {
+            continue;
+        }
+        let span = value.source(0..first.len());
+        let message = format!("`{first}` is text, and not the variable `{first}`");
+        out.push(
+            Diagnostic::new(&RULE.kind, span, message)
+                .about(first)
+                .likely()
+                .help(format!("write `${{{first}}}`"))
+                .fix(Fix::guess(format!("Write `${{{first}}}`"), span, format!("${{{first}}}"))),
+        );
+    }
+}
+
+/// Whether a text begins with a call of a function of Oozie.
+fn calls(text: &str) -> bool {
+    ["wf:", "coord:", "hadoop:", "fs:", "hcat:"].iter().any(|prefix| {
+        let name = text.strip_prefix(prefix).unwrap_or_default();
+        let letters = name.bytes().take_while(u8::is_ascii_alphabetic).count();
+        letters > 0 && name[letters..].starts_with('(')
+    })
 }
 
 /// The first place that looks like an expression and is none, with the name in it; a stray brace has no name.
@@ -112,6 +151,12 @@ fn forgotten(
             _ if rest.starts_with('(') => (1, true),
             _ => (0, false),
         };
+        // A call between the parentheses of a shell.
+        if sign == '$' && rest.starts_with('(') && calls(&rest[1..]) {
+            let closed = rest.find("))").map_or(rest.len(), |end| end + 2);
+            let call = rest[1..closed].strip_suffix(')').unwrap_or(&rest[1..closed]);
+            return Some((at..at + 1 + closed, call.to_owned()));
+        }
         let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
         let behind = &rest[skipped + name.len()..];
         let closed = !open || behind.starts_with(['}', ')']);

@@ -267,7 +267,7 @@ fn captured(
         return;
     }
     let message = format!("`{script}` prints no key `{key}`");
-    let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message);
+    let mut finding = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key);
     finding = match nearest(key, keys.iter().map(String::as_str)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => {
@@ -322,8 +322,16 @@ fn counters(question: &Question, name: Span, body: &Body<'_>, out: &mut Vec<Diag
 /// The keys that the script of a shell action prints, where the script ships with the application and all it prints is
 /// plain to see.
 fn printed_keys(body: &Body<'_>, input: &Input<'_, '_>) -> Option<(String, Vec<String>)> {
-    let Details::Shell { exec, .. } = &body.details else { return None };
+    let Details::Shell { exec, arguments, .. } = &body.details else { return None };
     let exec = exec.as_ref()?.known()?;
+    // One line, of the arguments with blanks between them.
+    if exec == "echo" || exec == "/bin/echo" {
+        let first = arguments.iter().find(|argument| !argument.as_str().starts_with('-'))?;
+        let (key, _) = first.as_str().split_once('=')?;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let is_key = !key.is_empty() && key.bytes().all(plain);
+        return is_key.then(|| (exec.to_owned(), vec![key.to_owned()]));
+    }
     let shipped = body.files.iter().filter_map(|file| file.known()).find_map(|file| {
         let (path, link) = file.split_once('#').unwrap_or((file, ""));
         let name = path.rsplit('/').next().unwrap_or(path);

@@ -3,6 +3,7 @@
 use ankus_runtime::el::functions::{self, Takes};
 use ankus_runtime::el::tree::{Binary, Node, Op, Target};
 use ankus_runtime::el::{Fault, Phase, Piece, SyntaxError, Template, Value, takes_integer};
+use ankus_runtime::time::Unit;
 
 use super::Facts;
 use super::kinds::*;
@@ -494,6 +495,21 @@ impl Examination<'_, '_> {
                     found.push(self.wrong_argument(place, &name, parameter.name, "an integer"));
                 }
             }
+        }
+        // A unit of time is a text like any other until the server looks it up.
+        let unit = match &*name {
+            "coord:dateOffset" => visit.operands.get(2),
+            "coord:offset" => visit.operands.get(1),
+            _ => None,
+        };
+        if let Some(unit) = unit.filter(|unit| unit.origin == Origin::Literal)
+            && let Some(Value::String(text)) = &unit.constant
+            && text.as_ref() != "CRON"
+            && Unit::from_name(text).is_none()
+        {
+            let place = self.span(unit.start, unit.end);
+            let takes = "one of MINUTE, HOUR, DAY, WEEK, MONTH and YEAR";
+            found.push(self.wrong_argument(place, &name, "unit", takes));
         }
         let Some(first) = visit.operands.first() else { return };
         let Some(Value::String(text)) = &first.constant else { return };

@@ -1,6 +1,7 @@
 //! From events to a tree, and back on the track after each thing that is broken.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use memchr::memchr;
 use quick_xml::Reader;
@@ -29,6 +30,8 @@ pub(super) struct Parser<'a> {
     /// How far the event stream has looked.
     reached: usize,
     extra_root: bool,
+    /// Prefixes that nobody declares and that were told of: what is forgotten once is missing everywhere.
+    undeclared: HashSet<&'a str>,
 }
 
 /// What a start tag turned out to be.
@@ -64,6 +67,7 @@ impl<'a> Parser<'a> {
             moves: 0,
             reached: 0,
             extra_root: false,
+            undeclared: HashSet::new(),
         }
     }
 
@@ -633,7 +637,9 @@ impl<'a> Parser<'a> {
         let namespace = match self.prefixes.find(prefix) {
             Some(namespace) => namespace,
             None => {
-                if !prefix.is_empty() && prefix != "xml" {
+                let is_new =
+                    !prefix.is_empty() && prefix != "xml" && self.undeclared.insert(prefix);
+                if is_new {
                     let span =
                         Span { start: tag.name.start, end: tag.name.start + prefix.len() as u32 };
                     let message = format!("prefix `{prefix}` is not declared");
