@@ -5,6 +5,7 @@
 //! here.
 
 use crate::diag::{Edit, Fix};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use std::collections::BTreeMap;
 
 /// Two edits want the same place, or an edit does not fit the text.
@@ -88,15 +89,65 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Conflict> {
     Ok(out)
 }
 
+/// Lines around a change that a difference shows.
+const CONTEXT_LINES: u32 = 3;
+
 /// The difference of two texts of one file, as `patch` and `git apply` read it; empty where there is none.
 pub fn unified_diff(path: &str, before: &str, after: &str) -> String {
+    difference(&format!("a/{path}"), &format!("b/{path}"), before, after)
+}
+
+/// The same with names of one's own for both.
+pub fn difference(before_name: &str, after_name: &str, before: &str, after: &str) -> String {
     if before == after {
         return String::new();
     }
-    similar::TextDiff::from_lines(before, after)
-        .unified_diff()
-        .header(&format!("a/{path}"), &format!("b/{path}"))
-        .to_string()
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let hunks: Vec<Hunk> = diff.hunks().collect();
+    let mut out = format!("--- {before_name}\n+++ {after_name}\n");
+    let line = |mark: char, token: Token, out: &mut String| {
+        let line = input.interner[token];
+        out.push(mark);
+        out.push_str(line);
+        if !line.ends_with('\n') {
+            out.push_str("\n\\ No newline at end of file\n");
+        }
+    };
+    // Hunks that would share a line of context are shown as one.
+    let is_near = |one: &Hunk, next: &Hunk| next.before.start - one.before.end <= 2 * CONTEXT_LINES;
+    for group in hunks.chunk_by(is_near) {
+        let (first, last) = (&group[0], &group[group.len() - 1]);
+        let ahead = first.before.start.min(CONTEXT_LINES);
+        let behind = (input.before.len() as u32 - last.before.end).min(CONTEXT_LINES);
+        // Lines count from 1, and where there are none, the line before them is named.
+        let range = |start: u32, end: u32| match end - start {
+            0 => format!("{start},0"),
+            1 => (start + 1).to_string(),
+            count => format!("{},{count}", start + 1),
+        };
+        let old = range(first.before.start - ahead, last.before.end + behind);
+        let new = range(first.after.start - ahead, last.after.end + behind);
+        out.push_str(&format!("@@ -{old} +{new} @@\n"));
+        let mut at = first.before.start - ahead;
+        for hunk in group {
+            for token in &input.before[at as usize..hunk.before.start as usize] {
+                line(' ', *token, &mut out);
+            }
+            for token in &input.before[hunk.before.start as usize..hunk.before.end as usize] {
+                line('-', *token, &mut out);
+            }
+            for token in &input.after[hunk.after.start as usize..hunk.after.end as usize] {
+                line('+', *token, &mut out);
+            }
+            at = hunk.before.end;
+        }
+        for token in &input.before[at as usize..(at + behind) as usize] {
+            line(' ', *token, &mut out);
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -119,6 +170,67 @@ mod tests {
         batch.add("b", &edit(3, 3, "elsewhere")).unwrap();
         let counts: Vec<_> = batch.files().map(|(path, edits)| (path, edits.len())).collect();
         assert_eq!(counts, [("a", 2), ("b", 1)]);
+    }
+
+    #[test]
+    fn differences_are_as_patch_reads_them() {
+        assert_eq!(unified_diff("x", "a\n", "a\n"), "");
+        assert_eq!(
+            unified_diff("x", "1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\n5\nsix\n7\n8\n9\n0\n"),
+            "--- a/x\n+++ b/x\n@@ -3,7 +3,8 @@\n 3\n 4\n 5\n-6\n+six\n 7\n 8\n 9\n+0\n"
+        );
+        let mark = "\\ No newline at end of file\n";
+        for (before, after, hunk) in [
+            ("", "a\n", "@@ -0,0 +1 @@\n+a\n".to_owned()),
+            ("a\n", "", "@@ -1 +0,0 @@\n-a\n".to_owned()),
+            ("a\nb", "a\nb\n", format!("@@ -1,2 +1,2 @@\n a\n-b\n{mark}+b\n")),
+            ("a\nb\n", "a\nb", format!("@@ -1,2 +1,2 @@\n a\n-b\n+b\n{mark}")),
+            ("a\nb", "c\nb", format!("@@ -1,2 +1,2 @@\n-a\n+c\n b\n{mark}")),
+        ] {
+            assert_eq!(unified_diff("x", before, after), format!("--- a/x\n+++ b/x\n{hunk}"));
+        }
+    }
+
+    /// What `patch` makes of a text, without its leniency.
+    fn patched(before: &str, diff: &str) -> String {
+        let mut old = before.split_inclusive('\n');
+        let mut taken = 0;
+        let mut out = String::new();
+        let mut lines = diff.split_inclusive('\n').skip(2).peekable();
+        while let Some(line) = lines.next() {
+            if let Some(range) = line.strip_prefix("@@ -") {
+                let (start, rest) = range.split_once([',', ' ']).expect("a range");
+                let start: usize = start.parse().expect("a number");
+                let first = if rest.starts_with("0 ") { start } else { start - 1 };
+                (taken..first).for_each(|_| out.push_str(old.next().expect("a line")));
+                taken = first;
+                continue;
+            }
+            let has_no_end = lines.peek().is_some_and(|next| next.starts_with('\\'));
+            let (mark, mut text) = line.split_at(1);
+            if has_no_end {
+                text = text.trim_end_matches('\n');
+                lines.next();
+            }
+            if mark != "+" {
+                assert_eq!(old.next(), Some(text), "{diff}");
+                taken += 1;
+            }
+            if mark != "-" {
+                out.push_str(text);
+            }
+        }
+        out.extend(old);
+        out
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_difference_makes_the_one_of_the_other(before in "([abc]?\n){0,24}a?", after in "([abc]?\n){0,24}a?") {
+            let diff = unified_diff("x", &before, &after);
+            proptest::prop_assert_eq!(before == after, diff.is_empty());
+            proptest::prop_assert_eq!(patched(&before, &diff), after, "{}", diff);
+        }
     }
 
     #[test]

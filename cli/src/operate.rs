@@ -4,6 +4,7 @@ use super::coordinator::{self, Following, Job, Seen};
 use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, log, needs};
+use ankus::edit;
 use ankus::settings::secrets::Masker;
 use ankus::text::{self, hanging};
 use ankus_runtime::coordinator::{Definition, Sla};
@@ -322,8 +323,7 @@ pub(super) fn difference(
         text::json(&(text.expect("values have text for keys") + "\n")).into_owned()
     };
     let (old, new) = (text(&old), text(new));
-    let diff = similar::TextDiff::from_lines(&old, &new);
-    shell.out(diff.unified_diff().header(id, "update").to_string())
+    shell.out(edit::difference(id, "update", &old, &new))
 }
 
 /// Says whether a coordinator would take another definition.

@@ -9,7 +9,9 @@
 use crate::source::Span;
 use crate::syntax::properties::Entry;
 use crate::syntax::xml::{Element, NodeId, Tree};
+use imara_diff::{Algorithm, Diff, InternedInput};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// What became of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,11 +267,12 @@ fn within(old: &Part, new: &Part, renamed: &HashMap<String, String>, changes: &m
                 new_at: after.and_then(|at| place(new.values.get(what)?, &right[at])),
             });
         };
-        for operation in similar::capture_diff_slices(similar::Algorithm::Myers, &left, &right) {
-            if operation.tag() == similar::DiffTag::Equal {
-                continue;
-            }
-            let (mut old, mut new) = (operation.old_range(), operation.new_range());
+        let mut input = InternedInput::<&str>::default();
+        input.update_before(left.iter().map(String::as_str));
+        input.update_after(right.iter().map(String::as_str));
+        for hunk in Diff::compute(Algorithm::Myers, &input).hunks() {
+            let places = |range: Range<u32>| range.start as usize..range.end as usize;
+            let (mut old, mut new) = (places(hunk.before), places(hunk.after));
             loop {
                 match (old.next(), new.next()) {
                     (None, None) => break,
