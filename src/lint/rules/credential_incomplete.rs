@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::lint::facts::block;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -35,7 +36,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let section = facts.workflow().and_then(|root| root.child("credentials"));
     let skipped = facts.submission.get("oozie.credentials.skip") == Some("true");
     let all = section.into_iter().flat_map(Element::elements);
+    // What no action asks for nobody fetches.
+    let asked: HashSet<String> = facts
+        .actions
+        .iter()
+        .filter_map(|action| action.element.attribute("cred"))
+        .flat_map(|names| names.value().text.split(',').map(str::to_owned).collect::<Vec<_>>())
+        .collect();
     for credential in all.filter(|element| element.name() == "credential" && !skipped) {
+        let name = credential.attribute("name").map(|name| name.value().text.into_owned());
+        if name.is_none_or(|name| !asked.contains(name.trim())) {
+            continue;
+        }
         let Some(attribute) = credential.attribute("type") else { continue };
         let kind = attribute.value();
         let given = block(credential);
@@ -57,25 +69,30 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             continue;
         };
-        for either in *needs {
-            if names().any(|name| either.contains(&name)) {
-                continue;
-            }
-            let wanted = either.join("` or `");
-            let message = format!("a credential of type `{}` needs `{wanted}`", kind.text);
-            // A name with a slip is where it went wrong.
-            let slip = given.iter().find_map(|property| {
-                let name = property.name.text.as_ref();
-                let is_other = needs.iter().any(|other| other.contains(&name));
-                let near = nearest(name, either.iter().copied()).filter(|_| !is_other)?;
-                Some((property.name.span(), near))
-            });
-            out.push(match slip {
-                Some((span, near)) => Diagnostic::new(&RULE.kind, span, message)
-                    .help(format!("did you mean `{near}`?"))
-                    .fix(Fix::guess(format!("Rename to `{near}`"), span, near)),
-                None => Diagnostic::new(&RULE.kind, credential.name_span(), message),
-            });
+        let lacking: Vec<&[&str]> = needs
+            .iter()
+            .copied()
+            .filter(|either| !names().any(|name| either.contains(&name)))
+            .collect();
+        if lacking.is_empty() {
+            continue;
         }
+        let wanted: Vec<String> =
+            lacking.iter().map(|either| format!("`{}`", either.join("` or `"))).collect();
+        let message =
+            format!("a credential of type `{}` needs {}", kind.text, wanted.join(" and "));
+        // A name with a slip is where it went wrong.
+        let slip = given.iter().find_map(|property| {
+            let name = property.name.text.as_ref();
+            let is_other = needs.iter().any(|other| other.contains(&name));
+            let near = nearest(name, lacking.iter().copied().flatten().copied());
+            Some((property.name.span(), near.filter(|_| !is_other)?))
+        });
+        out.push(match slip {
+            Some((span, near)) => Diagnostic::new(&RULE.kind, span, message)
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Rename to `{near}`"), span, near)),
+            None => Diagnostic::new(&RULE.kind, credential.name_span(), message),
+        });
     }
 }
