@@ -60,6 +60,8 @@ pub struct Project {
     invocation: Invocation,
     /// The user's own settings.
     user: LoadedSettings,
+    /// The baseline that those name, beside their file.
+    user_baseline: Option<PathBuf>,
     fixed: Option<LoadedSettings>,
     trees: Mutex<Vec<Arc<Tree>>>,
     by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
@@ -78,6 +80,7 @@ impl Project {
     pub fn open(invocation: Invocation) -> miette::Result<Project> {
         let mut project = Project {
             user: LoadedSettings::default(),
+            user_baseline: None,
             fixed: None,
             trees: Mutex::default(),
             by_folder: Mutex::default(),
@@ -86,7 +89,7 @@ impl Project {
             folders: Folders::default(),
             invocation,
         };
-        project.user = project.user_settings()?;
+        (project.user, project.user_baseline) = project.user_settings()?;
         let Limits { timeout, memory } = project.user.settings.limits;
         limits::hold_own(Said { timeout, memory });
         if project.invocation.isolated {
@@ -187,10 +190,21 @@ impl Project {
     pub fn baseline(&self, path: &Path, limit: u64) -> miette::Result<Option<(PathBuf, Vec<u8>)>> {
         let loaded = self.settings(path)?;
         let (Some(name), Some(file)) = (&loaded.settings.check.baseline, &loaded.file) else {
-            return Ok(None);
+            // Nobody nearer names one.
+            let Some(baseline) = &self.user_baseline else { return Ok(None) };
+            let bytes = self.named(baseline, limit)?;
+            return Ok(Some((baseline.clone(), bytes)));
         };
         let baseline = file.parent().unwrap_or(Path::new("")).join(name);
-        let bytes = self.tree(path)?.read(&baseline, limit);
+        // It lies beside the settings that name it, and those may lie elsewhere than what is looked at.
+        let tree = match self.fixed.is_some() {
+            true => self.tree(file)?,
+            false => self.tree(path)?,
+        };
+        let bytes = match tree.holds(file) {
+            true => tree.read(&baseline, limit),
+            false => Tree::below(tree.settings_end()).and_then(|up| up.read(&baseline, limit)),
+        };
         let bytes = bytes.map_err(|error| unreadable(&baseline, error))?;
         Ok(Some((baseline, bytes)))
     }
@@ -212,11 +226,12 @@ impl Project {
         left_out.iter().map(sentence).collect()
     }
 
-    fn user_settings(&self) -> miette::Result<LoadedSettings> {
+    /// The user's settings, and the baseline that they name.
+    fn user_settings(&self) -> miette::Result<(LoadedSettings, Option<PathBuf>)> {
         let named = self.invocation.user_config.clone();
         let file = match named.clone().or_else(user_file) {
             Some(file) if named.is_some() || file.symlink_metadata().is_ok() => file,
-            _ => return Ok(LoadedSettings::default()),
+            _ => return Ok((LoadedSettings::default(), None)),
         };
         let metadata = std::fs::metadata(&file).map_err(|error| unreadable(&file, error))?;
         if !metadata.is_file() || metadata.len() > LARGEST {
@@ -227,9 +242,10 @@ impl Project {
         let text = std::fs::read_to_string(&file).map_err(|error| unreadable(&file, error))?;
         let folder = file.parent().unwrap_or(Path::new("/"));
         let tree = Tree::below(folder).map_err(|error| unreadable(&file, error))?;
-        let settings = Arc::new(parse(&file, &text, &tree)?);
-        // Its paths are not those of a tree.
-        Ok(LoadedSettings { settings, file: None })
+        let mut settings = parse(&file, &text, &tree)?;
+        // Its paths are not those of a tree; the one that it names itself is its own.
+        let baseline = settings.check.baseline.take().map(|name| folder.join(name));
+        Ok((LoadedSettings { settings: Arc::new(settings), file: None }, baseline))
     }
 
     /// The settings in a file of a tree, over those of the user.

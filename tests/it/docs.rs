@@ -216,7 +216,7 @@ fn fresh(path: &str, text: &str) {
 fn the_list_of_rules_is_fresh() {
     use ankus::diag::{Group, Safety};
     let mut text = String::from(
-        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess). What is an *info* is told in the profile `strict`, or `style` for that group; what is *off* where it is named, and migration in the profile of that name.\n",
+        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess). What is an *info* is reported in the profile `strict`, or `style` for that group; what is *off* where it is named, and migration in the profile of that name.\n",
     );
     let kinds = check::kinds();
     for group in Group::ALL {

@@ -123,6 +123,33 @@ fn old_findings_are_kept_quiet_and_new_ones_are_not() {
 }
 
 #[test]
+fn a_baseline_lies_beside_the_settings_that_name_it() {
+    let (folder, elsewhere) = (folder(), tempfile::tempdir().expect("a folder"));
+    let path = folder.path();
+    let broken = APP.replace("<start to=\"s\"/>", "<start to=\"nowhere\"/>");
+    std::fs::write(path.join("workflow.xml"), broken).expect("a file");
+    let place = |name: &str| elsewhere.path().join(name).display().to_string();
+    let (known, own) = (place("known.json"), place("own.toml"));
+    std::fs::write(&own, "[check]\nbaseline = \"known.json\"\n").expect("a file");
+    assert_eq!(ankus(path, &["check"]).0, 1);
+    let (code, _, talk) = ankus(path, &["check", "--write-baseline", &known]);
+    assert_eq!(code, 0, "{talk}");
+    for option in ["--user-config", "--config"] {
+        let (code, out, talk) = ankus(path, &["check", "--deny", "info", option, &own]);
+        assert_eq!(code, 0, "{option}: {out}{talk}");
+        // One that is named and not there is no baseline without findings.
+        std::fs::rename(&known, place("moved.json")).expect("it is there");
+        let (code, _, talk) = ankus(path, &["check", option, &own]);
+        std::fs::rename(place("moved.json"), &known).expect("it is there");
+        assert!(code == 2 && talk.contains("known.json"), "{option}: {talk}");
+    }
+    // What the tree says is nearer.
+    std::fs::write(path.join("ankus.toml"), "[check]\nbaseline = \"none.json\"\n").expect("a file");
+    let (code, _, talk) = ankus(path, &["check", "--user-config", &own]);
+    assert!(code == 2 && talk.contains("none.json"), "{talk}");
+}
+
+#[test]
 fn every_format_goes_to_a_file() {
     let folder = folder();
     let path = folder.path();
