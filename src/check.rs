@@ -28,7 +28,9 @@ use ankus_runtime::time::Instant;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-pub use coordinator::{Submitted, application_paths, submit_bundle, submit_coordinator};
+pub use coordinator::{
+    Submitted, application_paths, refused_path, submit_bundle, submit_coordinator,
+};
 pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 

@@ -5,8 +5,10 @@ use super::runner::Runner;
 use super::store::{self, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, needs, operate, timeline};
 use ankus::check::FileKind;
+use ankus::emit::timeline::Track;
+use ankus::reference::coordinator::{self as reference, Paths};
 use ankus_project::{Found, Loaded, Looks, Project, application_around};
-use ankus_runtime::coordinator::Definition;
+use ankus_runtime::coordinator::{Definition, Existing};
 use ankus_runtime::driver::bundle::{self, SubmitBundle};
 use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
 use ankus_runtime::driver::{self, object, view};
@@ -15,10 +17,11 @@ use ankus_runtime::machine::coordinator::{
     ActionStatus, Event, Status, bundle::Event as BundleEvent,
 };
 use ankus_runtime::store::Reader;
+use ankus_runtime::time::Instant as Time;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often it is looked at while it runs.
 const LOOK: Duration = Duration::from_millis(50);
@@ -41,6 +44,19 @@ pub(super) fn run(
         return Err(failure.help("give them with -P FILE or -D NAME=VALUE").into());
     }
     timeline::admit(&tracks.tracks)?;
+    if let Err(refused) = ankus::check::refused_path(&loaded.input()) {
+        let code = refused.code.unwrap_or("E0803");
+        let subject = refused.subject.join(", ");
+        let help = match refused.inner.contains(&"E0904") {
+            true => {
+                "\n  help: the server does not support that file system; `[server] filesystems` in ankus.toml names those of yours"
+            }
+            false => "",
+        };
+        let (about, subject) = (refused.about, ankus::text::line(&subject));
+        shell.tell(format!("the submission is refused: {code}, for `{about}` ({subject}){help}"));
+        return Ok(Exit::Fault);
+    }
     if let Some(absent) = tracks.absent.first() {
         // The server would take the bundle and leave it in PREP for ever.
         shell.say(format!("the bundle is refused: E1001, for {absent} does not lie around it"));
@@ -48,6 +64,10 @@ pub(super) fn run(
     }
     let settings = loaded.settings.settings.clone();
     if arguments.dry_run {
+        // A server dry-runs a coordinator that is submitted by itself, and not those of a bundle.
+        if tracks.bundle.is_none() && !dry_run(&tracks.tracks, &loaded, arguments, shell)? {
+            return Ok(Exit::Fault);
+        }
         for track in &tracks.tracks {
             for (name, value) in &track.definition.properties {
                 shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
@@ -82,6 +102,36 @@ pub(super) fn run(
     let id = submitted.map_err(store::failure)?;
     let following = Following { store: &arguments.store, format: arguments.format };
     follow(runner, &id, Seen::default(), &following, shell)
+}
+
+/// Makes the actions of the first hour without keeping them, as a server does, with the data below the root. Says so where one of them
+/// cannot be made.
+fn dry_run(
+    tracks: &[Track],
+    loaded: &Loaded,
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<bool> {
+    let any_scheme = !loaded.settings.settings.server.filesystems.is_empty();
+    let nothing = Paths::new([], any_scheme);
+    let data = timeline::on_disk(arguments.root.as_deref(), loaded)?;
+    let existing = data.as_ref().map_or(&nothing as &dyn Existing, |data| data as &dyn Existing);
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Time(i64::try_from(since.as_secs()).unwrap_or(i64::MAX));
+    for track in tracks {
+        let Err(refused) = reference::dry_run(&track.definition, &track.name, now, existing) else {
+            continue;
+        };
+        let codes: Vec<&str> = refused.code.into_iter().chain(refused.inner).collect();
+        let codes = if codes.is_empty() { "no code".to_owned() } else { codes.join(", ") };
+        let subject = refused.subject.join(", ");
+        shell.say(format!(
+            "a dry run on a server fails: {codes}, for `{}` ({subject})",
+            refused.about
+        ));
+        return Ok(false);
+    }
+    Ok(true)
 }
 
 /// Goes on with a coordinator or a bundle.

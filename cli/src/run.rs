@@ -285,12 +285,13 @@ fn of_application(
     };
     if let Some((code, subject)) = application.refusal() {
         let target = application.settings().target.name();
+        let subject = ankus::text::line(&subject);
         let subject = if subject.is_empty() { String::new() } else { format!(" ({subject})") };
         let help = match code {
             "E0738" => "\n  help: give them with -D NAME=VALUE, or in a file with -P",
             _ => "",
         };
-        shell.say(format!("Oozie {target} would refuse this submission: {code}{subject}{help}"));
+        shell.tell(format!("Oozie {target} would refuse this submission: {code}{subject}{help}"));
         return Ok(None);
     }
     if arguments.strict && !errors.findings.is_empty() {

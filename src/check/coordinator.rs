@@ -14,8 +14,10 @@ use crate::schema::Language;
 use crate::schema::validate::{self, Document};
 use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
+use ankus_runtime::configuration::substitute;
 use ankus_runtime::coordinator::Properties;
 use ankus_runtime::el::SiteFunction;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -73,6 +75,26 @@ pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator:
     let unknown = Unknown { names: names.into_iter().collect(), ..Unknown::default() };
     let outcome = broken(input, "E1310").and(outcome);
     Submitted { outcome, unknown }
+}
+
+/// Refuses a submission whose application path is of a file system that the server does not support, or no URI at all. Where none is
+/// given, or one that depends on what nobody gives, there is nothing to refuse.
+pub fn refused_path(input: &Input<'_>) -> Result<(), Refused> {
+    let (key, code, wrapped) = match input.kind {
+        FileKind::Bundle => ("oozie.bundle.application.path", "E1310", "E1310"),
+        _ => ("oozie.coord.application.path", "E1003", "E0803"),
+    };
+    let properties = properties(input);
+    let lookup = |name: &str| properties.get(name).map(|value| Cow::Borrowed(value.as_str()));
+    let Some(path) = properties.get(key).and_then(|path| substitute(path, lookup).ok()) else {
+        return Ok(());
+    };
+    if path.is_empty() || path.contains("${") {
+        return Ok(());
+    }
+    let set: Vec<&str> = input.settings.server.filesystems.iter().map(String::as_str).collect();
+    let supported: &[&str] = if set.is_empty() { &coordinator::FILE_SYSTEMS } else { &set };
+    coordinator::served(path.trim(), key, code, wrapped, supported)
 }
 
 /// Refuses a submission whose defaults cannot be read.
@@ -231,6 +253,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
             let refused = outcome.err();
             found.extend(rules::bundle(&written, refused.as_ref(), found, around));
             let submit = broken(input, "E1310")
+                .and_then(|()| refused_path(input))
                 .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
                 .err();
             (refused, unknown, submit)
@@ -251,6 +274,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic
             };
             found.extend(rules::coordinator(&facts, found));
             let submit = broken(input, "E0803")
+                .and_then(|()| refused_path(input))
                 .and_then(|()| {
                     coordinator::submit(&text, &properties, &files, &rules_of_server, &site)
                 })

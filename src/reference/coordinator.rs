@@ -273,12 +273,7 @@ pub(super) fn locate(
     if !properties.contains_key("user.name") {
         return Err(Refused::new(code, "user.name"));
     }
-    if !is_uri(&path) {
-        return Err(Refused::new(code, key).names([path]));
-    }
-    if !["", "hdfs", "hftp", "webhdfs"].contains(&scheme(&path)) {
-        return Err(Refused::new(wrapped, key).within("E0904").names([scheme(&path)]));
-    }
+    served(&path, key, code, wrapped, &FILE_SYSTEMS)?;
 
     let folder = match files.look(&path) {
         Entry::Folder => path.clone(),
@@ -298,6 +293,27 @@ pub(super) fn locate(
         }
     }
     Ok(Place { path, properties: resolved(properties)? })
+}
+
+/// The file systems that a server supports as it is shipped.
+pub const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
+
+/// Refuses an application path that is no URI, or of a file system that the server does not support; `*` stands for all of them.
+pub fn served(
+    path: &str,
+    key: &'static str,
+    code: &'static str,
+    wrapped: &'static str,
+    supported: &[&str],
+) -> Result<(), Refused> {
+    if !is_uri(path) {
+        return Err(Refused::new(code, key).names([path]));
+    }
+    let scheme = scheme(path);
+    if scheme.is_empty() || supported.contains(&"*") || supported.contains(&scheme) {
+        return Ok(());
+    }
+    Err(Refused::new(wrapped, key).within("E0904").names([scheme]))
 }
 
 /// A property with an empty value never arrives.
@@ -1153,6 +1169,11 @@ pub fn dry_run(
         actions.admit(&action, existing).map_err(wrap)?;
         let configuration = definition.configuration.clone();
         let mut shown = FirstAction { inputs: action.inputs.clone(), configuration };
+        if definition.logic.is_some()
+            && matches!(actions.check_all(&action, existing, 0), Ok(Inputs::Ready(_)))
+        {
+            unevaluated(definition)?;
+        }
         if let Inputs::Ready(inputs) = actions.check(&action, existing, true).map_err(wrap)? {
             let configuration = actions.configuration(id, &action, &inputs).map_err(wrap)?;
             shown = FirstAction { inputs, configuration };
@@ -1163,10 +1184,29 @@ pub fn dry_run(
     Ok(DryRun { actions: made, first })
 }
 
+/// What the server's dry run cannot evaluate of an input logic that is satisfied, although the action itself would start: one that
+/// combines datasets, and `coord:dataIn` of one of its names.
+fn unevaluated(definition: &Definition) -> Outcome<()> {
+    let Some(logic) = &definition.logic else { return Ok(()) };
+    if logic.iter().any(|part| part.kind == LogicKind::Combine) {
+        return Err(Refused::new("E0803", "input-logic").names(["combine"]));
+    }
+    let names: Vec<&str> = logic.iter().filter_map(|part| part.name.as_deref()).collect();
+    let asked = |text: &str| {
+        let mut asks = text.split("coord:dataIn").skip(1).filter_map(|rest| {
+            let rest = rest.trim_start().strip_prefix('(')?.trim_start();
+            let quote = rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
+            rest[1..].split(quote).next()
+        });
+        asks.find(|name| names.contains(name)).map(str::to_owned)
+    };
+    match definition.configuration.iter().find_map(|(_, value)| asked(value)) {
+        Some(name) => Err(Refused::new("E0803", "input-logic").within("E1004").names([name])),
+        None => Ok(()),
+    }
+}
+
 /// The input logic, which the server looks at in a dry run only: an action of a wrong one waits for ever.
-///
-/// A right one that is satisfied is refused by the server's dry run as well where `coord:dataIn` asks for one of its names
-/// or where it combines datasets, although the action itself would start; that is not copied.
 fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
     let about = "input-logic";
     match logic.iter().filter(|part| part.parent.is_none()).count() {

@@ -570,6 +570,83 @@ fn defaults_that_cannot_be_read_are_refused() {
     assert!(said.contains("E0803 (load/config-default.xml)"), "{said}");
 }
 
+/// `hdfs`, `hftp` and `webhdfs` are supported by a server as it is shipped; a path without a scheme is of its default file system.
+#[test]
+fn an_application_path_counts_as_on_a_server() {
+    let place = Place::new(&coordinator(""));
+    let path = |path: &str| format!("oozie.coord.application.path={path}");
+    let verdict = |at: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+            .args(["check", "coordinator.xml", "--format", "json", "-D", &path(at)])
+            .current_dir(place.folder.path())
+            .output()
+            .expect("it is built");
+        let report: Value = serde_json::from_slice(&output.stdout).expect("a report");
+        let of = &report["files"][0]["reference"];
+        assert_eq!(of["verdict"], "accepted", "it is no fault of the definition: {report:#}");
+        of["submit"]["code"].as_str().map(str::to_owned)
+    };
+    for (at, code) in [
+        ("viewfs://c/app", "E0803"),
+        ("file:///app", "E0803"),
+        ("s3a://b/app/coordinator.xml", "E0803"),
+        ("hdfs://n n/app", "E1003"),
+    ] {
+        assert_eq!(verdict(at).as_deref(), Some(code), "{at}");
+        let (exit, said) = place.says(&["coordinator.xml", "-D", &path(at)]);
+        assert_eq!(exit, 1, "{at}: {said}");
+        let refused =
+            format!("the submission is refused: {code}, for `oozie.coord.application.path`");
+        assert!(said.contains(&refused), "{said}");
+        assert_eq!(said.contains("  help: the server does not support"), code == "E0803", "{said}");
+    }
+    for at in ["hdfs://nn/app", "webhdfs://nn/app", "/app", "app", "${unknown}/app"] {
+        assert_eq!(verdict(at), None, "{at}");
+    }
+    place.write("ankus.toml", "[server]\nfilesystems = [\"hdfs\", \"viewfs\"]\n");
+    assert_eq!(verdict("viewfs://c/app"), None);
+    assert_eq!(verdict("s3a://b/app").as_deref(), Some("E0803"));
+    let (exit, said) = place.says(&["coordinator.xml", "-D", &path("viewfs://c/app")]);
+    assert_eq!(exit, 0, "{said}");
+}
+
+/// A dry run makes the actions of the first hour, and cannot evaluate an input logic that is satisfied: the action itself starts.
+#[test]
+fn a_dry_run_fails_where_that_of_a_server_does() {
+    let logic = |logic: &str| {
+        coordinator(&format!(
+            "<input-events><data-in name='i' dataset='d'><instance>${{coord:current(0)}}</instance></data-in>\
+             <data-in name='j' dataset='d'><instance>${{coord:current(0)}}</instance></data-in></input-events>\
+             <input-logic>{logic}</input-logic>"
+        ))
+        .replace("coordinator:0.4", "coordinator:0.5")
+        .replace("<value>hdfs://nn/out/", "<value>hdfs://nn/out/${coord:dataIn('L')}")
+    };
+    let either = "<or name='L'><data-in dataset='i'/><data-in dataset='j'/></or>";
+    let place = Place::new(&logic(either));
+    let (exit, said) = place.says(&["coordinator.xml", "--dry-run"]);
+    assert_eq!(exit, 0, "what waits for data is in order: {said}");
+    place.write("root/in/2026010100/_SUCCESS", "");
+    for (parts, codes) in [
+        (either, "E0803, E1004"),
+        ("<combine name='L'><data-in dataset='i'/><data-in dataset='j'/></combine>", "E0803"),
+        ("<or name='L'><data-in dataset='i'/><data-in dataset='nobody'/></or>", "E0803, E1028"),
+    ] {
+        place.write("coordinator.xml", &logic(parts));
+        let (exit, said) = place.says(&["coordinator.xml", "--dry-run"]);
+        assert_eq!(exit, 1, "{parts}: {said}");
+        let told = format!("a dry run on a server fails: {codes}, for `input-logic`");
+        assert!(said.contains(&told), "{parts}: {said}");
+    }
+    // Coordinators of a bundle are not dry-run.
+    place.write("all/days/coordinator.xml", &logic(either));
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='days'><app-path>hdfs://nn/days</app-path>\
+                  </coordinator></bundle-app>";
+    place.write("all/bundle.xml", bundle);
+    let (exit, said) = place.says(&["all", "--dry-run"]);
+    assert_eq!(exit, 0, "{said}");
+}
+
 #[test]
 fn a_coordinator_that_cannot_go_on_says_why() {
     let range = r#"<start-instance>${coord:current(0)}</start-instance><end-instance>${coord:latest(0)}</end-instance>"#;

@@ -523,6 +523,17 @@ fn a_rerun_reads_the_definition_again() {
 }
 
 #[test]
+fn a_parameter_that_nobody_gives_is_named_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:0.4' name='a'><parameters><property><name>day</name></property></parameters>\
+                    <start to='end'/><end name='end'/></workflow-app>";
+    application(&folder.path().join("app"), &[("workflow.xml", workflow)]);
+    let output = ankus(folder.path(), &["run", "app"]).output().expect("it runs");
+    let told = "Oozie 5.2.1 would refuse this submission: E0738 (day)\n  help: give them with -D";
+    assert!(text(&output).contains(told), "{}", text(&output));
+}
+
+#[test]
 fn a_parameter_may_be_empty_by_default() {
     let text = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w${p}x'><parameters><property><name>p</name><value/></property>\
         <property><name> q </name><value> a${p}b </value></property><property><name>r</name></property></parameters><start to='a'/>\
