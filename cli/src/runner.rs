@@ -177,9 +177,10 @@ impl Runner {
 
     /// Has a job take a command.
     pub(crate) fn command(&mut self, id: &str, command: Command) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.command(id, command),
-            Link::Theirs(client) => driver::command_there(client, id, command),
+            Link::Theirs(client) => driver::command_there(client, &by, id, command),
         })
     }
 
@@ -189,9 +190,10 @@ impl Runner {
         id: &str,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.rerun(id, None, properties),
-            Link::Theirs(client) => driver::rerun_there(client, id, None, properties),
+            Link::Theirs(client) => driver::rerun_there(client, &by, id, None, properties),
         })
     }
 
@@ -201,25 +203,28 @@ impl Runner {
         id: &str,
         message: &kept::Message,
     ) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.coordinator_message(id, message),
-            Link::Theirs(client) => driver::coordinator_there(client, id, message),
+            Link::Theirs(client) => driver::coordinator_there(client, &by, id, message),
         })
     }
 
     /// Has a bundle take what a client commands.
     pub(crate) fn bundle(&mut self, id: &str, event: &BundleEvent) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.bundle_event(id, event),
-            Link::Theirs(client) => driver::bundle_there(client, id, event),
+            Link::Theirs(client) => driver::bundle_there(client, &by, id, event),
         })
     }
 
     /// Waits no more for programs of an ended job.
     pub(crate) fn abandon(&mut self, id: &str) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.abandon(id),
-            Link::Theirs(client) => driver::abandon_there(client, id),
+            Link::Theirs(client) => driver::abandon_there(client, &by, id),
         })
     }
 
@@ -241,9 +246,10 @@ impl Runner {
 
     /// Lets every job do what it has to do, and resumes what is suspended, if that is wished.
     pub(crate) fn activate_all(&mut self, resumes: bool) -> Result<(), driver::Error> {
+        let by = self.needs.user.clone();
         self.ask(|link| match link {
             Link::Mine(driver) => driver.activate_all(resumes).map(|_| ()),
-            Link::Theirs(client) => driver::activate_all_there(client, resumes),
+            Link::Theirs(client) => driver::activate_all_there(client, &by, resumes),
         })
     }
 }

@@ -570,6 +570,66 @@ fn defaults_that_cannot_be_read_are_refused() {
     assert!(said.contains("E0803 (load/config-default.xml)"), "{said}");
 }
 
+/// A workflow whose program waits for a file, and succeeds where another is there.
+const WAITS: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='waits'><global><resource-manager>rm</resource-manager>\
+    <name-node>hdfs://nn</name-node></global><start to='one'/><action name='one'><shell xmlns='uri:oozie:shell-action:1.0'>\
+    <exec>step.sh</exec><file>step.sh</file></shell><ok to='end'/><error to='bad'/></action>\
+    <kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>";
+
+/// The workflow of an action, run again by a client, takes the action along; the coordinator follows unless it has ended.
+/// (`reference/engine.md`, 13.3 and 21)
+#[test]
+fn a_workflow_that_is_run_again_by_itself_takes_its_action_along() {
+    for end in ["2026-01-01T01:00Z", "2300-01-01T00:00Z"] {
+        let is_open = end.starts_with("2300");
+        let place = Place::new(&format!(
+            "<coordinator-app name='c' frequency='${{coord:months(1200)}}' start='2026-01-01T00:00Z' end='{end}' timezone='UTC' \
+             xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>hdfs://nn/apps/waits</app-path></workflow></action>\
+             </coordinator-app>"
+        ));
+        place.write("root/apps/waits/workflow.xml", WAITS);
+        let step = "#!/bin/sh\nwhile [ ! -e \"$ANKUS_FILE_ROOT/go\" ]; do sleep 0.05; done\ntest -e \"$ANKUS_FILE_ROOT/well\"\n";
+        place.write("root/apps/waits/step.sh", step);
+        place.write("root/go", "");
+        let go = place.folder.path().join("root/go");
+        let status = |job: &Value| job["actions"][0]["status"].as_str().map(str::to_owned);
+        let mut run = place.command(&["coordinator.xml", "--id", "c"]).spawn().expect("it starts");
+        place.until("c", |job| status(job).as_deref() == Some("KILLED"));
+        if !is_open {
+            assert_eq!(ended(&mut run), Some(1));
+        }
+        let before = place.shown("c")["status"].clone();
+        let workflow =
+            place.shown("c")["actions"][0]["externalId"].as_str().expect("it ran").to_owned();
+
+        std::fs::remove_file(&go).expect("it was made");
+        place.write("root/well", "");
+        let rerun = ["job", "rerun", &workflow, "--failed"];
+        let mut again = place.command(&rerun).spawn().expect("it starts");
+        place.until("c", |job| status(job).as_deref() == Some("RUNNING"));
+        assert_eq!(place.shown("c")["status"], if is_open { "RUNNING" } else { "KILLED" });
+        place.write("root/go", "");
+        assert_eq!(ended(&mut again), Some(0));
+        place.until("c", |job| status(job).as_deref() == Some("SUCCEEDED"));
+        let (_, log) = place.says(&["job", "log", "c"]);
+        let told: Vec<&str> = log.lines().filter_map(|line| line.split("] c@1 ").nth(1)).collect();
+        assert_eq!(told[told.len() - 3..], ["KILLED", "RUNNING", "SUCCEEDED"], "{log}");
+        if !is_open {
+            assert_eq!(place.shown("c")["status"], before, "one that has ended stays as it is");
+            continue;
+        }
+        // A kill of the coordinator reaches the run that a client asked for.
+        std::fs::remove_file(&go).expect("it was made");
+        let mut again = place.command(&["job", "rerun", &workflow]).spawn().expect("it starts");
+        place.until("c", |job| status(job).as_deref() == Some("RUNNING"));
+        let (code, said) = place.says(&["job", "kill", "c"]);
+        assert_eq!(code, 0, "{said}");
+        assert_eq!(ended(&mut again), Some(1));
+        assert_eq!(status(&place.shown("c")).as_deref(), Some("KILLED"));
+        assert_eq!(ended(&mut run), Some(1));
+    }
+}
+
 /// `hdfs`, `hftp` and `webhdfs` are supported by a server as it is shipped; a path without a scheme is of its default file system.
 #[test]
 fn an_application_path_counts_as_on_a_server() {

@@ -400,7 +400,7 @@ fn a_rerun_goes_on_whose_answer_was_lost() {
     };
     let server = guard.serve(nobody.expect("an empty store").0, answer).expect("a socket");
     let rerun = started(place.path(), &["job", "rerun", "x"]);
-    assert_eq!(is_asked.recv_timeout(PATIENCE).as_deref(), Ok("rerun"));
+    assert_eq!(is_asked.recv_timeout(PATIENCE).as_deref(), Ok("rerun ann"));
     let driver = open(&place.store());
     driver.rerun("x", None, &BTreeMap::new()).expect("it has ended");
     drop(driver);

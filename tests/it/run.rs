@@ -522,6 +522,51 @@ fn a_rerun_reads_the_definition_again() {
     );
 }
 
+/// Who asks is written down, and becomes the user of what he has run again. (`reference/engine.md`, 13.3)
+#[test]
+fn somebody_else_who_kills_or_runs_again_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let body = shell("one", "end");
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><global><resource-manager>rm</resource-manager>\
+         <name-node>hdfs://nn</name-node></global><start to='one'/>{body}<kill name='bad'><message>bad</message></kill>\
+         <end name='end'/></workflow-app>"
+    );
+    let step = "#!/bin/sh\necho $$ > \"$ANKUS_FILE_ROOT/here\"\ntest -e \"$ANKUS_FILE_ROOT/go\" || exec sleep 600\n";
+    application(&folder.path().join("app"), &[("workflow.xml", &workflow), ("step.sh", step)]);
+    let bob = |arguments: &[&str]| {
+        let output = ankus(folder.path(), arguments).env("USER", "bob").output();
+        text(&output.expect("it runs"))
+    };
+    let mut run = ankus(folder.path(), &["run", "app", "--id", "a"]).spawn().expect("it starts");
+    let began = Instant::now();
+    while !folder.path().join(".ankus/root/here").exists() {
+        assert!(began.elapsed() < Duration::from_secs(60), "its program does not begin");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = bob(&["job", "kill", "a"]);
+    assert!(killed.starts_with("KILLED a"), "{killed}");
+    assert_eq!(run.wait().expect("it ends").code(), Some(1));
+    let user = |user: &str| {
+        let shown = text_of(folder.path(), &["job", "show", "a"]);
+        assert!(shown.contains(&format!("  user     {user}\n")), "{shown}");
+    };
+    user("ann");
+    fs::write(folder.path().join(".ankus/root/go"), "").expect("a file");
+    let again = bob(&["job", "rerun", "a"]);
+    assert!(again.contains("SUCCEEDED"), "{again}");
+    user("bob");
+    let audit = text_of(folder.path(), &["job", "log", "a", "--audit"]);
+    let who: Vec<(&str, &str)> = audit
+        .lines()
+        .filter_map(|line| {
+            let part = |name: &str| line.split(name).nth(1)?.split(']').next();
+            Some((part("USER [")?, part("OPERATION [")?))
+        })
+        .collect();
+    assert_eq!(who, [("ann", "start"), ("bob", "kill"), ("bob", "rerun")], "{audit}");
+}
+
 #[test]
 fn a_parameter_that_nobody_gives_is_named_with_what_to_do() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Error, Needs, Shared, Submit, bundle, coordinator, object, view};
+use super::{Error, Needs, Shared, Submit, bundle, coordinator, needs, object, view};
 use crate::host::private;
 use crate::machine::Command;
 use crate::machine::coordinator::bundle::Event as BundleEvent;
@@ -73,7 +73,7 @@ impl Shared {
         }
     }
 
-    pub(super) fn ask_command(&self, id: &str, command: Command) -> Result<(), Error> {
+    pub(super) fn ask_command(&self, id: &str, command: Command, by: &str) -> Result<(), Error> {
         let operation = match command {
             Command::Start => "start",
             Command::Suspend => "suspend",
@@ -81,13 +81,13 @@ impl Shared {
             Command::Kill => "kill",
         };
         let done = self.command(id, command);
-        self.audit(self.about(id), operation, "", done)
+        self.audit(self.asked(id, by), operation, "", done)
     }
 
     /// A kill or a rerun that does not wait for programs.
-    pub(super) fn ask_abandon(&self, id: &str) -> Result<(), Error> {
+    pub(super) fn ask_abandon(&self, id: &str, by: &str) -> Result<(), Error> {
         let done = self.abandon(id);
-        self.audit(self.about(id), "kill", "force=true", done)
+        self.audit(self.asked(id, by), "kill", "force=true", done)
     }
 
     pub(super) fn ask_rerun(
@@ -95,6 +95,7 @@ impl Shared {
         id: &str,
         plan: Option<Vec<u8>>,
         properties: &BTreeMap<String, String>,
+        by: &str,
     ) -> Result<(), Error> {
         // Values may be secrets; which nodes are passed over is not.
         let shown =
@@ -103,8 +104,13 @@ impl Shared {
                 false => name.clone(),
             });
         let parameter = shown.collect::<Vec<_>>().join(";");
-        let done = self.rerun(id, plan, properties);
-        self.audit(self.about(id), "rerun", &parameter, done)
+        let mut properties = properties.clone();
+        if !by.is_empty() && self.submitter(id).is_some_and(|submitter| submitter != by) {
+            // Whose job it is, is who has it run again. (`reference` of the engine, 13.3)
+            properties.entry("user.name".to_owned()).or_insert_with(|| by.to_owned());
+        }
+        let done = self.rerun(id, plan, &properties);
+        self.audit(self.asked(id, by), "rerun", &parameter, done)
     }
 
     pub(super) fn ask_submit_coordinator(
@@ -135,6 +141,7 @@ impl Shared {
         self: &Arc<Self>,
         id: &str,
         message: &coordinator::Message,
+        by: &str,
     ) -> Result<(), Error> {
         let scoped = |kind: &ScopeKind, scope: &str| {
             let kind = if *kind == ScopeKind::Date { "date" } else { "action" };
@@ -142,6 +149,7 @@ impl Shared {
         };
         let (operation, parameter) = match message {
             coordinator::Message::Update(_) => ("update", String::new()),
+            coordinator::Message::RunAgain { .. } => return self.coordinator_message(id, message),
             coordinator::Message::Event(event) => match event {
                 Event::Suspend => ("suspend", String::new()),
                 Event::Resume => ("resume", String::new()),
@@ -155,10 +163,15 @@ impl Shared {
             },
         };
         let done = self.coordinator_message(id, message);
-        self.audit(self.about(id), operation, &parameter, done)
+        self.audit(self.asked(id, by), operation, &parameter, done)
     }
 
-    pub(super) fn ask_bundle(self: &Arc<Self>, id: &str, event: &BundleEvent) -> Result<(), Error> {
+    pub(super) fn ask_bundle(
+        self: &Arc<Self>,
+        id: &str,
+        event: &BundleEvent,
+        by: &str,
+    ) -> Result<(), Error> {
         let (operation, parameter) = match event {
             BundleEvent::Suspend => ("suspend", String::new()),
             BundleEvent::Resume => ("resume", String::new()),
@@ -170,7 +183,22 @@ impl Shared {
             _ => return self.bundle_event(id, event),
         };
         let done = self.bundle_event(id, event);
-        self.audit(self.about(id), operation, &parameter, done)
+        self.audit(self.asked(id, by), operation, &parameter, done)
+    }
+
+    /// Who has submitted a workflow, where that is known.
+    fn submitter(&self, id: &str) -> Option<String> {
+        let needs = needs::of_job(self.reader(), id).ok()??;
+        Some(needs.user).filter(|user| !user.is_empty())
+    }
+
+    /// The same with the user who asks, where that is known: it may be another than the one whose job it is.
+    fn asked(&self, id: &str, by: &str) -> About {
+        let about = self.about(id);
+        match by.is_empty() {
+            true => about,
+            false => About { user: by.to_owned(), ..about },
+        }
     }
 
     /// What is known of a job; a request about one that cannot be read is written down all the same.

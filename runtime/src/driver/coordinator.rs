@@ -170,6 +170,15 @@ pub enum Message {
     Event(Event),
     /// Another definition.
     Update(Box<Definition>),
+    /// The workflow of an action, which a client has run again by itself, has come to a state.
+    RunAgain {
+        /// The action.
+        number: i64,
+        /// The procedure that is the life of the workflow now.
+        procedure: ProcedureId,
+        /// What it has come to.
+        status: WorkflowStatus,
+    },
 }
 
 /// What is submitted.
@@ -460,6 +469,10 @@ impl Coordinator {
                     loaded.definition = Arc::new(*new);
                 }
                 Message::Update(_) => {}
+                Message::RunAgain { number, procedure, status } => {
+                    loaded.beside.entry(number).or_default().procedure = Some(procedure);
+                    events.push_back(Event::RunAgain(number, status));
+                }
             };
         if let Some(message) = first {
             take(message, loaded, context);
@@ -521,7 +534,8 @@ impl Coordinator {
             let job = &mut loaded.record.job;
             if let Event::Started(number)
             | Event::NotStarted { number, .. }
-            | Event::Workflow(number, _) = &next
+            | Event::Workflow(number, _)
+            | Event::RunAgain(number, _) = &next
             {
                 changes.actions.insert(*number);
             }
@@ -972,6 +986,44 @@ pub(super) fn tell(
     }
 }
 
+/// Brings an action of a coordinator, `ID@NUMBER`, to what its workflow has come to, which a client has run again by itself. Where
+/// another runs in its place nothing changes. A coordinator that has ended, and has nothing left to do, stays as it is, and only its
+/// action changes.
+pub(super) fn ran_again(
+    context: &mut Context<'_>,
+    shared: &Shared,
+    action: &str,
+    workflow: &str,
+    status: WorkflowStatus,
+) {
+    let reader = shared.reader();
+    let known = || -> Option<(Record, i64, Kept)> {
+        let (id, number) = action.rsplit_once('@')?;
+        let number = number.parse().ok()?;
+        let record = record(reader, id).ok()??;
+        let bytes = reader.get(ACTION, &key(id, number)).ok()??;
+        let kept: Kept = decode(action, &bytes).ok()?;
+        (kept.beside.workflow.as_deref() == Some(workflow)).then_some((record, number, kept))
+    };
+    let Some((mut record, number, mut kept)) = known() else { return };
+    let procedure = context.id();
+    if shared.lives(record.procedure) {
+        let message = Message::RunAgain { number, procedure, status };
+        context.send(record.procedure, 0, encode(&message));
+        return;
+    }
+    let at = shared.host.wall_ms();
+    kept.run.status = status.of_action();
+    kept.beside.procedure = Some(procedure);
+    kept.beside.ended = status.is_end().then_some(at.div_euclid(1000));
+    context.put(ACTION, key(&record.id, number), encode(&kept));
+    let name = Some(kept.run.status.name().to_owned());
+    let moment = Moment { at, action: Some(number), status: name, sla: None, why: None };
+    context.put(EVENT, key(&record.id, record.moments as i64), encode(&vec![moment]));
+    record.moments += 1;
+    context.put(RECORD, record.id.as_bytes(), encode(&record));
+}
+
 /// What a message means.
 fn meaning(note: Note, tag: u64) -> Option<Message> {
     let number = tag as i64;
@@ -1198,6 +1250,8 @@ impl Shared {
             Error::State(format!("the coordinator `{id}` does not take this: {code}{why}"))
         };
         match message {
+            // This comes from a workflow, and not from here.
+            Message::RunAgain { .. } => return Ok(()),
             Message::Update(new) => {
                 if !updatable(&record.job, &definition, new) {
                     let why = ", for name, frequency, start, end and time zone cannot be changed";
@@ -1205,7 +1259,7 @@ impl Shared {
                 }
             }
             Message::Event(event) => {
-                for (number, kept) in actions(self.reader(), id)? {
+                for (number, kept) in all_actions(self.reader(), id)? {
                     record.job.restore(number, kept.run);
                 }
                 let plan = Plan::new(&definition, id, Rules::default());

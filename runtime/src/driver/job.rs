@@ -426,6 +426,18 @@ impl Job {
         if let (Some(status), Some(action)) = (news, &loaded.run.job.parent_id) {
             coordinator::tell(context, &shared, action, status);
         }
+        // Of one that a client has run again by itself its coordinator hears no more than this.
+        let again = match (before, loaded.run.job.status) {
+            _ if context.parent().is_some() => None,
+            (_, JobStatus::Succeeded) if ended => Some(WorkflowStatus::Succeeded),
+            (_, JobStatus::Failed) if ended => Some(WorkflowStatus::Failed),
+            (_, JobStatus::Killed) if ended => Some(WorkflowStatus::Killed),
+            (JobStatus::Prep, JobStatus::Running) => Some(WorkflowStatus::Running),
+            _ => None,
+        };
+        if let (Some(status), Some(action)) = (again, &loaded.run.job.parent_id) {
+            coordinator::ran_again(context, &shared, action, &id, status);
+        }
         if !moments.is_empty() {
             context.put(spaces::EVENT, moment_key(&id, loaded.record.moments), encode(&moments));
             loaded.record.moments += moments.len() as u64;

@@ -708,7 +708,7 @@ impl Driver {
         id: &str,
         message: &coordinator::Message,
     ) -> Result<(), Error> {
-        self.shared.ask_coordinator(id, message)
+        self.shared.ask_coordinator(id, message, self.asker())
     }
 
     /// Has a bundle take what a client commands, or says why it would not.
@@ -717,7 +717,7 @@ impl Driver {
         id: &str,
         event: &crate::machine::coordinator::bundle::Event,
     ) -> Result<(), Error> {
-        self.shared.ask_bundle(id, event)
+        self.shared.ask_bundle(id, event, self.asker())
     }
 
     /// Waits so long for the end of a bundle, and says whether it has come.
@@ -740,10 +740,15 @@ impl Driver {
         Ok(finished || self.executor.state(procedure).is_none())
     }
 
+    /// Whose process this is.
+    fn asker(&self) -> &str {
+        &self.shared.surroundings.needs.user
+    }
+
     /// Lets every job do what it has to do, and resumes what is suspended, if that is wished. The answer is how many jobs,
     /// coordinators and bundles there are that have not ended.
     pub fn activate_all(&self, resumes: bool) -> Result<usize, Error> {
-        self.shared.activate_all(resumes)
+        self.shared.activate_all(resumes, self.asker())
     }
 
     /// The jobs on top that may do something here.
@@ -763,7 +768,7 @@ impl Driver {
 
     /// Has a job take a command. A job that has ended takes none.
     pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
-        self.shared.ask_command(id, command)
+        self.shared.ask_command(id, command, self.asker())
     }
 
     /// Runs an ended job again.
@@ -773,12 +778,12 @@ impl Driver {
         plan: Option<Vec<u8>>,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
-        self.shared.ask_rerun(id, plan, properties)
+        self.shared.ask_rerun(id, plan, properties, self.asker())
     }
 
     /// Waits no more for programs of an ended job, wherever they may run.
     pub fn abandon(&self, id: &str) -> Result<(), Error> {
-        self.shared.ask_abandon(id)
+        self.shared.ask_abandon(id, self.asker())
     }
 
     /// Reads what is kept of jobs.
@@ -984,7 +989,7 @@ impl Shared {
     }
 
     /// See [`Driver::activate_all`].
-    fn activate_all(self: &Arc<Self>, resumes: bool) -> Result<usize, Error> {
+    fn activate_all(self: &Arc<Self>, resumes: bool, by: &str) -> Result<usize, Error> {
         use crate::machine::coordinator::{
             Event as OfCoordinator, Status, bundle::Event as OfBundle,
         };
@@ -1002,7 +1007,7 @@ impl Shared {
                 open += 1;
                 self.activate_bundle(&record.id)?;
                 if is_suspended(record.job.status) {
-                    let _ = self.ask_bundle(&record.id, &OfBundle::Resume);
+                    let _ = self.ask_bundle(&record.id, &OfBundle::Resume, by);
                 }
             }
         }
@@ -1014,7 +1019,7 @@ impl Shared {
                 let is_of_it = record.bundle.as_ref().is_some_and(|(of, _)| suspended.contains(of));
                 if !is_of_it && is_suspended(record.job.status) {
                     let resume = coordinator::Message::Event(OfCoordinator::Resume);
-                    let _ = self.ask_coordinator(&record.id, &resume);
+                    let _ = self.ask_coordinator(&record.id, &resume, by);
                 }
             }
         }
@@ -1027,7 +1032,7 @@ impl Shared {
             self.wake_all(&record.root);
             if resumes && record.job.status == JobStatus::Suspended {
                 // One that has ended meanwhile needs none.
-                let _ = self.ask_command(&record.job.id, Command::Resume);
+                let _ = self.ask_command(&record.job.id, Command::Resume, by);
             }
         }
         Ok(open)
@@ -1232,6 +1237,8 @@ impl Shared {
     fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
         let shown = |error: Error| error.to_string();
         let strange = || "the question is of another version".to_owned();
+        // Who asks stands behind what is asked.
+        let (name, by) = name.split_once(' ').unwrap_or((name, ""));
         match name {
             "submit" => {
                 let (needs, asked, new) = read_submission(data)?;
@@ -1240,12 +1247,12 @@ impl Shared {
             "command" => {
                 let (id, command): (String, Command) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_command(&id, command).map(|()| Vec::new()).map_err(shown)
+                self.ask_command(&id, command, by).map(|()| Vec::new()).map_err(shown)
             }
             "rerun" => {
                 let (id, plan, properties): (String, Option<Vec<u8>>, BTreeMap<String, String>) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_rerun(&id, plan, &properties).map(|()| Vec::new()).map_err(shown)
+                self.ask_rerun(&id, plan, &properties, by).map(|()| Vec::new()).map_err(shown)
             }
             "submit-coordinator" => {
                 let (needs, asked, new) = read_submission(data)?;
@@ -1262,19 +1269,19 @@ impl Shared {
             "coordinator" => {
                 let (id, message): (String, coordinator::Message) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_coordinator(&id, &message).map(|()| Vec::new()).map_err(shown)
+                self.ask_coordinator(&id, &message, by).map(|()| Vec::new()).map_err(shown)
             }
             "bundle" => {
                 let (id, event): (String, crate::machine::coordinator::bundle::Event) =
                     postcard::from_bytes(data).map_err(|_| strange())?;
-                self.ask_bundle(&id, &event).map(|()| Vec::new()).map_err(shown)
+                self.ask_bundle(&id, &event, by).map(|()| Vec::new()).map_err(shown)
             }
             "abandon" => {
                 let id = String::from_utf8_lossy(data);
-                self.ask_abandon(&id).map(|()| Vec::new()).map_err(shown)
+                self.ask_abandon(&id, by).map(|()| Vec::new()).map_err(shown)
             }
             "activate-all" => {
-                let open = self.activate_all(data == b"resume").map_err(shown)?;
+                let open = self.activate_all(data == b"resume", by).map_err(shown)?;
                 Ok(open.to_string().into_bytes())
             }
             "active" => {
@@ -1329,17 +1336,22 @@ pub fn submit_there(
 /// Asks the process that runs the store to have a job take a command.
 pub fn command_there(
     client: &mut control::Client,
+    by: &str,
     id: &str,
     command: Command,
 ) -> Result<(), Error> {
-    client.call("command", &keep::encode(&(id, command)))?;
+    client.call(&format!("command {by}"), &keep::encode(&(id, command)))?;
     Ok(())
 }
 
 /// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`].
-pub fn activate_all_there(client: &mut control::Client, resumes: bool) -> Result<(), Error> {
+pub fn activate_all_there(
+    client: &mut control::Client,
+    by: &str,
+    resumes: bool,
+) -> Result<(), Error> {
     let what: &[u8] = if resumes { b"resume" } else { b"" };
-    client.call_within("activate-all", what, STOPPING)?;
+    client.call_within(&format!("activate-all {by}"), what, STOPPING)?;
     Ok(())
 }
 
@@ -1365,21 +1377,22 @@ pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Erro
 }
 
 /// Asks the process that runs the store to wait no more for programs of an ended job.
-pub fn abandon_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
-    client.call("abandon", id.as_bytes())?;
+pub fn abandon_there(client: &mut control::Client, by: &str, id: &str) -> Result<(), Error> {
+    client.call(&format!("abandon {by}"), id.as_bytes())?;
     Ok(())
 }
 
 /// Asks the process that runs the store to run a job again.
 pub fn rerun_there(
     client: &mut control::Client,
+    by: &str,
     id: &str,
     plan: Option<Vec<u8>>,
     properties: &BTreeMap<String, String>,
 ) -> Result<(), Error> {
     let data = keep::encode(&(id, plan, properties));
     // Programs of the last run may have to stop first.
-    client.call_within("rerun", &data, Duration::from_secs(60) + STOPPING)?;
+    client.call_within(&format!("rerun {by}"), &data, Duration::from_secs(60) + STOPPING)?;
     Ok(())
 }
 
@@ -1408,19 +1421,21 @@ pub fn submit_bundle_there(
 /// Asks the process that runs the store to have a coordinator take what a client wants.
 pub fn coordinator_there(
     client: &mut control::Client,
+    by: &str,
     id: &str,
     message: &coordinator::Message,
 ) -> Result<(), Error> {
-    client.call("coordinator", &keep::encode(&(id, message)))?;
+    client.call(&format!("coordinator {by}"), &keep::encode(&(id, message)))?;
     Ok(())
 }
 
 /// Asks the process that runs the store to have a bundle take what a client commands.
 pub fn bundle_there(
     client: &mut control::Client,
+    by: &str,
     id: &str,
     event: &crate::machine::coordinator::bundle::Event,
 ) -> Result<(), Error> {
-    client.call("bundle", &keep::encode(&(id, event)))?;
+    client.call(&format!("bundle {by}"), &keep::encode(&(id, event)))?;
     Ok(())
 }

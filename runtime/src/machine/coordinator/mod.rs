@@ -145,6 +145,24 @@ pub enum WorkflowStatus {
     Killed,
 }
 
+impl WorkflowStatus {
+    /// What the action of a workflow in this state is.
+    pub fn of_action(self) -> ActionStatus {
+        match self {
+            WorkflowStatus::Running => ActionStatus::Running,
+            WorkflowStatus::Suspended => ActionStatus::Suspended,
+            WorkflowStatus::Succeeded => ActionStatus::Succeeded,
+            WorkflowStatus::Failed => ActionStatus::Failed,
+            WorkflowStatus::Killed => ActionStatus::Killed,
+        }
+    }
+
+    /// Whether it has ended.
+    pub fn is_end(self) -> bool {
+        !matches!(self, WorkflowStatus::Running | WorkflowStatus::Suspended)
+    }
+}
+
 /// One action of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
@@ -389,6 +407,8 @@ pub enum Event {
     Change(String),
     /// The client's `rerun`.
     Rerun(ScopeKind, String, RerunOptions),
+    /// The workflow of an action, which a client has run again by itself, has come to a state.
+    RunAgain(i64, WorkflowStatus),
 }
 
 /// What others have to do, or to know, in this order.
@@ -451,6 +471,7 @@ pub fn apply(
         Event::IgnoreActions(kind, scope) => turn.ignore_actions(*kind, scope)?,
         Event::Change(text) => turn.change(text)?,
         Event::Rerun(kind, scope, options) => turn.rerun(*kind, scope, options)?,
+        Event::RunAgain(number, status) => turn.run_again(*number, *status),
     }
     Ok(turn.effects)
 }
@@ -759,6 +780,18 @@ impl Turn<'_, '_> {
             self.set_action(number, now);
         }
         if has_ended {
+            self.start_ready();
+        }
+    }
+
+    /// An action is what its workflow is, whatever it was before; the job follows with the next pass over states, unless it has ended.
+    fn run_again(&mut self, number: i64, status: WorkflowStatus) {
+        if !self.job.actions.get(&number).is_some_and(|run| run.has_workflow) {
+            return;
+        }
+        self.job.set_pending(number, |_| 0);
+        self.set_action(number, status.of_action());
+        if status.is_end() {
             self.start_ready();
         }
     }
