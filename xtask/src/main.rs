@@ -4,7 +4,8 @@
 //! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
 //! `cargo xtask bench-peers` compares with xmllint, `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
-//! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, and `cargo xtask kill --times N` kills so many processes
+//! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, with `--pairs N` every Nth
+//! of the pairs of commands at every point of one workflow and one coordinator, and `cargo xtask kill --times N` kills so many processes
 //! that run one. `cargo xtask kill-runs --times N [--seed N]` kills `ankus run` so often while its programs run, and sees to it that
 //! none begins twice; with `--storms N [--at-once N]` operators kill, rerun, suspend and resume so many applications meanwhile, and
 //! with `--crowd N` so many processes at once run a job each in one store, are killed and come again. `cargo xtask mutate [COUNT [SEED]]` compares verdicts on schemas with xmllint over mutated definitions.
@@ -168,7 +169,7 @@ fn main() -> ExitCode {
         _ => {
             eprintln!(
                 "usage: cargo xtask gen [--check] | floors | bench-peers | bench-durable | simulate [--seeds N] [--first N] \
-                 | operators [--seeds N | --scripts N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N | --crowd N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
+                 | operators [--seeds N | --scripts N | --pairs N] [--first N] | kill [--times N] | kill-runs [--times N | --storms N | --crowd N] [--seed N] | fuzz [--target NAME] [--minutes N] [--seed N] \
                  | graphs [--count COUNT] | scale [SHAPE] | attack [NAME] | damage FOLDER | panel [FOLDER] | mutate [COUNT [SEED]]"
             );
             ExitCode::from(2)
@@ -260,6 +261,10 @@ fn operators(first: u64) -> ExitCode {
     use ankus_runtime::driver::simulation as played;
     let folder = std::env::temp_dir().join(format!("ankus-operators-{}", std::process::id()));
     let done = match option("--scripts") {
+        None if option("--pairs").is_some() => {
+            played::pairs(first, option("--pairs").unwrap_or(1), &folder)
+                .map_err(|(number, fault)| format!("pair {number}: {fault}"))
+        }
         Some(stride) => played::everywhere(first, stride, &folder).map_err(|(number, fault)| {
             format!("script {number} of {}: {fault}", played::scripts())
         }),

@@ -1399,6 +1399,30 @@ pub fn everywhere(first: u64, stride: u64, folder: &Path) -> Result<Report, (u64
     Ok(all)
 }
 
+/// Plays every thing after every thing, the first at every point of a run: once on a workflow with a fork and sub-workflows, and once on
+/// a coordinator. Where the second comes, and to which jobs both go, changes from one to the next. Begins with the one of this number.
+pub fn pairs(first: u64, stride: u64, folder: &Path) -> Result<Report, (u64, Fault)> {
+    let mut all = Report::default();
+    let mut number = 0;
+    for wanted in [(Kind::Workflow, "calls"), (Kind::Coordinator, "fork")] {
+        let before = TOPS.iter().take_while(|top| **top != wanted);
+        let base: u64 = before.map(|top| of_top(top.0)).sum();
+        let count = Act::all(wanted.0, 0).len() as u64;
+        for (one, other) in (0..count).flat_map(|one| (0..count).map(move |other| (one, other))) {
+            for point in 0..POINTS.0 {
+                let (job, later) = ((point + one) % JOBS, (5 * point + other) % POINTS.1);
+                let digits = later + POINTS.1 * (one + count * other);
+                let here = base + job + JOBS * (point + POINTS.0 * digits);
+                if number >= first && (number - first).is_multiple_of(stride.max(1)) {
+                    all.add(&script(here, folder).map_err(|fault| (number, fault))?);
+                }
+                number += 1;
+            }
+        }
+    }
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -1427,6 +1451,15 @@ mod tests {
     fn a_seed_of_operators_is_had_again() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(run(23, folder.path()), run(23, folder.path()));
+    }
+
+    #[test]
+    fn every_thing_after_every_thing_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Each pair at one point at least; `cargo xtask operators --pairs 1` plays all of them.
+        let all = pairs(7, 113, folder.path());
+        let all = all.unwrap_or_else(|(number, fault)| panic!("pair {number}: {fault}"));
+        assert!(all.accepted > 100 && all.programs > 500, "{all:?}");
     }
 
     #[test]
