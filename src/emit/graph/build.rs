@@ -12,7 +12,7 @@ use crate::ir::{Scalar, lower};
 use crate::passes::{names, reach};
 use crate::source::{Source, Span};
 use crate::syntax::xml::Tree;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 /// Characters of a path or a predicate that are drawn.
 const WIDTH: usize = 48;
@@ -66,7 +66,8 @@ struct Builder<'o> {
     drawing: Drawing,
     options: &'o Options,
     definitions: &'o dyn Definitions,
-    taken: HashSet<String>,
+    /// Ids, and how many nodes have the name that each is.
+    taken: HashMap<String, usize>,
     open: VecDeque<Task>,
     opened: usize,
 }
@@ -77,7 +78,7 @@ pub fn build(definition: &Definition, definitions: &dyn Definitions, options: &O
         drawing: Drawing { direction: options.direction, ..Drawing::default() },
         options,
         definitions,
-        taken: HashSet::new(),
+        taken: HashMap::new(),
         open: VecDeque::new(),
         opened: 0,
     };
@@ -184,11 +185,13 @@ impl Builder<'_> {
         let name = if node.id.is_empty() { "(no name)" } else { &node.id };
         let plain = format!("{prefix}{}", clipped(name, NOTE));
         let mut id = plain.clone();
-        let mut count = 1;
-        while !self.taken.insert(id.clone()) {
-            count += 1;
+        while self.taken.contains_key(&id) {
+            // A name that is given again and again is counted on, and not from the beginning.
+            let count = self.taken.entry(plain.clone()).or_insert(1);
+            *count += 1;
             id = format!("{plain}#{count}");
         }
+        self.taken.insert(id.clone(), 1);
         node.id = id;
         node.name = clipped(&node.name, NOTE);
         self.drawing.nodes.push(node);
