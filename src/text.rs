@@ -188,6 +188,24 @@ pub fn json(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A list whose parts are made while it is written: all at once they would take several times the room of their text.
+pub(crate) struct Each<'r, T, F>(&'r [T], F);
+
+/// Makes such a list of these.
+pub(crate) fn each<'r, T, V, F>(list: &'r [T], made: F) -> Each<'r, T, F>
+where
+    V: serde::Serialize,
+    F: Fn(&'r T) -> V,
+{
+    Each(list, made)
+}
+
+impl<'r, T, V: serde::Serialize, F: Fn(&'r T) -> V> serde::Serialize for Each<'r, T, F> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(&self.1))
+    }
+}
+
 /// A value as indented JSON with a line end.
 pub fn pretty(value: &impl serde::Serialize) -> String {
     let mut text = serde_json::to_string_pretty(value).expect("what is shown has names for keys");

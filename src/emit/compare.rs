@@ -166,18 +166,21 @@ fn differences(old: Vec<Part>, new: Vec<Part>) -> Vec<Change> {
     let mut renamed: HashMap<String, String> = HashMap::new();
     let mut from: HashMap<usize, usize> = HashMap::new();
     let none = HashMap::new();
+    type Said<'p> = (&'p str, Vec<(String, Vec<String>)>);
+    let mut lost: HashMap<Said<'_>, Vec<usize>> = HashMap::new();
+    for (at, part) in old.iter().enumerate().filter(|(at, _)| gone[*at]) {
+        if let Some((kind, _)) = part.label.split_once(' ') {
+            lost.entry((kind, part.sayings(&none))).or_default().push(at);
+        }
+    }
     for (index, part) in new.iter().enumerate() {
         let Some((kind, name)) = part.label.split_once(' ') else { continue };
         if known.contains_key(&part.label) || part.values.is_empty() {
             continue;
         }
-        let sayings = part.sayings(&none);
-        let twin = |other: &Part| {
-            other.label.split_once(' ').is_some_and(|(other, _)| other == kind)
-                && other.sayings(&none) == sayings
-        };
-        let mut twins = (0..old.len()).filter(|at| gone[*at] && twin(&old[*at]));
-        if let (Some(at), None) = (twins.next(), twins.next()) {
+        let Some(twins) = lost.get_mut(&(kind, part.sayings(&none))) else { continue };
+        if let [at] = **twins {
+            twins.clear();
             gone[at] = false;
             from.insert(index, at);
             if let Some((_, older)) = old[at].label.split_once(' ') {

@@ -1,10 +1,9 @@
 //! A code quality report, which GitLab shows beside a merge request.
 
-use super::json::each;
 use super::place;
 use crate::check::{Finding, Report};
 use crate::diag::{Kind, Level};
-use crate::text;
+use crate::text::{self, each};
 use serde_json::json;
 
 /// Renders a report as one list.

@@ -4,7 +4,7 @@ use super::place;
 use crate::check::{FileReport, Finding, Report, Verdict};
 use crate::diag::{Fix, Move, Safety};
 use crate::source::{Encoding, Source, Span};
-use crate::text::{Notation, Sink};
+use crate::text::{Notation, Sink, each};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -49,23 +49,6 @@ impl Serialize for Whole<'_> {
         )?;
         object.serialize_entry("summary", &summary)?;
         object.end()
-    }
-}
-
-/// A list, made while it is written.
-pub(super) struct Each<'r, T, F>(&'r [T], F);
-
-/// A list of what is made of each of these.
-pub(super) fn each<'r, T, V: Serialize, F: Fn(&'r T) -> V>(
-    list: &'r [T],
-    made: F,
-) -> Each<'r, T, F> {
-    Each(list, made)
-}
-
-impl<'r, T, V: Serialize, F: Fn(&'r T) -> V> Serialize for Each<'r, T, F> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(&self.1))
     }
 }
 

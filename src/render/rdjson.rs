@@ -1,10 +1,9 @@
 //! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format has it.
 
-use super::json::each;
 use crate::check::{Finding, Report};
 use crate::diag::Level;
 use crate::source::{Source, Span};
-use crate::text;
+use crate::text::{self, each};
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -3,12 +3,11 @@
 //! Columns count UTF-16 units, as the format has it by default; a result names the other places involved, its fixes and
 //! a fingerprint that survives moved lines.
 
-use super::json::each;
 use super::place;
 use crate::check::{Finding, Report};
 use crate::diag::{Group, Kind, Level, Safety};
 use crate::source::{Source, Span};
-use crate::text::{Notation, Sink};
+use crate::text::{Notation, Sink, each};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::HashMap;
