@@ -41,7 +41,19 @@ const FORKS: [&str; 23] = [
 ];
 
 /// What rules miss in an action whose parts the schema has looked at as well.
-const NEEDS: [&str; 3] = ["name-node-missing", "resource-manager-missing", "parameter-name-empty"];
+const NEEDS: [&str; 7] = [
+    "name-node-missing",
+    "resource-manager-missing",
+    "parameter-name-empty",
+    "mapreduce-output-missing",
+    "distcp-missing-endpoints",
+    "script-parameter-missing",
+    "credential-incomplete",
+];
+
+/// What a coordinator names that may stand in what is broken.
+const EVENTS: [&str; 4] =
+    ["unknown-data-event", "undefined-dataset", "unused-dataset", "input-logic-reference"];
 
 /// Whether a finding would be told; what would not cannot explain others.
 pub(super) type IsOn<'a> = &'a dyn Fn(&Diagnostic) -> bool;
@@ -135,7 +147,8 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
         let asked = finding.notes.first().is_some_and(|note| {
             is(finding, "action-data-without-capture-output") && damaged.around(note.span).is_some()
         });
-        !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked)
+        let events = EVENTS.contains(&finding.kind.name);
+        !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked || events)
     });
 }
 
@@ -161,6 +174,9 @@ fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
     found.push(kept);
 }
+
+/// Attributes that are taken for one another where a way leads somewhere.
+const LEADS: [&str; 5] = ["to", "start", "name", "node", "target"];
 
 /// Whether a name has the letters of another one in their order, the first at the beginning: `grp`, for `group`.
 fn is_short_for(short: &str, name: &str) -> bool {
@@ -340,7 +356,10 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
             .filter(|(at, name)| {
                 let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
                 let odd = odd.and_then(|f| text.get(f.span.range()));
-                odd.is_some_and(|odd| is_short_for(odd, name) || is_short_for(name, odd))
+                odd.is_some_and(|odd| {
+                    let leads = LEADS.contains(&odd) && LEADS.contains(&name.as_str());
+                    leads || is_short_for(odd, name) || is_short_for(name, odd)
+                })
             })
             .collect();
         for finding in found.iter_mut().filter(|finding| unknown(finding)) {
@@ -360,7 +379,9 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         is(f, "unknown-element") && global.is_some_and(|global| inside(global, f.span))
     };
     if found.iter().any(|finding| is_odd(finding) && is_on(finding)) {
-        found.retain(|finding| !NEEDS.contains(&finding.kind.name));
+        found.retain(|finding| {
+            !["name-node-missing", "resource-manager-missing"].contains(&finding.kind.name)
+        });
     }
     // Of two datasets of one name, the second was meant to be the one that is missed.
     let places = |name: &str| -> Vec<usize> {
@@ -380,6 +401,24 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         finding.span = place;
         finding.fixes.clear();
         found.remove(second);
+    }
+    // Without a frequency nobody knows what tells instances apart.
+    if found.iter().any(|f| is(f, "el-non-positive-period") && is_on(f)) {
+        found.retain(|finding| !is(finding, "uri-template-too-coarse"));
+    }
+    // The output is there, under a name with a slip.
+    let slips: Vec<Span> = found
+        .iter()
+        .filter(|f| is(f, "misspelt-hadoop-property") && is_on(f))
+        .filter(|f| f.help.as_deref().is_some_and(|help| help.contains("output")))
+        .map(|finding| finding.span)
+        .collect();
+    if !slips.is_empty() {
+        let actions = root.elements().filter(|child| child.name() == "action");
+        let hit = Apart::of_elements(actions).around_any(&slips);
+        found.retain(|finding| {
+            !(is(finding, "mapreduce-output-missing") && hit.around(finding.span).is_some())
+        });
     }
     // A path that is relative because its variable lacks the braces.
     let bare: HashMap<u32, Diagnostic> = found
@@ -533,7 +572,8 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         found.retain(|finding| !is(finding, "unreachable-node"));
     }
     if found.iter().any(|finding| is(finding, "duplicate-node-name") && is_on(finding)) {
-        found.retain(|finding| !is(finding, "unresolved-transition"));
+        let follows = ["unresolved-transition", "self-transition", "cycle"];
+        found.retain(|finding| !follows.contains(&finding.kind.name));
     }
     decisions(root, is_on, found);
 }

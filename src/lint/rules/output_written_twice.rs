@@ -102,8 +102,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             });
             let Some((_, first)) = clash else { continue };
             let message = "another action of the same run writes to this place";
+            // One that was copied often is one fault.
             out.push(
                 Diagnostic::new(&RULE.kind, *span, message)
+                    .about(path.as_str())
                     .note(*first, "this one")
                     .help("name another place for one of them"),
             );

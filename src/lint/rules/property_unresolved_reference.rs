@@ -1,10 +1,11 @@
 //! References of properties that lead nowhere.
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
-use crate::lint::facts::is_given;
-use crate::lint::facts::is_submitted;
+use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
+use crate::lint::reads;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::properties::is_filled_in;
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -27,6 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let patience = Patience::default();
     for (source, entries) in facts.property_files() {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
         for entry in &entries {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
@@ -48,6 +50,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 match patience.nearest(name, names.filter(|other| *other != entry.name)) {
                     Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),
                     None if submitted => out.push(finding),
+                    // One name of several of a path: a build would fill in all of them.
+                    None if PATH_KEYS.contains(&entry.name.as_str()) && !is_template => {
+                        let reads = reads::of_plain(raw, 0);
+                        let known = |read: &&reads::Read| given.contains(read.name.as_str());
+                        let unknown = reads.iter().filter(|read| !is_given(facts, &read.name));
+                        if unknown.count() == 1 && reads.iter().any(|read| known(&read)) {
+                            out.push(finding.likely());
+                        }
+                    }
                     None => {}
                 }
             }

@@ -22,7 +22,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// Elements that nearly always hold a variable.
-const CLUSTER: [&str; 4] = ["name-node", "job-tracker", "resource-manager", "jdbc-url"];
+const CLUSTER: [&str; 5] = ["name-node", "job-tracker", "resource-manager", "jdbc-url", "app-path"];
+/// What a template of a dataset is made of.
+const TIME: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
 /// Elements whose text is for people or for other programs.
 const WORDS: [&str; 10] = [
     "message",
@@ -60,7 +62,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let of_cluster = CLUSTER.contains(&element.name());
-        let named = |name: &str| known.contains(name) && name.len() > 3;
+        let of_time = element.name() == "uri-template";
+        let named =
+            |name: &str| known.contains(name) && name.len() > 3 || of_time && TIME.contains(&name);
         let found = forgotten(plain, of_cluster, &named).or_else(|| {
             let telling =
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
