@@ -174,3 +174,20 @@ fn findings_in_files_of_tests_are_left_to_who_asks_and_counted() {
     // What is named is judged as any other.
     ankus(&["check", "src/test/resources"]).folder(tree.path()).run().said(1, "no node is named");
 }
+
+#[test]
+fn whoever_stands_in_a_folder_of_tests_has_named_it() {
+    let tree = folder(&[("src/test/resources/bad/workflow.xml", BAD), ("workflow.xml", WARNED)]);
+    let inside = tree.path().join("src/test/resources/bad");
+    let whole = inside.display().to_string();
+    let file = inside.join("workflow.xml").display().to_string();
+    for path in [".", "../bad", "workflow.xml", &whole, &file] {
+        ankus(&["check", path]).folder(&inside).run().said(1, "no node is named");
+    }
+    ankus(&["check"]).folder(&inside).run().said(1, "no node is named");
+    ankus(&["check", "--fix"]).folder(&inside).run().said(1, "no node is named");
+    ankus(&["check", "src/../src/test/resources/bad"])
+        .folder(tree.path())
+        .run()
+        .said(1, "no node is named");
+}
