@@ -126,3 +126,22 @@ fn functions_of_a_site_are_known_by_signature_and_answer_what_is_written_down() 
     assert_eq!(ran.0, 0, "{ran:?}");
     assert!(ran.1.contains("a-UTC") && ran.1.contains("SUCCEEDED"), "{ran:?}");
 }
+
+/// What is no text is found out too late on a server, and nothing cannot be written at all.
+#[test]
+fn maps_are_written_where_every_value_is_text() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let state =
+        r#"{"vars": {"mixed": {"a": "x", "b": 1}, "texts": {"a": "x y"}, "nothing": null}}"#;
+    std::fs::write(folder.path().join("state.json"), state).expect("a file");
+    let said = |expression: &str, code: i32, told: &str| {
+        let asked = ["eval", expression, "--state", "state.json"];
+        crate::cli::ankus(&asked).folder(folder.path()).run().said(code, told);
+    };
+    said("${toPropertiesStr(mixed)}", 1, "a value is not text");
+    said("${toConfigurationStr(mixed)}", 1, "a value is not text");
+    said("${toJsonStr(mixed)}", 0, "&quot;b&quot;:1");
+    said("${toPropertiesStr(texts)}", 0, "a=x y");
+    said("${toPropertiesStr(nothing)}", 1, "there is nothing to write");
+    said("${toJsonStr(nothing)}", 0, "null");
+}

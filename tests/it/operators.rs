@@ -38,6 +38,74 @@ fn many_processes_come_and_go_on_one_store() {
     println!("a crowd: {crowd:?}");
 }
 
+/// Forks with a stubborn program and a sub-workflow each, three deep: a kill, the end of whoever carries it out and of two launchers, and
+/// a rerun at once. What is left of the first run ends before the second begins.
+#[test]
+fn a_rerun_waits_for_a_kill_that_was_interrupted_three_deep() {
+    if std::process::Command::new("flock").arg("--version").output().is_err() {
+        println!("skipped: there is no `flock`, with which programs note that they run");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let step = "#!/bin/sh\nexec 9>>\"$ANKUS_FILE_ROOT/lock-$1\"\nflock -n 9 || echo \"overlap $1\" >> \"$ANKUS_FILE_ROOT/log\"\n\
+                trap '' TERM\necho \"begin $1\" >> \"$ANKUS_FILE_ROOT/log\"\n\
+                test -e \"$ANKUS_FILE_ROOT/quick\" || sleep 60\necho \"end $1\" >> \"$ANKUS_FILE_ROOT/log\"\n";
+    let runs = |name: &str| {
+        format!(
+            "<action name='{name}'><shell xmlns='uri:oozie:shell-action:1.0'><exec>step.sh</exec><argument>${{wf:name()}}-{name}\
+             </argument><file>step.sh</file></shell><ok to='join'/><error to='bad'/></action>"
+        )
+    };
+    let mut path = "app".to_owned();
+    for depth in 0..4 {
+        let other = match depth {
+            3 => runs("other"),
+            _ => "<action name='other'><sub-workflow><app-path>${wf:appPath()}/sub</app-path><propagate-configuration/></sub-workflow>\
+                  <ok to='join'/><error to='bad'/></action>"
+                .to_owned(),
+        };
+        let workflow = format!(
+            "<workflow-app xmlns='uri:oozie:workflow:1.0' name='deep{depth}'><global><resource-manager>rm</resource-manager>\
+             <name-node>hdfs://nn</name-node></global><start to='split'/><fork name='split'><path start='one'/>\
+             <path start='other'/></fork>{}{other}<join name='join' to='end'/><kill name='bad'><message>bad</message></kill>\
+             <end name='end'/></workflow-app>",
+            runs("one")
+        );
+        let files = [("workflow.xml", workflow.as_str()), ("step.sh", step)];
+        application(&folder.path().join(&path), &files);
+        path.push_str("/sub");
+    }
+    let root = folder.path().join(".ankus/root");
+    let log = || fs::read_to_string(root.join("log")).unwrap_or_default();
+    let mut runner =
+        ankus(folder.path(), &["run", "app", "--id", "deep"]).spawn().expect("it starts");
+    let since = std::time::Instant::now();
+    while log().matches("begin").count() < 5 {
+        assert!(since.elapsed() < Duration::from_secs(60), "programs do not begin: {}", log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = ankus(folder.path(), &["job", "kill", "deep"]).output().expect("it runs");
+    assert_eq!(text(&killed), "KILLED deep, 5 programs still stopping\n");
+    runner.kill().expect("it runs");
+    runner.wait().expect("it has ended");
+    // Their programs go with them, or are found without them.
+    let launchers = root.with_file_name("jobs");
+    for job in fs::read_dir(launchers).expect("jobs").flatten().take(2) {
+        let attempt = fs::read_dir(job.path()).expect("attempts").flatten();
+        let started = attempt.map(|it| it.path().join("started")).find(|file| file.exists());
+        let started = fs::read_to_string(started.expect("a launcher")).expect("who it is");
+        let who: serde_json::Value = serde_json::from_str(started.trim()).expect("JSON");
+        let _ = std::process::Command::new("kill").args(["-9", &who["pid"].to_string()]).status();
+    }
+    fs::write(root.join("quick"), "").expect("a file");
+    let rerun = ankus(folder.path(), &["job", "rerun", "deep", "--failed"]).output();
+    let rerun = rerun.expect("it runs");
+    assert_eq!(rerun.status.code(), Some(0), "{}", text(&rerun));
+    let log = log();
+    assert!(!log.contains("overlap"), "{log}");
+    assert_eq!((log.matches("begin").count(), log.matches("end deep").count()), (10, 5), "{log}");
+}
+
 /// Everything was killed, and the machine has started again since: what a store finds then.
 struct Reboot {
     folder: tempfile::TempDir,

@@ -522,6 +522,39 @@ fn a_rerun_reads_the_definition_again() {
     );
 }
 
+/// A path is taken as Hadoop takes it: what `..` goes back over need not be there.
+#[test]
+fn functions_of_files_go_back_over_what_a_path_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cases = [
+        "not fs:exists('hdfs://nn/none/../in/f')",
+        "fs:fileSize('hdfs://nn/in/deep/../f') ne 4",
+        "fs:exists('hdfs://nn/in/f/../g')",
+        "not fs:isDir('/in/deep/..')",
+        "fs:dirSize('hdfs://nn/in/../in') ne 4",
+        "not fs:exists('hdfs://nn/none/../in/*')",
+    ];
+    let wrong: String = cases
+        .iter()
+        .enumerate()
+        .map(|(at, case)| format!("<case to='wrong{at}'>${{{case}}}</case>"))
+        .collect();
+    let kills: String = (0..cases.len())
+        .map(|at| format!("<kill name='wrong{at}'><message>case {at}</message></kill>"))
+        .collect();
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='a'><start to='look'/><decision name='look'><switch>{wrong}\
+         <default to='end'/></switch></decision>{kills}<end name='end'/></workflow-app>"
+    );
+    application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow), ("root/in/f", "abc\n"), ("root/in/deep/x", "")],
+    );
+    let output = ankus(folder.path(), &["run", "app", "--root", "root"]).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{}", text(&output));
+}
+
 /// Who asks is written down, and becomes the user of what he has run again. (`reference/engine.md`, 13.3)
 #[test]
 fn somebody_else_who_kills_or_runs_again_is_known() {

@@ -368,6 +368,11 @@ struct Loaded {
     expecting: BTreeSet<i64>,
     /// Actions that are to start when their last workflow has stopped what it began.
     held: BTreeSet<i64>,
+    /// Actions whose workflows run that this procedure has not begun: a client has had them run again. They may have come to their ends
+    /// while nobody was there to hear it, and so they are looked at.
+    strangers: BTreeSet<i64>,
+    /// Whether nobody has looked for those yet.
+    is_fresh: bool,
 }
 
 impl Coordinator {
@@ -408,6 +413,8 @@ impl Coordinator {
         let reader = self.shared.reader();
         let id = &self.saved.id;
         let mut record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
+        // Workflows that were run again by themselves may have told something meanwhile.
+        record.moments = moments(reader, id, record.moments)?.1;
         let definition = Arc::new(definition(reader, id)?);
         let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
         let (mut beside, mut held) = (BTreeMap::new(), BTreeSet::new());
@@ -426,7 +433,17 @@ impl Coordinator {
             record.job.restore(number, kept.run);
         }
         record.job.restored();
-        self.loaded = Some(Loaded { record, definition, beside, waiting, expecting, held });
+        let (strangers, is_fresh) = (BTreeSet::new(), true);
+        self.loaded = Some(Loaded {
+            record,
+            definition,
+            beside,
+            waiting,
+            expecting,
+            held,
+            strangers,
+            is_fresh,
+        });
         Ok(())
     }
 }
@@ -486,6 +503,16 @@ impl Coordinator {
         let definition = loaded.definition.clone();
         let plan = Plan::new(&definition, id.as_str(), Rules::default());
         let has_messages = !events.is_empty();
+        if std::mem::take(&mut loaded.is_fresh) {
+            loaded.find_strangers(&shared, context.id());
+        }
+        for number in loaded.strangers.clone() {
+            let status = loaded.beside.get(&number).and_then(|beside| beside.came_to(&shared));
+            if let Some(status) = status {
+                loaded.strangers.remove(&number);
+                events.push_back(Event::RunAgain(number, status));
+            }
+        }
         // A command that came when the workflow had ended is answered by nobody else.
         for number in loaded.record.job.unanswered() {
             let status = loaded.beside.get(&number).and_then(|beside| beside.came_to(&shared));
@@ -677,7 +704,7 @@ impl Coordinator {
         if has_more {
             return Ok(Step::Suspend(Wait::for_message().or_pause(0)));
         }
-        if !loaded.held.is_empty() {
+        if !loaded.held.is_empty() || !loaded.strangers.is_empty() {
             return Ok(Step::Suspend(Wait::for_message().or_pause(HELD_MS)));
         }
         let look_in = self.next_look.saturating_sub(clock_ms).max(1);
@@ -829,6 +856,19 @@ impl Loaded {
             }
             Err((code, message)) => Event::NotStarted { number, code, message },
         })
+    }
+
+    /// Finds the actions whose workflows this procedure has not begun.
+    fn find_strangers(&mut self, shared: &Shared, own: ProcedureId) {
+        let actions = self.record.job.actions.iter().filter(|(_, run)| {
+            run.has_workflow
+                && matches!(run.status, ActionStatus::Running | ActionStatus::Suspended)
+        });
+        let is_ours = |number: &i64| {
+            let procedure = self.beside.get(number).and_then(|beside| beside.procedure);
+            procedure.and_then(|procedure| shared.executor().parent(procedure)) == Some(own)
+        };
+        self.strangers = actions.map(|(number, _)| *number).filter(|it| !is_ours(it)).collect();
     }
 
     /// Whether workflows of it have something left to do.
@@ -1003,9 +1043,11 @@ pub(super) fn ran_again(
         let record = record(reader, id).ok()??;
         let bytes = reader.get(ACTION, &key(id, number)).ok()??;
         let kept: Kept = decode(action, &bytes).ok()?;
-        (kept.beside.workflow.as_deref() == Some(workflow)).then_some((record, number, kept))
+        // One that is to run anew has none, until it begins.
+        let is_its = kept.run.has_workflow && kept.beside.workflow.as_deref() == Some(workflow);
+        is_its.then_some((record, number, kept))
     };
-    let Some((mut record, number, mut kept)) = known() else { return };
+    let Some((record, number, mut kept)) = known() else { return };
     let procedure = context.id();
     if shared.lives(record.procedure) {
         let message = Message::RunAgain { number, procedure, status };
@@ -1019,9 +1061,9 @@ pub(super) fn ran_again(
     context.put(ACTION, key(&record.id, number), encode(&kept));
     let name = Some(kept.run.status.name().to_owned());
     let moment = Moment { at, action: Some(number), status: name, sla: None, why: None };
-    context.put(EVENT, key(&record.id, record.moments as i64), encode(&vec![moment]));
-    record.moments += 1;
-    context.put(RECORD, record.id.as_bytes(), encode(&record));
+    // The record is not touched: somebody may be waking the coordinator up at this moment, and it has another procedure then.
+    let next = moments(reader, &record.id, record.moments).map_or(record.moments, |it| it.1);
+    context.put(EVENT, key(&record.id, next as i64), encode(&vec![moment]));
 }
 
 /// What a message means.

@@ -723,6 +723,11 @@ impl Executor {
         self.shared.lock().given_up.clone()
     }
 
+    /// Who has called for a procedure that lives, if it is a child.
+    pub fn parent(&self, id: ProcedureId) -> Option<ProcedureId> {
+        self.shared.lock().procedures.get(&id)?.parent
+    }
+
     /// Whether it has stopped, or is about to.
     pub(crate) fn is_stopping(&self) -> bool {
         self.shared.stopping()
