@@ -1,10 +1,10 @@
-//! Findings that were there before, so that a project can begin with new ones.
+//! Known findings, so that a project can start by fixing new ones.
 //!
-//! In: a report, and the text of a baseline file. Out: the report without what the file lists, or the text of such a
-//! file. An entry is a rule, a file, a message and the line it stood on, without blanks at both ends: moving lines
-//! changes nothing, changing a line brings its findings back. Paths are relative to the folder of the baseline, so that it
-//! holds wherever a check is started; whoever knows folders turns a path that people see into one. Entries count: with two in the file and three in the
-//! report, the last one is new. The file is JSON with one entry a line, so that it can be merged.
+//! In: a report, and the text of a baseline file. Out: the report without the listed findings, or the text of such a
+//! file. An entry is a rule, a file, a message and the trimmed source line: moving lines changes nothing, changing a
+//! line brings its findings back. Paths are relative to the baseline's folder, so that it works wherever a check is
+//! started; the caller converts displayed paths. Entries count: with two in the file and three in the report, the last
+//! one is new. The file is JSON with one entry per line, so that it can be merged.
 
 use crate::check::{Finding, Report};
 use serde_json::{Value, json};

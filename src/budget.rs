@@ -1,12 +1,13 @@
 //! What may be spent on one file, and whether it is spent.
 //!
-//! In: a [`Budget`] that the outside world has made, which knows its clock; [`limited`] has it hold for a piece of work.
-//! Out: an answer for every loop that can be long ([`spent`]). A loop that hears that all is spent ends where it is, with
-//! whatever it has; the door ([`crate::check`]) then throws all of it away and says so. The core keeps no clock of its own,
-//! and what has no budget is never interrupted, so that an answer depends on the time only where somebody asked for it.
+//! In: a [`Budget`] from the outside world, which has the clock; [`limited`] applies it to a piece of work. Out: an
+//! answer for every loop that can be long ([`spent`]). When the budget is spent, a loop ends where it is, with whatever
+//! it has; the entry point ([`crate::check`]) then discards all of it and reports that. The core has no clock of its
+//! own, and work without a budget is never interrupted, so that an answer depends on time only if the caller asked for
+//! that.
 //!
-//! The budget belongs to the thread and not to an argument: those who ask are deep in every pass and rule, and none of
-//! them has anything else to do with it.
+//! The budget belongs to the thread and is not an argument: the callers are deep in every pass and rule, and have no
+//! other use for it.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

@@ -1,8 +1,8 @@
 //! Who starts what in a tree: properties, bundles, coordinators and workflows that name other definitions.
 //!
-//! In: the texts of a tree by their paths. Out: an [`Index`] that answers, for a definition, with everything that starts
-//! it and what it is started with. A path of a file system is followed to the file whose path here ends as it does; what
-//! nobody can follow is followed nowhere.
+//! In: the texts of a tree by their paths. Out: an [`Index`] that returns, for a definition, everything that starts it
+//! and with which properties. A file system path is resolved to the file whose path ends the same way; what cannot be
+//! resolved is left unresolved.
 
 use crate::diag::{Patience, within};
 use crate::files::{folder_of, join, name_of};

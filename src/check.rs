@@ -1,9 +1,9 @@
-//! The one door: sources and settings in, report out.
+//! The only entry point: sources and settings in, report out.
 //!
-//! In: one text of any kind with the [`Settings`], the properties it would be submitted with and a snapshot of [`Files`].
-//! Out: an [`Outcome`]: what the file is, the findings with their levels, sorted, and a [`Checked`] where the target
-//! server would accept the definition. Everything that knows something of the language is called from here; this
-//! module decides nothing itself but levels, order and what a comment silences.
+//! In: one text of any kind with the [`Settings`], the properties it would be submitted with and a snapshot of
+//! [`Files`]. Out: an [`Outcome`]: what the file is, the findings with their levels, sorted, and a [`Checked`] if the
+//! target server would accept the definition. All code that knows the language is called from here; this module itself
+//! decides only levels, order and what a comment suppresses.
 
 mod causes;
 mod coordinator;

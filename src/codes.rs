@@ -1,4 +1,4 @@
-//! Oozie's error codes: what each means, what usually causes it, and what to look at. The text is `docs/codes.md`.
+//! Oozie's error codes: what each means, what usually causes it, and what to check. The text is `docs/codes.md`.
 
 use std::sync::OnceLock;
 

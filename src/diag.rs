@@ -1,6 +1,6 @@
 //! Findings and fixes, as plain data.
 //!
-//! A [`Kind`] is what is the same every time, a [`Diagnostic`] what differs. Nothing here prints, sorts or knows
+//! A [`Kind`] holds what never changes, a [`Diagnostic`] one occurrence. Nothing here prints, sorts or depends on
 //! settings: `check` gives each finding its file and its level, `render` draws it.
 
 use crate::source::Span;

@@ -1,8 +1,7 @@
 //! Applying fixes to texts.
 //!
-//! In: texts and the [`Edit`]s of fixes. Out: new texts, in which every byte that no edit covers is the one that was
-//! there; and differences between texts, for people and for `patch`. Which fixes are worth applying is not decided
-//! here.
+//! In: texts and the [`Edit`]s of fixes. Out: new texts, in which every byte outside the edits is unchanged; and
+//! differences between texts, for people and for `patch`. Which fixes to apply is decided elsewhere.
 
 use crate::diag::{Edit, Fix};
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};

@@ -1,8 +1,8 @@
-//! A snapshot of the files a check may see.
+//! A snapshot of the files that a check may read.
 //!
-//! In: paths with what stood there, gathered by the outside world. Out: answers of three kinds, for a checker that does
-//! not know must stay quiet: a file is there, is not there, or nobody looked. Paths are those shown to people: relative
-//! to the working directory, with `/`, or absolute where they lie outside.
+//! In: paths with their contents, gathered by the caller. Out: answers of three kinds, because a checker that does not
+//! know must report nothing: a file exists, does not exist, or was not looked up. Paths are as displayed: relative to
+//! the working directory, with `/`, or absolute if outside it.
 
 use crate::source::{Source, Span};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,11 +1,11 @@
 //! The toolkit for Apache Oozie applications.
 //!
-//! Text becomes a tree ([`syntax`]), a tree becomes a typed definition ([`ir`]), passes find facts in it
-//! ([`passes`]), rules have opinions about the facts ([`lint`]), and [`mod@reference`] says what the server would
-//! answer. [`check`] is the one door to all of that. What a checked definition can become is in [`emit`].
+//! Text becomes a tree ([`syntax`]), a tree becomes a typed definition ([`ir`]), passes derive facts from it
+//! ([`passes`]), rules judge the facts ([`lint`]), and [`mod@reference`] computes the server's answer. [`check`] is the
+//! only entry point to all of that. What a checked definition can become is in [`emit`].
 //!
-//! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values go out.
-//! `ankus-cli` is the outside world. `ARCHITECTURE.md` has the map and the rules of the house.
+//! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values are
+//! returned. `ankus-cli` is the outside world. `ARCHITECTURE.md` has the map and the rules.
 
 pub mod text;
 

@@ -1,10 +1,10 @@
-//! Applying fixes until nothing changes, with a second look at every step.
+//! Applying fixes until nothing changes, with a check of every step.
 //!
-//! In: a snapshot of files, and a way to check it. Out: the files that changed, with what was mended and what was not.
-//! A fix is a promise of its rule; here it is held to it. A step that makes a file ill-formed, turns an accepted
-//! definition into a refused one, or brings a finding that was not there is taken back, and the fixes of it are tried
-//! one by one, so that a bad one costs only itself. Where only safe fixes are allowed, a step has to be [`proved`]: what the
-//! files mean before and after is the same but for the fault that is repaired.
+//! In: a snapshot of files, and a way to check it. Out: the changed files, with the applied fixes and the others. A fix
+//! is a promise of its rule, which is verified here. A step that makes a file ill-formed, turns an accepted definition
+//! into a refused one, or adds a new finding is undone, and its fixes are tried one by one, so that a bad one affects
+//! only itself. If only safe fixes are allowed, a step must be [`proved`]: the files mean the same before and after,
+//! except for the repaired fault.
 
 use crate::check::Finding;
 use crate::diag::{Confidence, Fix, Level, Safety};

@@ -1,8 +1,8 @@
 //! Settings: `ankus.toml` as data.
 //!
-//! In: the text of the file and the names of the rules there are. Out: [`Settings`], or every [`Problem`] of the file at
-//! once, each with its place. An unknown key is a problem, with the nearest known one, for a misspelt setting that is
-//! silently ignored is worse than none. Finding and reading the file is left to the outside world.
+//! In: the text of the file and the names of the rules. Out: [`Settings`], or every [`Problem`] of the file at once,
+//! each with its place. An unknown key is a problem, reported with the nearest known one, because a misspelt setting
+//! that is silently ignored is worse than none. Finding and reading the file is left to the outside world.
 
 mod checking;
 mod formatting;

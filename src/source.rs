@@ -1,7 +1,7 @@
-//! Text as the user wrote it, and places in it.
+//! Text as the user wrote it, and locations in it.
 //!
-//! In: a text with the name it goes by. Out: [`Source`], which turns byte offsets into lines and columns. A [`Span`]
-//! is all that the rest of the core knows of a place; lines and columns appear only where something is printed.
+//! In: a text with its name. Out: [`Source`], which turns byte offsets into lines and columns. A [`Span`] is all that
+//! the rest of the core knows of a location; lines and columns appear only where something is printed.
 
 use std::sync::OnceLock;
 

@@ -1,10 +1,10 @@
-//! Text that is shown: nothing of the input can steer the terminal, the log or the build server that shows it.
+//! Displayed text: nothing in the input can control the terminal, the log or the build server that shows it.
 //!
-//! In: text of anybody. Out: text without control characters (C0, DEL, C1), without characters that turn the direction
-//! of writing, and without what a build server would take for a command. Each of them is shown as `\u{1b}`, the same
-//! everywhere; JSON alone has escapes of its own. [`line()`] is for a name or a value in a format of lines, [`clean`] for
-//! text that has lines, [`Text`] for what a terminal shows in colors: colors are a [`Style`], and never part of a text.
-//! The escapes of formats that several renderers write are here as well: [`xml`], [`csv`], [`json`].
+//! In: untrusted text. Out: text without control characters (C0, DEL, C1), bidirectional controls, or anything that a
+//! build server would take for a command. Each is shown as `\u{1b}`, the same everywhere; JSON alone has escapes of its
+//! own. [`line()`] is for a name or a value in a line-based format, [`clean`] for text with several lines, [`Text`] for
+//! colored terminal output: colors are a [`Style`], and never part of a text. The escapes of formats that several
+//! renderers write are here as well: [`xml`], [`csv`], [`json`].
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

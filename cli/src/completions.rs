@@ -1,6 +1,6 @@
-//! `ankus completions`: what a shell needs to complete our commands.
+//! `ankus completions`: shell completion for ankus commands.
 //!
-//! The script asks `ankus` itself for the words that may follow, so that rules, codes and jobs are completed, too.
+//! The script asks `ankus` itself for the possible words, so that rules, codes and jobs are completed, too.
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell, operate};

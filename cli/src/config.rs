@@ -1,4 +1,4 @@
-//! `ankus config`: what holds, from where it came, and a file to begin with.
+//! `ankus config`: the settings in effect, where each comes from, and a file to start with.
 
 use super::{Exit, Failure, Shell};
 use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};

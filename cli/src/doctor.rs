@@ -1,4 +1,4 @@
-//! `ankus doctor`: whether everything that a run may need is there.
+//! `ankus doctor`: checks what a run may need.
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};

@@ -1,4 +1,4 @@
-//! `ankus job`: what an operator asks of jobs, running here, in another process, or not at all.
+//! `ankus job`: operator commands on jobs, whether they run here, in another process, or not at all.
 
 use super::coordinator::{self, Job};
 use super::operate::{self, Again, Scope, Wish};

@@ -1,8 +1,8 @@
 //! The command line: arguments, files, colors. The outside world of the core, and nothing but a client of it.
 //!
-//! Each subcommand is a file with its `Arguments` and a `run` that answers with an `Exit`. To add one: its `mod` line
-//! here, and its line in `commands!`. Results go to `Shell::out`, talk goes to stderr through `Shell::say`;
-//! failures of the tool itself are `miette` reports, printed once by [`main`]. A closed pipe is no error.
+//! Each subcommand is a file with its `Arguments` and a `run` that returns an `Exit`. To add one: its `mod` line here,
+//! and its line in `commands!`. Results go to `Shell::out`, messages to stderr through `Shell::say`; failures of the
+//! tool itself are `miette` reports, printed once by [`main`]. A closed pipe is not an error.
 #![expect(clippy::disallowed_methods, reason = "the command line is the outside world")]
 
 mod check;

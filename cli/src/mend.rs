@@ -1,7 +1,7 @@
 //! Fixes applied to files: for `check --fix` and `upgrade`.
 //!
-//! What [`mend::settle`] answers for one definition is written before the next one is read where both touch the same
-//! file, so that two applications which share their properties do not undo each other's fixes.
+//! The result of [`mend::settle`] for one definition is written before the next one is read if both change the same
+//! file, so that two applications that share properties do not undo each other's fixes.
 
 use super::check::count_of;
 use super::{Failure, Shell};

@@ -1,4 +1,4 @@
-//! What a job runs with, as it is where it is submitted, and what the settings among it mean where it runs.
+//! What a job runs with, taken from where it is submitted, and how its settings apply where it runs.
 
 use super::{Failure, Shell, store};
 use ankus::settings::{AfterReboot, Launchers, Settings};

@@ -1,4 +1,4 @@
-//! `ankus job …` for coordinators and bundles: shown, steered, changed and run again, whoever runs them.
+//! `ankus job …` for coordinators and bundles: shown, controlled, changed and rerun, whichever process runs them.
 
 use super::coordinator::{self, Following, Job, Seen};
 use super::runner::Runner;

@@ -1,4 +1,4 @@
-//! `ankus params`: what an application wants to be told.
+//! `ankus params`: the properties that an application reads.
 
 use super::{Exit, Shell};
 use crate::properties::PropertyArguments;

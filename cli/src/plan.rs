@@ -1,4 +1,4 @@
-//! `ankus plan`: what a compiled plan holds, and whether it is whole.
+//! `ankus plan`: what a compiled plan contains, and whether it is intact.
 
 use super::{Exit, Shell};
 use ankus_project::Project;

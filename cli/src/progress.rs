@@ -1,4 +1,4 @@
-//! What runs right now, on a terminal: a line for each action, with the time it has taken, below the lines of what happened.
+//! Progress on a terminal: a line for each running action, with its time so far, below the lines of past events.
 
 use super::Shell;
 use ankus::text::{Color, Style, line};

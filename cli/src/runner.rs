@@ -1,7 +1,7 @@
-//! Whoever runs the jobs of a store: this process, or another that is reached over its socket.
+//! The process that runs the jobs of a store: this one, or another that is reached over its socket.
 //!
-//! A process that runs a store may end at any time. Whatever was asked of it and not answered is asked again, of whoever comes
-//! next, and that may be us. A request names itself, so that it is done once.
+//! A process that runs a store may end at any time. Unanswered requests are sent again to the next one, which may be
+//! this process. Each request has an id, so that it is carried out once.
 
 use super::needs;
 use super::store::{self, StoreArguments};

@@ -1,4 +1,4 @@
-//! The terminal a command talks to: results on stdout, talk on stderr, colors judged for each.
+//! The terminal a command talks to: results on stdout, messages on stderr, colors decided for each.
 
 use super::Shared;
 use ankus::settings::secrets::{Masker, Secrets};

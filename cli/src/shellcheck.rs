@@ -1,4 +1,4 @@
-//! ShellCheck, asked about the scripts of an application where the settings name it.
+//! Runs ShellCheck on the scripts of an application, if the settings name it.
 
 use ankus::files::{Remark, name_of};
 use ankus::source::Source;

@@ -1,4 +1,4 @@
-//! The store of a run: where it is, who runs it, and what is shown of the jobs in it.
+//! The store of a run: where it is, which process runs it, and how its jobs are shown.
 
 use super::needs;
 use super::progress::{Progress, style};

@@ -1,4 +1,4 @@
-//! `ankus store`: the store as a thing: whether it is sound, a copy of it, less of it, and what is in it as files.
+//! `ankus store`: checking, copying, compacting and exporting a store.
 
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};

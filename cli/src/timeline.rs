@@ -1,4 +1,4 @@
-//! `ankus timeline`: when a coordinator or the coordinators of a bundle act, and on which data.
+//! `ankus timeline`: when a coordinator or the coordinators of a bundle run, and on which data.
 
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;

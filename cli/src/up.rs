@@ -1,4 +1,4 @@
-//! `ankus up`: runs every job of a store until it is told to stop, and `ankus job resume --all`.
+//! `ankus up`: runs every job of a store until it is stopped, and `ankus job resume --all`.
 
 use super::coordinator::Job;
 use super::needs;

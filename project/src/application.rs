@@ -1,5 +1,5 @@
-//! An application that is named on the command line: its definition, its properties, its plan, and where it stands for
-//! a run.
+//! An application that is named on the command line: its definition, its properties, its plan, and its location for a
+//! run.
 
 use super::tree::{Kind, absolute};
 use super::{Failure, Found, Given, Loaded, Looks, Project, limits, user};

@@ -1,4 +1,4 @@
-//! Who starts what in the trees that a command was given.
+//! Who starts what in the trees of a command.
 
 use super::settings::Project;
 use super::submission::text_of;

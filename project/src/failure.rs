@@ -1,4 +1,4 @@
-//! Failures of the tool itself: a file that cannot be read, arguments that make no sense.
+//! Failures of the tool itself: a file that cannot be read, invalid arguments.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! How definitions are laid out: what settings say, and `.editorconfig` where they say nothing.
+//! How definitions are formatted: from settings, otherwise from `.editorconfig`.
 
 use super::look::{Looks, Notes};
 use super::search::Found;

@@ -1,12 +1,12 @@
-//! Applications on a disk: where they are, what belongs to them, and the one door through which they are read.
+//! Applications on a disk: where they are, what belongs to them, and the only way to read them.
 //!
-//! The checker is pure and sees texts; a command, an editor or a server has paths. Between them stands this crate. A
-//! [`Tree`] is the part of the disk that a command was given, and opens regular files below its root and nothing else.
-//! [`Project`] knows which settings hold where, searches trees for definitions, and loads a definition with everything
-//! that a check of it may see; each look at the disk can be recorded ([`look`]), so that a later run knows whether it
-//! would see the same. What is written goes through [`mod@write`].
+//! The checker is pure and sees texts; a command, an editor or a server has paths. This crate connects them. A [`Tree`]
+//! is the part of the disk that a command was given, and opens regular files below its root and nothing else.
+//! [`Project`] knows which settings apply where, searches trees for definitions, and loads a definition with everything
+//! that a check of it may read; each disk read can be recorded ([`look`]), so that a later run knows whether anything
+//! has changed. Writes go through [`mod@write`].
 //!
-//! `SECURITY.md` says what a tree may do to whoever looks at it.
+//! `SECURITY.md` describes what a tree may do to its reader.
 #![expect(clippy::disallowed_methods, reason = "this is the door to the disk")]
 
 pub mod application;

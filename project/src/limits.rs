@@ -1,4 +1,4 @@
-//! What the check of one file may take, of which the core has no idea by itself: it has no clock.
+//! The limits for checking one file. They are set here because the core has no clock.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};

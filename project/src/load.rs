@@ -1,7 +1,7 @@
-//! A definition with everything that a check of it may see.
+//! A definition with everything that a check of it may read.
 //!
-//! In: a definition that was found. Out: [`Loaded`], its text with the settings and properties that hold, and a snapshot
-//! of the files around it. Everything is read through [`Looks`], so that it can be recorded.
+//! In: a definition that was found. Out: [`Loaded`], its text with the settings and properties that apply, and a
+//! snapshot of the files around it. Everything is read through [`Looks`], so that it can be recorded.
 
 use super::look::{self, State};
 use super::search::{Found, kind_of};

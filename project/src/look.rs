@@ -1,9 +1,9 @@
-//! Recorded disk reads: what a check saw beside a definition, so that a later run knows whether it would see the same.
+//! Recorded disk reads: what a check read next to a definition, so that a later run knows whether anything has changed.
 //!
-//! Whoever loads a definition looks through a [`Looks`]. One that [`records`](Notes) writes each look down with what it
-//! showed: contents, what stands at a path (nothing, too), names in a folder. [`Memory::same`] looks again. A look is
-//! spared only where the system's own time of the last change (which nobody can set) and the rest of what it keeps of a
-//! file are as they were, and that time was safely past when it was noted; else contents are compared.
+//! A definition is loaded through a [`Looks`]. One that [`records`](Notes) stores each read with its result: contents,
+//! what exists at a path (including nothing), names in a folder. [`Memory::same`] repeats the reads. A read is skipped
+//! only if the system's own change time (which users cannot set) and the other metadata of a file are unchanged, and
+//! that time was safely past when it was recorded; otherwise contents are compared.
 
 use super::load::Listing;
 use super::tree::{Kind, Tree, read_at_most};

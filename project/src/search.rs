@@ -1,7 +1,7 @@
 //! Finding definitions in trees.
 //!
-//! A file is recognized by its root element and not by its name. `.gitignore`, `.ignore` and the globs of settings are
-//! honored; what they leave out is counted. Folders are walked in parallel and links are not followed.
+//! A file is recognized by its root element and not by its name. `.gitignore`, `.ignore` and the globs of settings
+//! apply; what they exclude is counted. Folders are walked in parallel and links are not followed.
 
 use super::settings::{FILE, LoadedSettings, Project};
 use super::tree::{Kind, Listed, Tree, shown};

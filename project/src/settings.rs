@@ -1,8 +1,9 @@
-//! What a command knows of the disk: the trees it looks at, and which settings hold where.
+//! What a command knows of the disk: its trees, and which settings apply where.
 //!
-//! Settings come from three places. What a tree says of itself (`ankus.toml`) may decide on rules, levels, paths, declared
-//! functions and action types. What can start, reach or write something counts from the tree only for commands that do
-//! what their user could do; a command that looks takes it from the user's own file. `--config` stands for the tree's file.
+//! Settings come from three places. A tree's own file (`ankus.toml`) may decide on rules, levels, paths, declared
+//! functions and action types. Settings that can start, reach or write something are taken from the tree only by
+//! commands that act for their user; a read-only command takes them from the user's own file. `--config` replaces the
+//! tree's file.
 
 use super::limits::{self, Said};
 use super::load::Folders;

@@ -1,4 +1,4 @@
-//! The properties that an application is submitted with: defaults beside it, files, and single ones.
+//! The properties that an application is submitted with: defaults next to it, files, and single ones.
 
 use super::settings::Project;
 use super::tree::{Tree, shown};

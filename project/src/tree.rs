@@ -1,8 +1,8 @@
 //! The part of the disk that a command was given, and the only way to read it.
 //!
 //! Whoever sends a pull request chooses every name, link and special file in the tree. So a path is resolved below the
-//! root of the tree, links included; what a link leads out of it, or into `.git`, is refused; and only regular files are
-//! opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
+//! root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only regular files
+//! are opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};

@@ -1,4 +1,4 @@
-//! Writing: whole or not at all, never through a link, and under a name that nobody can have laid a trap at.
+//! Writing: atomically, never through a link, and under an unpredictable temporary name.
 
 use super::{Failure, Tree};
 use std::io::{BufWriter, Error, Result, Write};

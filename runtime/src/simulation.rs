@@ -1,7 +1,7 @@
-//! Jobs in simulated time: the machine with a queue in place of the world.
+//! Jobs in simulated time: the machine with a queue instead of the outside world.
 //!
-//! In: plans, submissions, commands, and [`Executors`] that say what each call of an action's executor brings and when.
-//! Out: every change of a status with its simulated moment. `fs` works on files in memory, sub-workflows are jobs of the
+//! In: plans, submissions, commands, and [`Executors`] that determine the result and time of each executor call. Out:
+//! every change of a status with its simulated moment. `fs` works on files in memory, sub-workflows are jobs of the
 //! same simulation; nothing waits, and the same input gives the same run.
 
 use std::cell::RefCell;

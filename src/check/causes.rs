@@ -1,8 +1,8 @@
 //! One cause, one finding.
 //!
-//! In: everything that was found in a definition, and its tree and graph. Out: the same without what only follows from
-//! another finding: what a broken tag makes of the elements around it, what a fork that is wrong does to joins and runs,
-//! what a constant does to the other cases of its decision. A finding that says why the server refuses stays.
+//! In: all findings of a definition, and its tree and graph. Out: the same without the consequences of other findings:
+//! the effect of a broken tag on the elements around it, of a faulty fork on joins and runs, of a constant on the other
+//! cases of its decision. A finding that explains the server's refusal stays.
 
 use crate::diag::{Diagnostic, Group, Level};
 use crate::ir::workflow::{NodeId, Shape, Workflow};

@@ -1,4 +1,4 @@
-//! Everything that is asked of a coordinator or a bundle.
+//! All checks of a coordinator or a bundle.
 
 use super::workflow::server_text;
 use super::{FileKind, Input, Reference, Verdict};

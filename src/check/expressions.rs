@@ -1,4 +1,4 @@
-//! Everything that is asked of expressions, in a definition of any kind and in properties.
+//! All checks of expressions, in a definition of any kind and in properties.
 
 use super::Input;
 use crate::diag::Diagnostic;

@@ -1,7 +1,7 @@
-//! Definitions that tests are made with.
+//! Definitions used by tests.
 //!
-//! Whoever walks through a repository meets definitions that nobody deploys, and many of them are wrong on purpose. What
-//! is found in them is kept for those who ask. Nothing of this holds of a file, or a folder of tests, that somebody names.
+//! A repository contains definitions that are never deployed, and many of them are wrong on purpose. Findings in them
+//! are reported only on request. None of this applies to a file, or a folder of tests, that is named explicitly.
 
 use super::Input;
 use crate::diag::{Confidence, Diagnostic};

@@ -1,4 +1,4 @@
-//! What a file is, told by its root element.
+//! The kind of a file, recognized by its root element.
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

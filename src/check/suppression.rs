@@ -1,5 +1,5 @@
-//! Comments that allow a finding: `ankus: allow(rule, rule) reason` before an element, `ankus: allow-file(…)` before the
-//! root; in properties the same behind `#`, before an entry.
+//! Comments that suppress a finding: `ankus: allow(rule, rule) reason` before an element, `ankus: allow-file(…)` before
+//! the root; in properties the same after `#`, before an entry.
 
 use super::SUPPRESSION_UNUSED;
 use crate::diag::{Diagnostic, Fix};

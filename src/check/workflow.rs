@@ -1,4 +1,4 @@
-//! Everything that is asked of a workflow.
+//! All checks of a workflow.
 
 use super::{Input, Reference, Verdict, causes};
 use crate::diag::Diagnostic;

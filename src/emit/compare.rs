@@ -1,10 +1,10 @@
 //! What changed in meaning between two texts of a definition.
 //!
-//! In: two texts. Out: every [`Change`], part by part (a node, a dataset, a section), in the order of the newer text. What no
-//! server reads is no change: layout, comments, the order of nodes, of attributes and of properties with different names,
-//! the two names of the resource manager. What stands in an order that counts (arguments, cases, steps of a file action) is
-//! compared as a list. A node that is called otherwise and does the same is a rename, and transitions that follow it are
-//! no changes.
+//! In: two texts. Out: every [`Change`], part by part (a node, a dataset, a section), in the order of the newer text.
+//! What no server reads is not a change: layout, comments, the order of nodes, of attributes and of properties with
+//! different names, the two names of the resource manager. Ordered content (arguments, cases, steps of a file action)
+//! is compared as a list. A node with another name that does the same is a rename, and transitions that follow it are
+//! not changes.
 
 use crate::source::Span;
 use crate::syntax::properties::Entry;

@@ -1,8 +1,8 @@
 //! What an estate consists of.
 //!
-//! In: what a check said of each definition, and its text. Out: an [`Inventory`]: applications with their versions, action
-//! types, functions and data, who calls whom, findings by rule, and how much of each another engine has no word for; as
-//! JSON, a table, CSV, or one page of HTML that needs nothing but a browser.
+//! In: the check result of each definition, and its text. Out: an [`Inventory`]: applications with their versions,
+//! action types, functions and data, who calls whom, findings by rule, and how much of each has no equivalent in
+//! another engine; as JSON, a table, CSV, or one page of HTML that needs nothing but a browser.
 
 mod html;
 

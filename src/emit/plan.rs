@@ -1,9 +1,8 @@
 //! A workflow as a plan that the runtime executes.
 //!
-//! In: a [`CheckedWorkflow`], and what lies beside it. Out: a
-//! [`Plan`]; there is no way to fail: an expression that is broken compiles to one that fails when its turn comes, and
-//! a transition that the server never looks at leads nowhere. Shared settings are merged into each action here, as the
-//! server does it when it parses.
+//! In: a [`CheckedWorkflow`], and the files next to it. Out: a [`Plan`]. This cannot fail: a broken expression compiles
+//! to one that fails when it is evaluated, and a transition that the server never checks leads nowhere. Shared settings
+//! are merged into each action here, as the server does when it parses.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,11 +1,11 @@
 //! A definition in newer versions of its schemas.
 //!
-//! In: a text and the version of the workflow language it should have. Out: the text with newer namespaces for the
-//! workflow, its actions, coordinators and SLA blocks, and every change with its place; or all that stands in the way.
-//! Only namespaces and what newer versions call otherwise are touched; everything else stays byte for byte.
+//! In: a text and the target version of the workflow language. Out: the text with newer namespaces for the workflow,
+//! its actions, coordinators and SLA blocks, and every change with its place; or all obstacles. Only namespaces and
+//! renamed elements are changed; everything else stays byte for byte.
 //!
-//! Nothing is given out unproven: both texts are read and compared element by element, where a version, the new name of
-//! `job-tracker` and what SLA 0.2 leaves out count as equal, and what was valid must be valid under the new schemas.
+//! Nothing is returned unproven: both texts are parsed and compared element by element, where a version, the new name
+//! of `job-tracker` and what SLA 0.2 leaves out count as equal, and what was valid must be valid under the new schemas.
 
 use crate::diag::{Edit, Level};
 use crate::edit;

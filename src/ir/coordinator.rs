@@ -1,4 +1,4 @@
-//! Coordinators and bundles, typed, as they are written.
+//! Coordinators and bundles, typed, as written.
 //!
 //! Values are [`Scalar`]s with their places; what is missing is `None`. Nothing is evaluated here.
 

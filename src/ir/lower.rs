@@ -1,6 +1,6 @@
 //! From a tree to a typed workflow.
 //!
-//! Total: an element that cannot be placed is left out, and whether that is a fault is `schema`'s question. Names are
+//! Total: an element that cannot be placed is left out, and `schema` decides whether that is a fault. Names are
 //! compared without their namespaces, because a broken namespace must not hide an action.
 
 use std::borrow::Cow;

@@ -1,8 +1,8 @@
 //! Typed workflow, coordinator and bundle; lowering from syntax.
 //!
-//! In: a tolerant tree in any state of disrepair. Out: a typed definition that borrows from its text, with a span for
-//! every name and value. Lowering judges nothing: what is missing is `None`, what is unknown is left out, what is
-//! given twice is taken once, the first time; whether that is right is asked by `schema` and `passes`.
+//! In: a tolerant tree, valid or not. Out: a typed definition that borrows from its text, with a span for every name
+//! and value. Lowering reports nothing: what is missing is `None`, what is unknown is left out, of duplicates the first
+//! is used; `schema` and `passes` report the faults.
 
 pub mod coordinator;
 pub mod lower;

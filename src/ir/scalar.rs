@@ -1,4 +1,4 @@
-//! A value as it is written: known, an expression, or broken.
+//! A value as written: known, an expression, or broken.
 
 use std::ops::Range;
 

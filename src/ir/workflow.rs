@@ -1,8 +1,8 @@
 //! A workflow, typed.
 //!
-//! [`Node`]s are what a run can be at, [`Transition`]s are how it moves; both are flat lists, in the order of the
-//! text, addressed by [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its
-//! [`Body`]: what all types share by name, the rest in [`Details`].
+//! [`Node`]s are the positions of a run, [`Transition`]s its moves; both are flat lists, in the order of the text,
+//! addressed by [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its [`Body`]:
+//! what all types share by name, the rest in [`Details`].
 
 use std::borrow::Cow;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What actions read and write, as far as it stands in them.
+//! What actions read and write, as far as the definition states it.
 
 use super::facts::Action;
 use crate::source::Span;

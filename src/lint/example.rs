@@ -1,8 +1,8 @@
-//! Examples with their expectation drawn on them, as pages and tests of rules show them.
+//! Examples with their expectation drawn on them, as used in rule pages and tests.
 //!
-//! In: text in which lines of carets stand below what is found. Out: the files without those lines, and the findings
-//! that are expected. A fragment (an action, or only the body of one) becomes a whole workflow around it, so that an
-//! example shows what matters and nothing else.
+//! In: text with lines of carets below the findings. Out: the files without those lines, and the expected findings. A
+//! fragment (an action, or only the body of one) becomes a whole workflow around it, so that an example shows what
+//! matters and nothing else.
 //!
 //! ```text
 //! <delete path="/"/>

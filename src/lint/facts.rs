@@ -1,4 +1,4 @@
-//! What rules look at: one file, read, with what lies around it.
+//! What rules read: one parsed file with its surroundings.
 
 use super::graph::Graph;
 use super::reads::{self, Read};

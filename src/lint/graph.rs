@@ -1,4 +1,4 @@
-//! The nodes of a workflow and where each of them leads, for rules that look at more than one transition.
+//! The nodes of a workflow and where each of them leads, for rules that concern more than one transition.
 
 use super::Facts;
 use crate::source::look;

@@ -1,4 +1,4 @@
-//! Names that the server and Hadoop know.
+//! Names that the server and Hadoop define.
 
 use crate::diag::within;
 

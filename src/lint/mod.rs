@@ -1,8 +1,8 @@
-//! Rules: opinions over facts, one file each.
+//! Rules: judgments on facts, one file each.
 //!
-//! In: [`Facts`] about one file with what lies around it. Out: findings. A rule reads facts and never another rule's
-//! result, and it speaks only of what it knows: a value with an unresolved `${…}` is unknown, not wrong. Whether a rule
-//! is wanted, and at which level its findings count, is decided by `check` from the settings.
+//! In: [`Facts`] about one file with its surroundings. Out: findings. A rule reads facts and never another rule's
+//! result, and reports only what it knows: a value with an unresolved `${…}` is unknown, not wrong. `check` decides
+//! from the settings whether a rule is on, and at which level.
 
 use crate::budget;
 use crate::diag::{Diagnostic, Kind};

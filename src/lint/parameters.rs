@@ -1,4 +1,4 @@
-//! Every property that an application reads: where, what it is when nobody gives it, and what it has to look like.
+//! Every property that an application reads: where, its default, and its expected form.
 //!
 //! In: the facts about one definition. Out: a [`Parameter`] for each name, sorted. Names that the language defines
 //! (`KB`, `YEAR`) and names that are computed are left out.

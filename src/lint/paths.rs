@@ -1,4 +1,4 @@
-//! What can be said of a path before the run.
+//! What is known about a path before the run.
 
 use super::reads::expressions;
 

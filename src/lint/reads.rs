@@ -1,7 +1,7 @@
 //! Where a definition reads the properties of its job.
 //!
-//! In: elements, or any text with `${…}`. Out: the names that are read, each with its place. This is about names, not
-//! about values or types: an expression that does not parse still shows what it meant to read.
+//! In: elements, or any text with `${…}`. Out: the names that are read, each with its place. This concerns names, not
+//! values or types: an expression that does not parse still shows what it was meant to read.
 
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, NodeKind};

@@ -1,4 +1,4 @@
-//! What the scripts of Hive and Pig actions read, and what they are given.
+//! What the scripts of Hive and Pig actions read, and the values they get.
 
 use super::facts::{Action, Facts, is_open};
 use crate::diag::within;

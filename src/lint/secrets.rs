@@ -1,4 +1,4 @@
-//! Where an application holds or passes secrets.
+//! Where an application contains or passes secrets.
 
 use super::Facts;
 use super::facts::{is_open, job_properties};

@@ -1,4 +1,4 @@
-//! What all actions of a workflow say alike, and where it could be said once.
+//! What all actions of a workflow have in common, and where it could be set once.
 
 use super::facts::{Action, Facts};
 use crate::diag::{Edit, Fix, Safety};

@@ -1,8 +1,8 @@
-//! Takes out forks that have one path.
+//! Removes forks that have one path.
 //!
 //! In: a workflow and what the schema found in it. Out: the same findings, with a fix for each fork of one path where
-//! that is certain to leave the rest of the graph as it is: who came to the fork goes to its path, who came to its join
-//! goes on behind it, and both are removed.
+//! that is certain to leave the rest of the graph as it is: transitions to the fork go to its path, those to its join
+//! go to the node after it, and both are removed.
 
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
 use crate::ir::workflow::{NodeId, Shape, TransitionId, Way, Workflow};

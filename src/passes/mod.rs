@@ -1,9 +1,9 @@
 //! Facts about the IR.
 //!
-//! Each pass is a function with one input and one output, and reports where a fact is a fault; users cannot switch a
-//! pass off. In order: [`names`] binds transitions to nodes, [`reach`] says what a run can get to and where it would
-//! go round in circles, [`pairs`] judges forks and joins by the runs there are, [`lone`] takes out forks
-//! of one path, [`expressions`] reads, places and types every expression.
+//! Each pass is a function with one input and one output, and reports facts that are faults; users cannot turn a pass
+//! off. In order: [`names`] binds transitions to nodes, [`reach`] computes what a run can reach and where it would
+//! loop, [`pairs`] checks forks and joins by playing the possible runs, [`lone`] removes forks of one path,
+//! [`expressions`] reads, places and types every expression.
 
 pub mod expressions;
 pub mod lone;

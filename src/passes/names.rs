@@ -1,8 +1,8 @@
 //! Binds every transition to the node it names, and every credential to its definition.
 //!
-//! In: a lowered workflow in any state of disrepair. Out: [`Names`], with a binding for each transition that has one.
-//! Later passes ask `Names`; none of them compares strings again. A transition without a binding is reported by
-//! `reach`, for it is a fault only where a run can get to it.
+//! In: a lowered workflow, valid or not. Out: [`Names`], with a binding for each transition that has one. Later passes
+//! use `Names`; none of them compares strings again. A transition without a binding is reported by `reach`, because it
+//! is a fault only if a run can reach it.
 
 use std::collections::HashMap;
 

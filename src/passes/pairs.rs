@@ -3,7 +3,7 @@
 //! In: a workflow with its [`Names`] and its [`Reach`]. Out: a finding for each fault that some run ends in, with that
 //! run as its witness: it was played, and it ended there. A fault that needs no failing action is an error, one that
 //! needs one a warning, one that needs several (a handler shared by the paths of a fork) an info. Whether the server
-//! accepts the definition is not asked here; it accepts many that fail, and refuses some that cannot.
+//! accepts the definition is not considered here; it accepts many that fail, and refuses some that cannot.
 //!
 //! `docs/graph-analysis.md` has the method and why it is sound.
 

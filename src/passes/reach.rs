@@ -1,8 +1,8 @@
-//! What a run can get to, and where it would go round in circles.
+//! What a run can reach, and where it would loop.
 //!
 //! In: a workflow and its [`Names`]. Out: [`Reach`], with what can be entered from `start` by any choice of outcomes,
-//! and an order of the nodes in which every transition but those of a circle goes forward. A circle is reported once,
-//! as the shortest one through a transition that closes it, whole; nodes that nothing leads to are reported each.
+//! and an order of the nodes in which every transition except those of a cycle goes forward. A cycle is reported once,
+//! as the shortest one through a transition that closes it, whole; each unreachable node is reported.
 
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};

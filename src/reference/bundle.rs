@@ -1,7 +1,8 @@
-//! What a server answers to the submission of a bundle, and what it keeps of one it takes.
+//! What a server answers to the submission of a bundle, and what it stores if it accepts it.
 //!
 //! In: a text or a path, the properties of the job, the files the server would see. Out: a [`Bundle`] or the first
-//! refusal. The whole text is evaluated at once, values put in as they are: a `<` in a property breaks the document.
+//! refusal. The whole text is evaluated at once, with values inserted as they are: a `<` in a property breaks the
+//! document.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

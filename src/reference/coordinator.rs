@@ -1,4 +1,4 @@
-//! What a server answers to the submission of a coordinator, and what it keeps of one it takes.
+//! What a server answers to the submission of a coordinator, and what it stores if it accepts it.
 //!
 //! In: a text or a path, the properties of the job, the files the server would see. Out: a [`Definition`] with every
 //! attribute evaluated, or the first [`Refused`], in the order of `coordinator-language.md` 8: schema, parameters,

@@ -1,4 +1,4 @@
-//! A document as the server's parser hands it on, or the first thing that is said against it.
+//! A document as the server's parser passes it on, or its first error.
 
 use std::borrow::Cow;
 

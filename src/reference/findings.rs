@@ -1,8 +1,9 @@
 //! The server's refusals as findings with places.
 //!
-//! In: a lowered workflow, and the server's answer. Out: every fault of forks and joins that the server's walk meets,
-//! with both places; what only its parser minds; and one finding for a refusal that nothing else explains, so that a
-//! definition the server refuses always has an error with its code. Nothing here is reported of a definition that the server takes.
+//! In: a lowered workflow, and the server's answer. Out: every fork/join fault that the server's walk finds, with both
+//! places; what only its parser refuses; and one finding for a refusal that nothing else explains, so that a definition
+//! the server refuses always has an error with its code. Nothing here is reported for a definition that the server
+//! accepts.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The kinds of findings that are the server's own: its rules for forks and joins, and what only it minds.
+//! The kinds of findings that are the server's own: its fork/join rules, and what only it refuses.
 
 use crate::diag::{Group, Kind, Level, Safety};
 

@@ -1,11 +1,10 @@
 //! What the target server would answer to a definition, and nothing else.
 //!
 //! In: a text, the language of the server and its site, and the conditions of a submission. Out: an [`Answer`], the
-//! same that the server gives, with its first code and the names in its message; oddities included. It is made to be
-//! read beside `workflow-language.md`: schema validity (`schema`, over the events of `xml`), then the parser's
-//! checks in its order ([`workflow`]), then the graph (`walk`). Our own opinion of a definition is elsewhere, and
-//! only [`findings`], which puts
-//! the server's refusals into places, looks at what was lowered from the tolerant tree.
+//! same that the server gives, with its first code and the names in its message; oddities included. It is meant to be
+//! read alongside `workflow-language.md`: schema validity (`schema`, over the events of `xml`), then the parser's
+//! checks in its order ([`workflow`]), then the graph (`walk`). Our own opinion of a definition is elsewhere, and only
+//! [`findings`], which locates the server's refusals, reads what was lowered from the tolerant tree.
 
 pub mod bundle;
 pub mod coordinator;

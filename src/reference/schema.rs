@@ -1,8 +1,8 @@
-//! The server's schema validator: the first thing it says against a document, and where it stood.
+//! The server's schema validator: its first error for a document, and its position.
 //!
 //! In: the events of [`super::xml`], one by one. Out: the first [`Violation`], in the order in which Xerces meets them:
-//! on a start tag the order of elements, then the type asked for, then attributes as written, then missing ones; on an
-//! end tag the content. Names of rules are those of XML Schema, parameters those that stand in the server's message.
+//! on a start tag the order of elements, then the requested type, then attributes as written, then missing ones; on an
+//! end tag the content. Names of rules are those of XML Schema, parameters those of the server's message.
 
 use std::fmt::Write as _;
 

@@ -1,10 +1,10 @@
-//! The walk over forks and joins of 3.3.2, which keeps the open forks on one stack and their joins on another.
+//! The fork/join walk of 3.3.2, which keeps the open forks on one stack and their joins on another.
 //!
-//! In: the nodes that can be reached, as many forks as joins among them. Out: the first refusal, or all of them. Unlike
-//! later releases it goes on behind a join each time it comes to one, takes the targets of forks and decisions in the
-//! order of a Java set, knows nothing of decisions (a node with two ok paths is refused, whatever lies before it), lets
-//! a fork start a node twice, and does not look at a graph without forks. Its answer below an `error` depends only on the node and the two stacks, so those
-//! are shared and compared by number, and what was walked so is not walked again, only counted.
+//! In: the reachable nodes, with as many forks as joins. Out: the first refusal, or all of them. Unlike later releases
+//! it continues after a join each time it reaches one, visits the targets of forks and decisions in the order of a Java
+//! set, ignores decisions (a node with two ok paths is refused, whatever precedes it), lets a fork start a node twice,
+//! and does not check a graph without forks. Its answer below an `error` depends only on the node and the two stacks,
+//! so those are shared and compared by number, and a repeated walk is only counted.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;

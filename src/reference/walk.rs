@@ -1,6 +1,6 @@
 //! What the server checks of the graph: names, cycles and transitions first, then forks and joins.
 //!
-//! In: the nodes of a definition that its parser took. Out: the first refusal, with the names in its message. Both
+//! In: the nodes of a definition that its parser accepted. Out: the first refusal, with the names in its message. Both
 //! walks go depth first in the order of transitions, as the server's do, but on a stack of their own; and where the
 //! walk of 5.2.1 forgets what it has seen, this one remembers and only counts how many calls forgetting would take.
 

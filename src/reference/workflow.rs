@@ -1,7 +1,7 @@
 //! The server's parser of workflows: what it checks while it builds the nodes, in the order of the document.
 //!
 //! In: a document that its schema accepts, and the properties of the job. Out: the nodes, or the first refusal. What
-//! it does not check is not checked here either.
+//! the server does not check is not checked here either.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! The server's XML parser: strict, in one pass, and stopping where it stops.
 //!
 //! In: a text. Out: events, in order, or the [`Stop`] that ends them. The tolerant tree of `syntax` is for people; this
-//! one has to say what a server says, down to the place where its parser stood when it gave up. Names in comments here
-//! are those of the XML recommendation. Nothing outside the text is read and no entity is expanded into markup.
+//! one must reproduce the server's answer, down to the position where its parser gave up. Names in comments here are
+//! those of the XML recommendation. Nothing outside the text is read and no entity is expanded into markup.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! One line a finding, as compilers print them.
+//! One line per finding, as compilers print them.
 
 use crate::check::Report;
 use crate::source::Position;

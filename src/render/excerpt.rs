@@ -1,7 +1,7 @@
-//! The lines of a source that a finding shows: cleaned, secrets and values masked, and cut around what is pointed at.
+//! The lines of a source that a finding shows: cleaned, secrets and values masked, and cut around the marked place.
 //!
-//! Places are places in the file; [`Excerpt::at`] says where one is in what is drawn, so that carets stay right
-//! whatever was escaped, masked or cut.
+//! Places are positions in the file; [`Excerpt::at`] maps one to the drawn text, so that carets stay correct whatever
+//! was escaped, masked or cut.
 
 use crate::source::{Position, Source, Span};
 use crate::text;

@@ -1,4 +1,4 @@
-//! A code quality report, which GitLab shows beside a merge request.
+//! A code quality report, which GitLab shows in a merge request.
 
 use super::place;
 use crate::check::{Finding, Report};

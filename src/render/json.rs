@@ -1,4 +1,4 @@
-//! The report as one JSON object. Its shape is a promise: fields are only ever added.
+//! The report as one JSON object. Its shape is stable: fields are only added.
 
 use super::place;
 use crate::check::{FileReport, Finding, Report, Verdict};

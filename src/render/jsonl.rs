@@ -1,4 +1,4 @@
-//! One object a line: each finding as in [`super::json`], then the summary.
+//! One object per line: each finding as in [`super::json`], then the summary.
 
 use super::json::Shown;
 use crate::check::Report;

@@ -1,4 +1,4 @@
-//! JUnit XML: a suite a file, a failed case a finding. A file without findings has one case that passed.
+//! JUnit XML: one suite per file, one failed case per finding. A file without findings has one case that passed.
 
 use super::place;
 use crate::check::Report;

@@ -1,4 +1,4 @@
-//! A report as text: one file a format.
+//! A report as text: one file per format.
 
 pub mod checkstyle;
 

@@ -1,4 +1,4 @@
-//! Places and keys that several formats share.
+//! Locations and keys that several formats share.
 
 use crate::check::{Finding, Report};
 use crate::diag::{Kind, Level};

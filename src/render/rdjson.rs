@@ -1,4 +1,4 @@
-//! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format has it.
+//! Reviewdog's diagnostic format. Columns count UTF-8 bytes, as that format requires.
 
 use crate::check::{Finding, Report};
 use crate::diag::Level;

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0, which code hosts and editors read.
 //!
-//! Columns count UTF-16 units, as the format has it by default; a result names the other places involved, its fixes and
-//! a fingerprint that survives moved lines.
+//! Columns count UTF-16 units, the default of the format; a result names the other places involved, its fixes and a
+//! fingerprint that survives moved lines.
 
 use super::place;
 use crate::check::{Finding, Report};

@@ -1,4 +1,4 @@
-//! The kinds of findings that follow from the tables of the language.
+//! The kinds of findings that schema validation reports.
 
 use crate::diag::{Group, Kind, Level, Safety};
 

@@ -1,11 +1,11 @@
 //! What each version of the language allows, as tables.
 //!
-//! In: the text tables of `grammar/schema/` (and what a site adds, see [`xsd`]). Out: [`Schema`]s, one a namespace,
+//! In: the text tables of `grammar/schema/` (and what a site adds, see [`xsd`]). Out: [`Schema`]s, one per namespace,
 //! with every element's attributes, children, order, text and purpose. Validation, completion, hover, the formatter,
-//! upgrade and conversion read them; nobody else has a list of elements. Nothing here looks at a document.
+//! upgrade and conversion read them; nothing else has a list of elements. Nothing here reads a document.
 //!
-//! A table is read when something first asks for its family and a version is made when first used, so that starting
-//! costs nothing.
+//! A table is parsed when its family is first used, and a version is built when first used, so that startup costs
+//! nothing.
 
 pub mod kinds;
 pub mod model;

@@ -1,8 +1,8 @@
-//! The order of an element's children: a particle as the schema writes it, and the automaton made from it.
+//! The order of an element's children: a particle as written in the schema, and the automaton built from it.
 //!
-//! The automaton is small (at most some thirty states) and deterministic, as XML Schema asks. Besides "may this come
-//! here" it knows when the server counts instead of listing: a child that must occur twice or more gives another
-//! error once it has occurred at all.
+//! The automaton is small (at most some thirty states) and deterministic, as XML Schema requires. Besides "is this
+//! allowed here" it knows when the server counts instead of listing: a child that must occur twice or more gives a
+//! different error once it has occurred at all.
 
 use std::collections::HashMap;
 

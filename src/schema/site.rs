@@ -1,7 +1,7 @@
 //! Action types that a site adds to its server, as `ankus.toml` declares them.
 //!
 //! In: the declarations, with the texts of the schemas they name. Out: a [`Language`] that knows them. A declaration
-//! without elements takes any content: nothing is known of it, so nothing is said about it.
+//! without elements allows any content: nothing is known about it, so nothing is reported.
 
 use super::model::{Model, Occurs, Particle};
 use super::{

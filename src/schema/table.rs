@@ -1,7 +1,7 @@
-//! Reads a table of the language; `grammar/schema/README.md` has the form.
+//! Reads a table of the language; `grammar/schema/README.md` describes the format.
 //!
-//! In: the text of a table and the text of what tables share. Out: a [`Table`], from which [`Table::version`] makes
-//! the schema of one version. The texts are part of the program, so an error in one is a bug and not an input.
+//! In: the text of a table and the text that tables share. Out: a [`Table`], from which [`Table::version`] makes the
+//! schema of one version. The texts are part of the program, so an error in one is a bug and not an input.
 
 use std::collections::HashMap;
 

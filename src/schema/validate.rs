@@ -1,10 +1,10 @@
-//! Compares a tolerant tree with the tables: everything that is wrong, each with its own place.
+//! Validates a tolerant tree against the tables: reports every fault with its place.
 //!
-//! In: a tree in any state of disrepair, the language, and the server that is meant. Out: findings. Where a server stops
-//! at the first element it does not expect, this goes on: children are put in their order in mind, what is unknown is
-//! named, what is missing is missed once, and every element that can be given a type is looked into. An error in one
-//! action therefore says nothing about the next. A document without a finding here is one that the server's schemas
-//! accept, and the other way round (`tests/it/verdicts.rs` compares them on every file there is).
+//! In: a tree, valid or not, the language, and the target server. Out: findings. Where a server stops at the first
+//! element it does not expect, this continues: children are considered in their proper order, unknown ones are named,
+//! missing ones are reported once, and every element that can be given a type is validated. An error in one action
+//! therefore does not affect the next. A document has no finding here if and only if the server's schemas accept it
+//! (`tests/it/verdicts.rs` compares them on every file).
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

@@ -1,10 +1,10 @@
 //! Reads an XML Schema that a site adds for its own actions.
 //!
-//! In: the text of a schema, and a way to get the text of what it includes. Out: a [`Schema`] like those of the tables,
-//! or a sentence that says what is not understood. Understood is what Oozie's own schemas use: global and local
-//! elements, complex types with sequences, choices and wildcards, simple content, attributes, and restrictions of
-//! text by a pattern, a list of values or bounds. Documentation in the schema becomes hover text. Nothing is fetched;
-//! the schema with the common types of Oozie need not be there, for the tables have them.
+//! In: the text of a schema, and a way to get the texts that it includes. Out: a [`Schema`] like those of the tables,
+//! or a message about what is not supported. Supported is what Oozie's own schemas use: global and local elements,
+//! complex types with sequences, choices and wildcards, simple content, attributes, and restrictions of text by a
+//! pattern, a list of values or bounds. Documentation in the schema becomes hover text. Nothing is fetched; the schema
+//! with Oozie's common types is not required, because the tables have them.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! `[check]`: what `ankus check` looks at and how it ends where the command line does not say.
+//! `[check]`: what `ankus check` checks, and its exit code, unless the command line says otherwise.
 
 use super::{Reader, Value, span_of};
 use crate::diag::Level;

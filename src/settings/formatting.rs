@@ -1,7 +1,8 @@
-//! `[fmt]`, and what `.editorconfig` says of the same: how definitions are laid out.
+//! `[fmt]`, and the corresponding settings of `.editorconfig`: how definitions are formatted.
 //!
-//! Of EditorConfig (<https://spec.editorconfig.org>) count `root`, `indent_style`, `indent_size`, `tab_width` and
-//! `max_line_length`. Its globs become those of `globset`, which match in linear time whatever a tree asks for.
+//! EditorConfig (<https://spec.editorconfig.org>) settings that apply: `root`, `indent_style`, `indent_size`,
+//! `tab_width` and `max_line_length`. Its globs become those of `globset`, which match in linear time, whatever a tree
+//! contains.
 
 use super::{Reader, Value, span_of};
 use globset::GlobBuilder;

@@ -1,7 +1,7 @@
 //! The JSON Schema of `ankus.toml`, for editors that complete it.
 //!
-//! In: the rules there are. Out: a schema (draft 2020-12) that says what [`Settings::parse`](super::Settings::parse)
-//! reads; a test holds the two together.
+//! In: the list of rules. Out: a schema (draft 2020-12) of what [`Settings::parse`](super::Settings::parse) accepts; a
+//! test keeps the two consistent.
 
 use super::{Profile, Target};
 use crate::diag::{Group, Kind};

@@ -1,8 +1,8 @@
-//! Which values are shown to nobody, and how they are hidden.
+//! Which values are secret, and how they are masked.
 //!
-//! In: names and values of properties, and any text on its way out. Out: the same with [`MASK`] in the place of secrets. This is the
-//! only place that decides it: whoever prints something of a job or of an application asks [`Secrets::shown`] of a property, and
-//! [`Masker::text`] of any other text.
+//! In: names and values of properties, and any output text. Out: the same with [`MASK`] in place of secrets. This is
+//! the only place that decides it: code that prints anything of a job or an application uses [`Secrets::shown`] for
+//! properties, and [`Masker::text`] for any other text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! The names in a zip archive, as a jar is one.
 //!
-//! In: the last bytes of the archive, then its directory. Out: names. Nothing is unpacked; what is not understood has no
-//! names, so that whoever asks stays quiet.
+//! In: the last bytes of the archive, then its directory. Out: names. Nothing is unpacked; an archive that cannot be
+//! parsed has no names, so that callers report nothing.
 
 /// How many bytes at the end of an archive are enough to find its directory: the record and its longest comment.
 pub const TAIL: u64 = 22 + 65_535;

@@ -1,14 +1,14 @@
-//! One layout for definitions.
+//! Formats definitions.
 //!
-//! In: the text of a file. Out: the same definition laid out as everybody's, or a [`Refusal`]. Only what no server
-//! reads is touched: blanks between elements, blanks and line breaks between attributes, the kind of quotes, `<a></a>`
-//! for `<a/>`. Text, CDATA, comments and the order of everything stay, byte for byte; so do the line ends of the file
-//! and its byte-order mark. Blank lines stay too, one at a time, for they group what belongs together; so do a name and its
-//! value on one line, and arguments that share one.
+//! In: the text of a file. Out: the formatted definition, or a [`Refusal`]. Only what no server reads is changed:
+//! whitespace between elements and between attributes, the kind of quotes, `<a></a>` for `<a/>`. Text, CDATA, comments
+//! and the order of everything stay, byte for byte; so do the line endings of the file and its byte-order mark. Blank
+//! lines stay too, one at a time, because they group what belongs together; so do a name and its value on one line, and
+//! arguments that share one.
 //!
 //! Text is never moved, not even where a server trims it: kill messages, ssh arguments and configuration values are
-//! read as they stand. An element that holds nothing but blanks keeps them, for the schemas refuse them in `<ok> </ok>`.
-//! The result is held against the original, piece by piece, before it is given out.
+//! read as they are. An element that contains only whitespace keeps it, because the schemas refuse it in `<ok> </ok>`.
+//! The result is compared with the original, piece by piece, before it is returned.
 
 use crate::source::Span;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};

@@ -1,9 +1,9 @@
 //! Properties: Java's `.properties` and Hadoop's configuration XML, with places.
 //!
-//! In: a text. Out: its [`Entry`]s in source order, doubles included, each with the place of its name and value. Java's
-//! form is read as `java.util.Properties` reads it: blanks before a value go, blanks behind it stay. The XML form is
-//! read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are not, and only the first
-//! run of text counts. Resolving `${…}` between properties is not done here.
+//! In: a text. Out: its [`Entry`]s in source order, duplicates included, each with the place of its name and value.
+//! Java's form is parsed as `java.util.Properties` does: leading whitespace of a value is dropped, trailing whitespace
+//! stays. The XML form is read as the server reads `config-default.xml` and `job-xml`: names are trimmed, values are
+//! not, and only the first run of text is used. Resolving `${…}` between properties is not done here.
 
 use crate::source::Span;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! Namespaces and the prefixes that stand for them, looked up in no more time where there are thousands.
+//! Namespaces and their prefixes, with lookups that stay fast with thousands of them.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,6 +1,7 @@
-//! What ShellCheck says of a script, in its format `json1`.
+//! ShellCheck's output for a script, in its format `json1`.
 //!
-//! In: the output of the tool and the script. Out: remarks with places in the script. What is not understood is no remark.
+//! In: the output of the tool and the script. Out: remarks with places in the script. Anything that cannot be parsed is
+//! ignored.
 
 use crate::files::Remark;
 use crate::source::{Source, Span};

@@ -1,14 +1,14 @@
 //! Answers of an earlier check, kept for the next one.
 //!
-//! A question is a definition with everything that its answer depends on: this very program, the settings, arguments and
-//! user, and every look at the disk that was taken for it ([`ankus_project::look`]), those that found nothing included. An answer is
-//! used only where all of that is the same; so it is never wrong, and deleting the folder costs nothing but time.
+//! The key is a definition with everything that its answer depends on: this exact program, the settings, arguments and
+//! user, and every disk read for it ([`ankus_project::look`]), including those that found nothing. An answer is used
+//! only if all of that is the same; so it is never wrong, and deleting the folder costs only time.
 //!
-//! The folder is the user's own, and each record carries a checksum with a key that lies in it: nobody who sends a tree
-//! can send answers along. A folder that belongs to somebody else, or that others may write, is not used.
+//! The folder is the user's own, and each record carries a checksum made with a key stored in it: a tree cannot bring
+//! answers along. A folder that belongs to another user, or that others can write to, is not used.
 //!
 //! There is one file for each set of arguments, sorted by path as the definitions are, so that it is read and written
-//! along with a check and never stands in memory as a whole. It is written anew only where something changed.
+//! during a check and never held in memory as a whole. It is rewritten only if something changed.
 
 use ankus::check::{self, FileKind, FileReport, Finding, Part, Reference, Verdict};
 use ankus::diag::{Confidence, Diagnostic, Edit, Fix, Kind, Level, Move, Note, Safety, Witness};

@@ -1,4 +1,4 @@
-//! `ankus check --watch`: again whenever a file changes.
+//! `ankus check --watch`: checks again whenever a file changes.
 
 use super::super::{Exit, Shell};
 use super::{Arguments, once};

@@ -1,8 +1,8 @@
-//! The command line that stands for what the launcher of an action would run.
+//! The command line equivalent to what the launcher of an action would run.
 //!
-//! In: the evaluated element of an action, its merged configuration and where its files lie. Out: which tool, with
-//! which arguments and environment, and where its captured output is found; or the [`Refusal`] with which the engine
-//! ends the action. Nothing is started here. `docs/actions.md` shows the table in words. (`reference` of the
+//! In: the evaluated element of an action, its merged configuration and the locations of its files. Out: which tool,
+//! with which arguments and environment, and where its captured output is found; or the [`Refusal`] with which the
+//! engine ends the action. Nothing is started here. `docs/actions.md` describes the table. (`reference` of the
 //! language, 9.1 to 9.13.)
 
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! The `email` action.
 //!
-//! In: the evaluated element. Out: a message given to the SMTP server that the settings name, or else put into a maildir
-//! in the store. (`reference` of the language, 9.14.)
+//! In: the evaluated element. Out: a message sent to the SMTP server in the settings, or else stored in a maildir in
+//! the store. (`reference` of the language, 9.14.)
 #![expect(clippy::disallowed_methods, reason = "mail leaves the process")]
 
 use std::collections::BTreeMap;

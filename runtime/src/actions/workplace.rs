@@ -1,4 +1,4 @@
-//! The folder in which an action's program runs: its files, its configuration, its command line, and what it left.
+//! The folder in which an action's program runs: its files, its configuration, its command line, and its results.
 //!
 //! A folder has `work/`, where the program starts and finds its files by their link names; `copies/`, where they come from a
 //! cluster; `action.xml`, its merged configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)

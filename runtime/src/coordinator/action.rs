@@ -1,4 +1,4 @@
-//! One action of a coordinator: the instances of its data, what is missing, what its workflow is given.
+//! One action of a coordinator: the instances of its data, what is missing, and the properties of its workflow.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -1,4 +1,4 @@
-//! What a server keeps of a coordinator that it has taken.
+//! What a server stores of a coordinator that it has accepted.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Input logic: which of the inputs of an action are enough.
 //!
-//! In: the parts of the logic, the instances of each input and whether they are there, how long the action has waited.
-//! Out: yes with the instances that satisfied it, by name; no; or not yet. Parts are kept in a flat list with children
-//! behind their parents, and are judged from the last to the first, so that depth costs nothing.
+//! In: the parts of the logic, the instances of each input and whether they exist, how long the action has waited. Out:
+//! yes with the instances that satisfied it, by name; no; or not yet. Parts are in a flat list with children after
+//! their parents, and are evaluated from the last to the first, so that depth costs nothing.
 
 use super::{EventData, Failure, Logic, LogicKind};
 

@@ -1,8 +1,8 @@
 //! Coordinators as they run: a submitted definition, its actions, their data.
 //!
 //! In: a [`Definition`] whose attributes were evaluated when it was submitted (by `ankus`, which reads the language).
-//! Out: actions with the instances and URIs of their data, what of that is missing, and the properties of the workflow
-//! they start. Files are asked for through [`Existing`]; nothing here looks for one itself.
+//! Out: actions with the instances and URIs of their data, which of them are missing, and the properties of the
+//! workflow they start. Files are checked through [`Existing`]; nothing here accesses them directly.
 
 mod action;
 mod definition;

@@ -1,7 +1,7 @@
-//! What an SLA block expects of an action, and what came of it.
+//! What an SLA block expects of an action, and the outcome.
 //!
-//! In: the block as it was evaluated, when the workflow started and ended, a time. Out: events, each once, and the status
-//! of the expectation. No clock: whoever asks says how late it is.
+//! In: the block as it was evaluated, when the workflow started and ended, a time. Out: events, each once, and the
+//! status of the expectation. No clock: the caller passes the time.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
-//! The audit log: who asked what of which job, and what came of it, a line each in `audit.log` of the store's folder.
+//! The audit log: who requested what for which job, and the result, one line each in `audit.log` in the store's folder.
 //!
-//! Every request of a client comes through here, from this process or over the control channel; what jobs do of
-//! themselves does not. The lines are those of a server's audit log (`reference` of the engine, 16.1).
+//! Every request of a client comes through here, from this process or over the control channel; what jobs do on their
+//! own does not. The lines are those of a server's audit log (`reference` of the engine, 16.1).
 #![expect(
     clippy::disallowed_methods,
     reason = "the log is a file that people and their tools read"

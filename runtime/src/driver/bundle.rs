@@ -1,8 +1,8 @@
-//! The life of a bundle as a procedure: the machine says what follows, its coordinators are procedures that tell it of
-//! their states, and commands to it become events of theirs.
+//! The life of a bundle as a procedure: the machine determines what follows, its coordinators are procedures that
+//! report their states, and commands to it become events for them.
 //!
-//! Its coordinators are resolved when it is submitted, so that one the server would refuse, or that is not there, refuses
-//! the bundle at once instead of leaving it in PREP.
+//! Its coordinators are resolved when it is submitted, so that one that the server would refuse, or that is missing,
+//! refuses the bundle at once instead of leaving it in PREP.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Calls of executors, and timers: what a job waits for, each a procedure of its own.
 //!
-//! A call that starts a program, or a child job, answers that it has started and then stays until that has ended.
+//! A call that starts a program, or a child job, reports the start and then stays until that has ended.
 
 use std::cell::OnceCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};

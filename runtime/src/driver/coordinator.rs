@@ -1,8 +1,8 @@
-//! The life of a coordinator as a procedure: it looks at the time, at the data and at its messages, asks the machine what
-//! follows, and writes that before anything is done. Each workflow is a job of its own that tells it the end.
+//! The life of a coordinator as a procedure: it checks the time, the data and its messages, asks the machine what
+//! follows, and writes that before anything is carried out. Each workflow is a job of its own that reports its end.
 //!
-//! It sleeps until the next thing can happen: an action's time, a further action to create, the next look at data that are
-//! missing. Looks become rarer while nothing changes.
+//! It sleeps until the next thing can happen: an action's time, a further action to create, the next check of missing
+//! data. Checks become less frequent while nothing changes.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,4 +1,5 @@
-//! The life of a job as a procedure: an event comes, the machine says what follows, both are written, then it is done.
+//! The life of a job as a procedure: an event arrives, the machine determines what follows, both are written, then it
+//! is carried out.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, PoisonError};

@@ -1,4 +1,4 @@
-//! How jobs lie in the store: one space for each sort of row, and the bytes of each.
+//! How jobs are stored: one space for each kind of row, and the bytes of each.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,10 @@
 //! Runs workflow jobs: the machine's events and effects as procedures of the durable executor.
 //!
 //! In: plans and properties ([`Driver::submit`]), commands of operators ([`Driver::command`]). Out: jobs in the store
-//! ([`view`]), each step written before anything of it is done. A job is a procedure that sleeps until
-//! an event comes; whatever takes time (a program, a timer, a child) is a procedure of its own that tells it the end. What
-//! ran when we were killed is taken up again by whoever opens the store next and [activates](Driver::activate) the job.
+//! ([`view`]), each step written before any of it is carried out. A job is a procedure that sleeps until an event
+//! comes; whatever takes time (a program, a timer, a child) is a procedure of its own that reports its end. What ran
+//! when the process was killed is resumed by the next one that opens the store and [activates](Driver::activate) the
+//! job.
 
 pub mod audit;
 pub mod bundle;

@@ -1,7 +1,7 @@
 //! What a job runs with: file systems, tools, variables, settings. It belongs to the job from its submission on.
 //!
-//! In: [`Needs`] as whoever submits has them. Out: the same for whoever runs the job, in whatever folder and environment that is
-//! (`Equipped`). They lie in the store once for all jobs that have the same, and what a job starts inherits them.
+//! In: the [`Needs`] of the submitter. Out: the same for the process that runs the job, in whatever folder and
+//! environment (`Equipped`). They are stored once for all jobs with the same needs, and child jobs inherit them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

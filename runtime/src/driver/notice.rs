@@ -1,7 +1,9 @@
-//! Tells others of a coordinator: a URL that is called when an action comes to a state, a mail when an expectation is missed.
+//! Notifies others about a coordinator: a URL that is called when an action reaches a state, a mail when an SLA is
+//! missed.
 //!
-//! In: what to tell whom, decided with the state and written with it. Out: calls, which [`super::notify`] makes, and mails: one
-//! attempt, and three more a minute apart. What nobody hears after that is given up; a job never waits for it, nor fails by it.
+//! In: messages and recipients, decided with the state and written with it. Out: calls, which [`super::notify`] makes,
+//! and mails: one attempt, and three more a minute apart. After that a message is dropped; a job never waits for it,
+//! nor fails because of it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

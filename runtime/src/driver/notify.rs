@@ -1,8 +1,8 @@
-//! Notifications of workflows and actions over HTTP: a GET of the URL, up to three more after a minute each, as the server
-//! does it (`reference/engine.md`, 14.1). Ours outlive the process: one that was not delivered is sent by whoever goes on
-//! with the job.
+//! Notifications of workflows and actions over HTTP: a GET of the URL, up to three more after a minute each, as the
+//! server does it (`reference/engine.md`, 14.1). Ours outlive the process: one that was not delivered is sent by the
+//! process that continues the job.
 //!
-//! Threads of their own do the talking, so that a listener that hangs holds up no job.
+//! They are sent on separate threads, so that a listener that hangs delays no job.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, Ipv4Addr};

@@ -1,4 +1,4 @@
-//! A job as the web services of a server show it, field for field. (`reference` of the web API, 8.)
+//! A job as the web services of a server return it, field for field. (`reference` of the web API, 8.)
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,9 @@
-//! Who may start a program now: so many at once in a store, of a type of action, in a queue.
+//! Who may start a program now: limits per store, action type and queue.
 //!
-//! In: calls that want to start a program, and the [`Limits`] of whoever runs the store. Out: which of them may, jobs on top in
-//! turn, and of the others what they [wait for](Waiting). Nothing of it is kept: a call that waits has done nothing yet and
-//! asks again after a restart, and what ran before a restart is counted before anybody is let in.
+//! In: calls that want to start a program, and the [`Limits`] of the process that runs the store. Out: which of them
+//! may, top-level jobs in turn, and what the others [wait for](Waiting). None of this is stored: a waiting call has
+//! done nothing yet and asks again after a restart, and programs that survived a restart are counted before any call is
+//! admitted.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::path::PathBuf;

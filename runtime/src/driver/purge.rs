@@ -1,7 +1,8 @@
-//! Takes ended jobs out of the store, with the folders of their programs: workflows, coordinators and bundles, each with all
-//! below it.
+//! Removes ended jobs from the store, with the folders of their programs: workflows, coordinators and bundles, each
+//! with all below it.
 //!
-//! The folders go first, and what is on top last: whoever is interrupted finds the jobs still listed, and purges them again.
+//! Folders are deleted first, top-level jobs last: after an interruption the jobs are still listed, and are purged
+//! again.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,14 +1,14 @@
 //! Operators at work in simulated time: jobs of every shape on a store in memory, programs that are only simulated, and commands,
 //! crashes and faults at any moment.
 //!
-//! [`run`] plays one seed: everything comes from it, so that it plays the same again. [`script`] does two things at two points of an
-//! undisturbed run; [`everywhere`] goes through all of them. What outlives a crash does so here: the store, the launchers and their
-//! programs. What must hold is looked at after every commit:
+//! [`run`] plays one seed: everything comes from it, so that a run can be repeated. [`script`] does two things at two
+//! points of an undisturbed run; [`everywhere`] goes through all of them. What outlives a crash does so here: the
+//! store, the launchers and their programs. The invariants are checked after every commit:
 //!
-//! - *ended means stopped*: a job that is through, and whoever went on because of that, has no program left, and none below it;
+//! - *ended means stopped*: a job that has ended, and whatever continued because of that, has no program left, and none below it;
 //! - *one live copy*: no program of an action begins while another of the same action is alive, whichever job it belongs to;
 //! - *commands are kept or refused*: a job whose kill was accepted ends at once, one whose suspension was stops;
-//! - *every job ends*, once somebody resumes what is suspended and nothing more goes wrong.
+//! - *every job ends*, once suspended jobs are resumed and nothing more goes wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

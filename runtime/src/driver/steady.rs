@@ -1,8 +1,8 @@
-//! Steps that cannot be made now are made again later, so that nobody is left alone with what was begun.
+//! Steps that fail now are retried later, so that nothing is left half done.
 //!
-//! In: a step of a job, a coordinator, a bundle or a call. Out: the same step; where it failed or panicked, nothing of it remains, and
-//! its failure is told. A store that cannot be read at the moment, or a folder that is not there, comes back. Rows that are damaged
-//! do not: whoever depends on them ends.
+//! In: a step of a job, a coordinator, a bundle or a call. Out: the same step; if it failed or panicked, nothing of it
+//! remains, and its failure is reported. An unreadable store or a missing folder may come back. Damaged rows do not:
+//! procedures that depend on them end.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

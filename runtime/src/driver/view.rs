@@ -1,4 +1,4 @@
-//! What is kept of jobs, read beside whoever runs them.
+//! The stored state of jobs, readable while another process runs them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Tells a coordinator at once when something that it waits for may have come.
+//! Notifies a coordinator at once when something that it waits for may have arrived.
 //!
-//! In: paths that are not there, each of a procedure that looks for it. Out: that procedure is woken when the file system says
-//! that the path, or the folder on the way to it, has come to exist. It is only a hint: a procedure looks for itself, and
-//! looks again after a while in any case. File systems of other machines do not say what others write, and are not watched.
+//! In: missing paths, each with the procedure that waits for it. Out: that procedure is woken when the file system
+//! reports that the path, or a folder on the way to it, now exists. It is only a hint: a procedure checks for itself,
+//! and polls after a while in any case. Network file systems do not report what others write, and are not watched.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

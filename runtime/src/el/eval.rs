@@ -1,7 +1,8 @@
 //! Evaluation: one pass over the operations of an expression, with a stack of values.
 //!
-//! Where the server's library is odd it is odd here: whether the property of nothing is nothing or a failure depends on
-//! what was looked up before in the same text, a method call is parsed, its arguments are evaluated and nothing is called.
+//! The oddities of the server's library are reproduced: whether the property of nothing is nothing or a failure depends
+//! on what was looked up before in the same text, a method call is parsed, its arguments are evaluated and nothing is
+//! called.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -1,7 +1,8 @@
-//! The one table of functions: what each is called, takes and gives, where it may stand, and the code that evaluates it.
+//! The one table of functions: their names, parameters and results, where they are allowed, and the code that evaluates
+//! them.
 //!
-//! Checker, evaluator, completion, hover, `ankus eval` and `docs/functions.md` read it. A coordinator's functions stand
-//! in several phases: in some they are evaluated, in some they stand for themselves (they are *deferred*: the text is
+//! Checker, evaluator, completion, hover, `ankus eval` and `docs/functions.md` read it. A coordinator's functions exist
+//! in several phases: in some they are evaluated, in some they are left as they are (they are *deferred*: the text is
 //! evaluated again later), and in some a fixed value takes their place while the definition is checked.
 
 use std::borrow::Cow;

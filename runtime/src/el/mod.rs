@@ -1,11 +1,11 @@
 //! The expression language: templates, parser, values, functions, evaluation.
 //!
-//! In: a text with `${…}`, the [`Phase`] in which it stands, and a [`Scope`] that knows the job. Out: a [`Value`], or a
-//! [`Failure`] with its place in the text. A text is compiled once ([`Template::compile`], which never fails: a broken text
-//! is a template that fails when it is evaluated) and evaluated often.
+//! In: a text with `${…}`, its [`Phase`], and a [`Scope`] that knows the job. Out: a [`Value`], or a [`Failure`] with
+//! its place in the text. A text is compiled once ([`Template::compile`], which never fails: a broken text is a
+//! template that fails when it is evaluated) and evaluated often.
 //!
-//! What the language can reach is its functions, variables, keys of maps and indices of lists. The library that the
-//! server uses also reads properties of Java objects; here that is a failure.
+//! The language can access functions, variables, keys of maps and indices of lists. The library that the server uses
+//! also reads properties of Java objects; here that is a failure.
 //!
 //! Nothing here recurses on the depth of an expression: it is a list of operations ([`tree`]).
 //!

@@ -1,10 +1,9 @@
 //! Expressions by precedence: one pass over the text, without tokens.
 //!
-//! In: a text, and where an expression begins in it. Out: the builder's operations and the brace that ends the expression,
-//! or nothing: then it has a fault, or something that workflows hardly ever hold (a lambda, a list, an assignment, a
-//! fraction, a letter beyond ASCII), and the generated parser reads it from its beginning. What an expression is, is said by
-//! `grammar/el.lalrpop` and by the tokens alone; this is a shorter way to the same operations, and a test holds both
-//! against each other.
+//! In: a text, and where an expression begins in it. Out: the builder's operations and the brace that ends the
+//! expression, or nothing: then it has a fault, or something rare in workflows (a lambda, a list, an assignment, a
+//! fraction, a letter beyond ASCII), and the generated parser reads it from its beginning. `grammar/el.lalrpop` and the
+//! tokens alone define the language; this is a shortcut to the same operations, and a test compares the two.
 
 use super::build::Builder;
 use super::tree::{Binary, Level, Op};

@@ -1,4 +1,4 @@
-//! Where an expression stands: the groups in which the server evaluates, with what each of them offers.
+//! The place of an expression: the groups in which the server evaluates, with the functions of each.
 
 use std::borrow::Cow;
 

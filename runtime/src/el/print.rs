@@ -1,4 +1,4 @@
-//! An expression as text again: operators as words where XML would escape them, no more parentheses than are needed.
+//! An expression as text again: operators as words where XML would escape them, no more parentheses than needed.
 //!
 //! What is printed parses to the same operations; only places differ.
 

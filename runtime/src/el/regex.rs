@@ -1,7 +1,7 @@
 //! Java's regular expressions, as far as `replaceAll` and `appendAll` use them.
 //!
-//! The engine is fancy-regex, which looks around and back as Java does; what Java writes differently is translated. Work
-//! is bounded: an expression that backtracks too long ends in a failure.
+//! The engine is fancy-regex, which supports lookaround and backreferences as Java does; differing syntax is
+//! translated. Work is bounded: an expression that backtracks too long fails.
 
 use fancy_regex::{Regex, RegexBuilder};
 

@@ -1,7 +1,7 @@
-//! What an expression may ask of the world around it.
+//! What an expression may query from its environment.
 //!
-//! The evaluator and the table of functions know no job. Whoever evaluates hands in a [`Scope`]; what a scope does not
-//! offer makes the functions that need it fail with a clear message.
+//! The evaluator and the table of functions know no job. The caller passes a [`Scope`]; what a scope does not offer
+//! makes the functions that need it fail with a clear message.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -1,8 +1,9 @@
 //! A job written down in JSON, for `ankus eval --state` and for tests.
 //!
-//! In: an object with `vars` (variables with their types) and beside them what functions ask for: `conf` (properties of the
-//! job), `id name appPath user group run actionId`, `nodes`, `nominal actual timezone dataset`, `dataNames dataIn dataOut`,
-//! `files` (name → length, null for a folder), `functions` (what those of a site answer) and `time` (for templates of URIs). Out: a [`Scope`].
+//! In: an object with `vars` (variables with their types) and the data that functions read: `conf` (properties of the
+//! job), `id name appPath user group run actionId`, `nodes`, `nominal actual timezone dataset`, `dataNames dataIn
+//! dataOut`, `files` (name → length, null for a folder), `functions` (results of a site's functions) and `time` (for
+//! templates of URIs). Out: a [`Scope`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! Text between `${` and `}` to tokens.
 //!
 //! In: the text of a template and where an expression begins. Out: tokens with places, up to the brace that closes the
-//! expression. Two things that the library decides by looking ahead are decided here, so that the grammar needs one
-//! token: a name that is called (`wf : conf (`), and the parameters of a lambda (`(a, b) ->`).
+//! expression. Two things that the library decides by lookahead are decided here, so that the grammar needs one token:
+//! a name that is called (`wf : conf (`), and the parameters of a lambda (`(a, b) ->`).
 
 use logos::Logos;
 

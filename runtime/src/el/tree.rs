@@ -1,9 +1,9 @@
 //! The compiled form of expressions: operations in the order of evaluation.
 //!
 //! An operation takes its operands from a stack and leaves its result there; what is between the first operation of a
-//! subexpression and the last is that subexpression, so the list is the tree in post-order. Markers stand where evaluation
-//! may jump: behind the left side of `and`, in a conditional, before an index. Jumps are relative to the marker.
-//! A pass over the tree (types, printing) visits the list once and skips the markers.
+//! subexpression and the last is that subexpression, so the list is the tree in post-order. Markers are placed where
+//! evaluation may jump: after the left side of `and`, in a conditional, before an index. Jumps are relative to the
+//! marker. A pass over the tree (types, printing) visits the list once and skips the markers.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Values, what they become where another kind is asked for, and their text form.
+//! Values, their conversions, and their text form.
 //!
 //! The rules are those of the library the server evaluates with, and so are the texts of numbers: Java's.
 

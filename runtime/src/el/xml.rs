@@ -1,4 +1,4 @@
-//! The little XML that expressions meet: properties are put into serialized definitions.
+//! The little XML that expressions need: properties are inserted into serialized definitions.
 
 use std::borrow::Cow;
 

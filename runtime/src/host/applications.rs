@@ -1,8 +1,7 @@
-//! Applications where they lie on this machine, seen at the paths their properties give them.
+//! Applications on this machine, visible at the paths that their properties give.
 //!
-//! In: the file systems of a run, and folders that stand at some URIs. Out: one file system. What a run writes goes to the
-//! file systems, whatever the path; a folder that stands at a URI is read where they have nothing of their own there, and
-//! never changed.
+//! In: the file systems of a run, and folders mapped to some URIs. Out: one file system. What a run writes goes to the
+//! file systems, whatever the path; a mapped folder is read where they have nothing of their own, and is never changed.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,9 +1,9 @@
 //! The file systems that URIs of an application name.
 //!
-//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a real
-//! cluster (with the feature `hdfs`) or from memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b` below the file root,
-//! unless `[hosts]` gives that authority a folder or a cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine, where
-//! `[hosts]` allows that. Nothing leaves its root, through `..` or over links.
+//! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a
+//! real cluster (with the feature `hdfs`) or from memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b`
+//! below the file root, unless `[hosts]` maps that authority to a folder or a cluster ([`FileSystems`]); `file:///a/b`
+//! is `/a/b` of this machine, where `[hosts]` allows that. Nothing leaves its root, through `..` or links.
 
 use std::fmt;
 use std::io;

@@ -1,7 +1,8 @@
-//! Whether a folder lies on another machine, where a store must not.
+//! Whether a folder is on a network file system, where a store is not allowed.
 //!
-//! In: a folder. Out: the name of a file system that several machines share, if it lies on one. Locks and the shared memory of a
-//! database are of one machine there: a second one would run the same store beside the first, and write over what it wrote.
+//! In: a folder. Out: the name of a file system that several machines share, if it is on one. There, locks and the
+//! shared memory of a database are limited to one machine: a second one would run the same store at the same time, and
+//! overwrite its data.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Folders and files that belong to one user alone.
 //!
-//! A store holds properties, passwords and the output of programs, and whoever can write into it decides what its owner runs.
-//! So it is made for its owner alone whatever the umask, and one that others own or can write to is [refused](claim). One that
-//! others can only read, as former versions made them, is closed when its owner opens it.
+//! A store holds properties, passwords and the output of programs, and whoever can write to it decides what its owner
+//! runs. So only its owner has access, whatever the umask, and one that others own or can write to is [refused](claim).
+//! One that others can only read, as earlier versions created it, is made private when its owner opens it.
 #![expect(clippy::disallowed_methods, reason = "permissions are of the disk")]
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};

@@ -1,17 +1,18 @@
-//! Programs that outlive us.
+//! Programs that outlive this process.
 //!
-//! A program belongs to a folder, which is of one attempt at an action and of nothing else. It runs under a small launcher: a
+//! A program belongs to a folder, which belongs to exactly one attempt at an action. It runs under a small launcher: a
 //! process of its own session that starts it, keeps its output and leaves its exit status behind in the folder. Killing
-//! ankus does not touch it; whoever looks at the folder later finds it still [running](State::Running) or
-//! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and the
-//! folder; what it does then is in [`launch`], and so is how it becomes the program ([`BECOME`]).
+//! ankus does not affect it; a later check of the folder finds it still [running](State::Running) or
+//! [ended](State::Ended), and no folder is ever run twice. The launcher is this same binary, called with [`LAUNCH`] and
+//! the folder; what it does then is in [`launch`], and so is how it becomes the program ([`BECOME`]).
 //!
-//! What may be asked of whoever starts programs is [`Launchers`]: start, fate, stop. A program is known by its process group
-//! and session together with the moment its first process began, and by the folder's name in its environment ([`MARK`]), never
-//! by a bare process id, which another process may have by now. Before it runs, all of this is on the disk.
+//! The interface for starting programs is [`Launchers`]: start, fate, stop. A program is identified by its process
+//! group and session together with the moment its first process began, and by the folder's name in its environment
+//! ([`MARK`]), never by a bare process id, which another process may have by now. Before it runs, all of this is on the
+//! disk.
 //!
-//! Liveness of a launcher is a file lock that it is born with and that goes when it goes, however that happens. Where the
-//! kernel can do it, the program goes with its launcher.
+//! A launcher is alive while it holds a file lock, which it has from the start and which is released when it ends in
+//! any way. Where the kernel supports it, the program ends with its launcher.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 mod launcher;

@@ -1,7 +1,7 @@
-//! What the SLA blocks of a workflow expect, and what came of it.
+//! What the SLA blocks of a workflow expect, and the outcome.
 //!
-//! In: the blocks of the plan at submission, then the run at a time. Out: events, each once. A job without such a block pays
-//! nothing.
+//! In: the blocks of the plan at submission, then the run at a time. Out: events, each once. A job without such a block
+//! has no overhead.
 
 use std::collections::BTreeMap;
 

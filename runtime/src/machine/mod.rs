@@ -1,9 +1,9 @@
 //! The whole semantics of a workflow job as a function: `apply(plan, run, event, world) -> effects`.
 //!
-//! In: a [`Plan`](crate::plan::Plan), a [`Run`], one [`Event`] and a [`World`] that answers what expressions ask. Out: the changed run and the
-//! [`Effect`]s that someone else carries out: calls to executors of actions, timers, notifications. Nothing is awaited
-//! here: an executor's answer is an event of its own. What a run holds is the state; the rows that changed are named
-//! ([`Run::take_changes`]), so that a store writes only those.
+//! In: a [`Plan`](crate::plan::Plan), a [`Run`], one [`Event`] and a [`World`] that answers the queries of expressions.
+//! Out: the changed run and the [`Effect`]s that someone else carries out: calls to executors of actions, timers,
+//! notifications. Nothing is awaited here: an executor's answer is an event of its own. A run is the state; the rows
+//! that changed are named ([`Run::take_changes`]), so that a store writes only those.
 //!
 //! It must not know XML workflows, clocks, files or processes.
 

@@ -1,7 +1,7 @@
 //! Rows by node.
 //!
-//! A node is found by its index without comparing anything, rows come in the order of nodes, and a run holds what it has
-//! visited: a definition may have a hundred thousand nodes and a job may see ten of them.
+//! A node is found by its index without comparing anything, rows come in the order of nodes, and a run stores only what
+//! it has visited: a definition may have a hundred thousand nodes and a job may reach ten of them.
 
 use std::ops::Index;
 

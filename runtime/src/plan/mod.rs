@@ -1,9 +1,9 @@
-//! All that a run needs of a definition: nodes by index, expressions compiled, places kept for messages.
+//! Everything a run needs from a definition: nodes by index, compiled expressions, locations for messages.
 //!
 //! In: a [`Plan`] made by a compiler. Out: its bytes ([`Plan::to_bytes`]), the same for the same plan, and back
-//! ([`Plan::from_bytes`]), refusing what is damaged, cut short or from a newer version. What stands in a plan is already
-//! what the engine would have after it parsed the definition: shared settings are merged into each action, and the text
-//! of an action is the text that its expressions are evaluated in.
+//! ([`Plan::from_bytes`]), refusing what is damaged, truncated or from a newer version. A plan contains what the engine
+//! would have after it parsed the definition: shared settings are merged into each action, and the text of an action is
+//! the text that its expressions are evaluated in.
 
 mod part;
 

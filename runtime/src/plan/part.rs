@@ -1,4 +1,4 @@
-//! A part of a plan: a run that begins at another node, or does one action only.
+//! A part of a plan: a run that begins at another node, or runs one action only.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a step sees of its surroundings, and what it leaves behind.
+//! What a step can read, and what it writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,10 +1,10 @@
 //! One process runs a store; others reach it.
 //!
-//! Whoever wants something of a store calls [`hold`] with its path. The answer is either the right to run it, which lasts
-//! as long as the [`Guard`] (or the process: a killed one leaves nothing behind that hinders the next), or a [`Client`] of
-//! the process that runs it. The lock is `<store>.lock`, the socket `<store>.sock`; both belong to the user alone.
+//! To use a store, call [`hold`] with its path. It returns either the right to run the store, which lasts as long as
+//! the [`Guard`] (or the process: a killed one leaves nothing behind that blocks the next), or a [`Client`] of the
+//! process that runs it. The lock is `<store>.lock`, the socket `<store>.sock`; both belong to the user alone.
 //!
-//! A frame is its length in four bytes, little end first, and a `Request` or `Reply` in postcard.
+//! A frame is its length in four bytes, little-endian, and a `Request` or `Reply` in postcard.
 #![expect(clippy::disallowed_methods, reason = "sockets and lock files are the outside world")]
 
 use std::collections::HashMap;

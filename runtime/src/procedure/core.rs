@@ -1,7 +1,7 @@
-//! The state of everything that is alive, and the rules by which it changes. No thread, disk or clock in here.
+//! The state of everything that is alive, and the rules by which it changes. No threads, disk or clock here.
 //!
-//! In: outcomes of user code, commits that happened, timers that passed. Out: the next [`Task`] to run, and [`Write`]s to
-//! commit with what shall be done after ([`After`]). Whatever others can see of a step is done only after its commit.
+//! In: outcomes of user code, completed commits, expired timers. Out: the next [`Task`] to run, and [`Write`]s to
+//! commit with what to do afterwards ([`After`]). Whatever others can see of a step is done only after its commit.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -1,4 +1,4 @@
-//! The executor: what others call, and the threads that do the work.
+//! The executor: its public calls, and the threads that do the work.
 //!
 //! Without [`Executor::start`] nothing happens by itself: [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`]
 //! move it, one thing at a time, which is how tests and the simulator drive it. Submissions and messages then commit at

@@ -1,5 +1,5 @@
-//! Thin helpers for the usual shapes of procedures. They are values to keep in a procedure's own state, not classes to
-//! build upon.
+//! Thin helpers for the usual shapes of procedures. They are values to keep in a procedure's own state, not base
+//! classes.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! The little of the outside world that the executor itself needs.
+//! The small part of the outside world that the executor itself needs.
 #![expect(clippy::disallowed_methods, reason = "the real clock is the outside world")]
 
 use std::hash::{BuildHasher, Hasher, RandomState};

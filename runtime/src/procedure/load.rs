@@ -1,7 +1,7 @@
-//! From what a store holds to what is alive.
+//! From the contents of a store to live procedures.
 //!
-//! A tree is taken up whole or set aside whole: with a record that is damaged or missing, of a kind nobody registered, or
-//! with steps that do not add up, nothing of it is run and nothing of it is touched. The rest goes on.
+//! A tree is loaded whole or set aside whole: with a record that is damaged or missing, of an unregistered kind, or
+//! with inconsistent steps, none of it is run or changed. The rest continues.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Exclusive and shared locks on named things.
 //!
-//! Locks live in memory; that a procedure holds one for life is in its record, and a restart gives it back before anything
-//! runs. Children may use what their ancestors hold.
+//! Locks are in memory; a lock for life is also in the record of its procedure, and a restart restores it before
+//! anything runs. Children may use what their ancestors hold.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

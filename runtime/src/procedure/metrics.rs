@@ -1,4 +1,4 @@
-//! Counts of what the executor did and holds, as data and as Prometheus text.
+//! Counts of the executor's work and state, as data and as Prometheus text.
 
 use std::fmt::Write as _;
 

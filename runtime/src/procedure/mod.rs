@@ -4,8 +4,9 @@
 //! procedure ends as *succeeded* or *rolled back*, its steps made durable one by one, through crashes of the process and of
 //! the machine. What a step may assume, and the guarantees in full, follow below.
 //!
-//! It leaves to others what the steps do. Workflow jobs, coordinators and purges are procedures; they keep their own rows
-//! beside the records of the executor, written in the same commit as the step that changes them ([`Context::put`]).
+//! It leaves to others what the steps do. Workflow jobs, coordinators and purges are procedures; they keep their own
+//! rows next to the records of the executor, written in the same commit as the step that changes them
+//! ([`Context::put`]).
 //!
 #![doc = include_str!("../../../docs/procedures.md")]
 

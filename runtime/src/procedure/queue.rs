@@ -1,4 +1,4 @@
-//! Who runs next: the largest priority first, owners in turn, each owner's own in order.
+//! What runs next: highest priority first, owners in turn, each owner's procedures in order.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,9 +1,10 @@
 //! The whole executor under a seeded storm: crashes before and after writes, refused and doubtful commits, slow commits,
 //! messages sent twice, clocks that jump both ways, damaged records.
 //!
-//! [`run`] plays one seed and checks what must hold. Everything comes from the seed, so rerunning the seed reproduces the failure.
-//! Procedures are random trees: children, spawned procedures, locks, waits, time-outs, aborts, failures, undoing that has to
-//! be tried again. Each step writes a row in its own commit, which is how the checks know what really happened.
+//! [`run`] plays one seed and checks the invariants. Everything comes from the seed, so rerunning the seed reproduces
+//! the failure. Procedures are random trees: children, spawned procedures, locks, waits, time-outs, aborts, failures,
+//! rollbacks that must be retried. Each step writes a row in its own commit, which is how the checks know what really
+//! happened.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::resume_unwind;

@@ -1,7 +1,7 @@
-//! When the instances of a dataset are there.
+//! When the instances of a dataset arrive.
 //!
-//! In: what a scenario says of a dataset, the dataset, a URI. Out: since when that is there. Nothing is listed in advance, so
-//! a dataset of a century costs no more than the instances that somebody asks for.
+//! In: a scenario's settings for a dataset, the dataset, a URI. Out: since when that exists. Nothing is listed in
+//! advance, so a dataset of a century costs no more than the instances that are queried.
 
 use std::collections::{BTreeMap, BTreeSet};
 

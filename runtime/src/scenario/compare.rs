@@ -1,4 +1,4 @@
-//! What a scenario expects against what a run showed.
+//! Compares a scenario's expectations with the results of a run.
 
 use super::{Expect, ExpectAction, Seen, SeenNode};
 

@@ -1,8 +1,8 @@
-//! Scenarios: an application run in simulated time with stubbed actions, and what is expected of it.
+//! Scenarios: an application run in simulated time with stubbed actions, and the expected results.
 //!
 //! In: a [`Scenario`] as a test author writes it (a `*.scenario.toml`, read elsewhere), and what a run showed
-//! ([`Seen`]). Out: the [`Difference`]s. How a stub answers is said here ([`Stub::answer`]); who asks, and in which
-//! simulated time, is the driver's business. A coordinator or a bundle is played by [`timed`]. `docs/scenarios.md` is the
+//! ([`Seen`]). Out: the [`Difference`]s. How a stub answers is defined here ([`Stub::answer`]); the driver decides who
+//! asks, and at which simulated time. A coordinator or a bundle is played by [`timed`]. `docs/scenarios.md` is the
 //! manual.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A scenario played.
+//! Plays a scenario.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

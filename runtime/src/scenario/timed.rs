@@ -1,8 +1,9 @@
 //! A scenario of a coordinator or a bundle, played.
 //!
-//! In: the scenario, definitions as a server would keep them, files. Out: what came of each action. Time, data and the
-//! server's passes are those of [`crate::machine::coordinator::simulation`]; workflows are answered as the scenario says,
-//! or played beside it in the same time and on the same files, with the stubs of the scenario for their actions.
+//! In: the scenario, definitions as a server would store them, files. Out: the result of each action. Time, data and
+//! the server's passes are those of [`crate::machine::coordinator::simulation`]; workflows are answered as the scenario
+//! specifies, or played alongside it in the same time and on the same files, with the stubs of the scenario for their
+//! actions.
 
 mod compare;
 

@@ -1,4 +1,4 @@
-//! A store that lasts as long as someone holds it.
+//! A store that lives as long as it is held.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,10 +1,10 @@
-//! Where procedures and the rows of jobs are kept: [`Sqlite`] for real, [`Memory`] for tests.
+//! Storage for procedures and the rows of jobs: [`Sqlite`] for real, [`Memory`] for tests.
 //!
-//! In: batches of [`Write`]s, each all or nothing. Out: everything that was committed, once, at the start ([`Store::load`]),
-//! and single rows at any time ([`Reader`]). A store knows nothing of what the bytes mean; it keeps a checksum beside each
-//! and names those that no longer agree.
+//! In: batches of [`Write`]s, each all or nothing. Out: everything that was committed, once, at the start
+//! ([`Store::load`]), and single rows at any time ([`Reader`]). A store does not interpret the bytes; it keeps a
+//! checksum with each and reports those that no longer match.
 //!
-//! Two kinds of things are kept. *Records* are the procedures, by id. *Rows* belong to whoever writes them (a job keeps its
+//! Two kinds of things are kept. *Records* are the procedures, by id. *Rows* belong to their writer (a job keeps its
 //! workflow, its actions and its events there): a space, a key and a value, in the order of keys within the space.
 
 mod memory;

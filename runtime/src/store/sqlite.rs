@@ -1,8 +1,8 @@
 //! The store on disk: one SQLite file in WAL mode.
 //!
-//! A batch is one transaction, so many steps share one sync of the disk. Every record and row carries a CRC of its name and
-//! bytes; what disagrees is named and left where it is. `user_version` is the format: a larger one is refused before
-//! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` sees to that.
+//! A batch is one transaction, so many steps share one disk sync. Every record and row carries a CRC of its name and
+//! bytes; mismatches are reported and left in place. `user_version` is the format: a larger one is refused before
+//! anything is written. Exactly one process should hold a [`Sqlite`] on a file; `control` ensures that.
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;

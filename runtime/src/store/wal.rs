@@ -1,11 +1,11 @@
-//! Notices where the write-ahead log of a store was damaged.
+//! Detects damage to the write-ahead log of a store.
 //!
-//! SQLite reads its log up to the first frame whose checksum does not agree, and takes what stands behind for a write that never
-//! came to its end. After a crash that is right. Where a byte has changed since, it forgets commits in silence: so the log is
-//! looked through before SQLite sees it. Each frame's checksum goes on from that of the frame before, as it is written there;
-//! frames behind a bad one are known to be good in the same way. A commit is only followed by another frame when it had reached
-//! the disk: if that stands behind a bad frame, then the bad one had been good. Damage to the last commit looks like a crash.
-//! (The format is in SQLite's "WAL-mode File Format".)
+//! SQLite reads its log up to the first frame with a wrong checksum, and treats the rest as an unfinished write. After
+//! a crash that is right. If a byte has changed since, it silently drops commits: so the log is checked before SQLite
+//! opens it. Each frame's checksum continues from that stored in the previous frame; frames after a bad one can be
+//! verified in the same way. A commit is followed by another frame only if it had reached the disk: if there is one
+//! after a bad frame, the bad one had been good. Damage to the last commit looks like a crash. (The format is in
+//! SQLite's "WAL-mode File Format".)
 
 #![expect(clippy::disallowed_methods, reason = "a store is on the disk")]
 

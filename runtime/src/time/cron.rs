@@ -1,4 +1,4 @@
-//! Cron as the server takes it: five fields, read and searched the way Quartz 2.3.2 does.
+//! Cron as the server accepts it: five fields, parsed and searched the way Quartz 2.3.2 does.
 //!
 //! The parser and the search follow Quartz step by step, because its answers at the edges (`31W` in a month of thirty
 //! days, names cut after three letters, a lone `L` in the hours) come from the order of its steps and from nothing else.

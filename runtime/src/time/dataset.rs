@@ -1,8 +1,8 @@
 //! The instances of a dataset, and the functions that choose among them.
 //!
-//! Instances are counted from the initial one, in the zone of the dataset. Which one is *current* at an instant is found
-//! by stepping, and some functions use the stepped value while others count again from the origin: at ends of months and
-//! in the gap of a clock change these differ, and which function uses which is the server's.
+//! Instances are counted from the initial one, in the zone of the dataset. Which one is *current* at an instant is
+//! found by stepping, and some functions use the stepped value while others count again from the origin: at ends of
+//! months and in the gap of a clock change these differ, and each function does as the server does.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
 //! The calendar of coordinators: instants as text, time zones, frequencies, cron, nominal times, dataset instances.
 //!
 //! In: values that were read and evaluated elsewhere. Out: values. Nothing here reads a definition, evaluates an
-//! expression, looks for a file or asks a clock.
+//! expression, reads a file or a clock.
 //!
-//! Instants are absolute. A time zone counts only where a calendar unit (a day, a week, a month) is added or its end is
-//! looked for; the arithmetic is that of the server, with its oddities at clock changes, which are noted where they
-//! stand. Everything is total: an instant that would leave the years 1 to 9999 stays at the edge, and searches end.
+//! Instants are absolute. A time zone matters only where a calendar unit (a day, a week, a month) is added or its end
+//! is computed; the arithmetic is that of the server, with its oddities at clock changes, which are noted where they
+//! occur. Everything is total: an instant that would leave the years 1 to 9999 stays at the edge, and searches end.
 //!
 //! ```
 //! use ankus_runtime::time::{Instant, ProcessingZone, Unit, Zone, add};

@@ -1,7 +1,7 @@
 //! The data that an action reads, writes and deletes, as far as its definition says so.
 //!
-//! In: an action. Out: paths as they are written, with what is done to them. What a program does on its own is not known
-//! here; parameters whose names speak of input or output are taken at their word.
+//! In: an action. Out: paths as written, with the operation on each. What a program does on its own is unknown;
+//! parameters whose names suggest input or output are taken as such.
 
 use super::Relation::{self, Deletes, Reads, Writes};
 use crate::ir::Scalar;

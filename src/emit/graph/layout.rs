@@ -1,17 +1,18 @@
-//! Where boxes, lines and words go.
+//! The layout of boxes, lines and labels.
 //!
-//! In: sizes of boxes, links between them, and the room that words beside links need. Out: centers of the boxes, the
-//! points that lines go through, and centers of the words, from the top to the bottom; whoever wants it from the left to
-//! the right turns sizes and points. The method is that of Sugiyama and others, a file a step: links that close a circle
-//! are turned and each box gets a row ([`rank`]); long links get a waypoint in each row between, and words are boxes in
-//! rows of their own, so that nothing is written over anything; rows are ordered ([`order`]) and their spots placed
-//! ([`place`]); then lines are led from spot to spot ([`route`]).
+//! In: sizes of boxes, links between them, and the size of link labels. Out: centers of the boxes, the points of the
+//! lines, and centers of the labels, from top to bottom; for left to right, callers swap sizes and points. The method
+//! is that of Sugiyama and others, one file per step: links that close a cycle are reversed and each box gets a row
+//! ([`rank`]); long links get a waypoint in each row between, and labels are boxes in rows of their own, so that
+//! nothing overlaps; rows are ordered ([`order`]) and their spots placed ([`place`]); then lines are routed from spot
+//! to spot ([`route`]).
 //!
-//! Links to one box that say the same (failures, or very many) share one way, so that a thousand actions with one `kill`
-//! stay readable and the work stays near-linear.
+//! Links to one box with the same label (failures, or very many) share one route, so that a thousand actions with one
+//! `kill` stay readable and the work stays near-linear.
 //!
-//! Crates that lay out graphs were looked at first: `layout-rs` reserves no room for words and lays out no frames,
-//! `rust-sugiyama` knows neither words nor ways, and `dagre`, a port that has both, shares no ways and bounds no work.
+//! Existing crates were considered first: `layout-rs` reserves no room for labels and lays out no frames,
+//! `rust-sugiyama` has neither labels nor routes, and `dagre`, a port that has both, shares no routes and bounds no
+//! work.
 
 mod order;
 mod place;

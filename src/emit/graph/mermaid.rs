@@ -1,4 +1,4 @@
-//! A drawing for Mermaid, which draws it in Markdown of many hosts.
+//! A drawing for Mermaid, which many hosts render in Markdown.
 
 use super::{Direction, Drawing, Kind, Relation, TAKEN, status_color, worst};
 use crate::diag::Level;

@@ -1,11 +1,11 @@
 //! A definition as a picture.
 //!
-//! In: a workflow, coordinator or bundle in any state of disrepair, with its findings. Out: a [`Drawing`], flat lists of
-//! what is drawn and what leads where, which one small file a format turns into text. Every node is in it once; a target
-//! that no node has is drawn as one of its own, and a fault is drawn where it is.
+//! In: a workflow, coordinator or bundle, valid or not, with its findings. Out: a [`Drawing`], flat lists of nodes and
+//! edges, which one small file per format turns into text. Every node is in it once; an undefined target is drawn as a
+//! node of its own, and a fault is drawn where it is.
 //!
-//! Other definitions (sub-workflows, the workflow of a coordinator) come through [`Definitions`], for finding them is not
-//! for the core. How far they are unfolded is bounded by [`GROUP_LIMIT`] and [`DEPTH_LIMIT`].
+//! Other definitions (sub-workflows, the workflow of a coordinator) come through [`Definitions`], because the core does
+//! not search for files. Their expansion is bounded by [`GROUP_LIMIT`] and [`DEPTH_LIMIT`].
 
 mod build;
 mod d2;

@@ -1,7 +1,7 @@
 //! A drawing as a picture, laid out here.
 //!
-//! In: a drawing. Out: SVG, in colors for light and for dark surroundings. Of many failures that lead to one `kill` no lines
-//! are drawn but marks, for such lines say little and hide the rest.
+//! In: a drawing. Out: SVG, with colors for light and dark schemes. Many failures that lead to one `kill` are drawn as
+//! marks instead of lines, because such lines say little and hide the rest.
 
 mod shape;
 mod text;

@@ -1,4 +1,4 @@
-//! Timelines for calendars, as RFC 5545 has them.
+//! Timelines as calendars, in the format of RFC 5545.
 
 use std::fmt::{self, Write};
 

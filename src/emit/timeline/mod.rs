@@ -1,7 +1,7 @@
 //! When coordinators act and on which data, without running anything.
 //!
-//! In: coordinators as a server would keep them, a range of time, and what exists where that is asked. Out: one entry an
-//! action, in the order of time, made when it is asked for, so that a century of five minutes needs no more memory than
+//! In: coordinators as a server would keep them, a range of time, and, on request, which data exists. Out: one entry
+//! per action, in order of time, computed on demand, so that a century of five-minute actions needs no more memory than
 //! a day; and those entries as text, JSON, CSV, a picture or a calendar.
 
 mod calendar;

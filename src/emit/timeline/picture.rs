@@ -1,4 +1,4 @@
-//! Timelines as a picture: actions on an axis of time, and below them the data they read and make.
+//! Timelines as a picture: actions on an axis of time, and below them the data they read and write.
 
 use std::fmt::{self, Write};
 

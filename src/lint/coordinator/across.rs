@@ -1,7 +1,7 @@
 //! Faults between files: a bundle and its coordinators, a coordinator and its workflow.
 //!
-//! An application path is one of a file system. It is followed to a file here where that stands, under the path or an end
-//! of it, among the files that are at hand; where nothing is found nothing is said.
+//! An application path is a file system path. It is resolved to a known file with that path, or an end of it; if there
+//! is none, nothing is reported.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! Opinions on the data of a coordinator.
+//! Rules about the data of a coordinator.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
-//! Rules of coordinators and bundles: when they act, on which data, and what the server would refuse.
+//! Rules of coordinators and bundles: when they run, on which data, and what the server would refuse.
 //!
-//! In: a lowered definition, what the server would keep of it (where it would take it), and its refusal (where not).
-//! Out: findings. A refusal always becomes an error with its code at the place it is about; the rest are opinions.
+//! In: a lowered definition, what the server would store of it (if it accepts it), or its refusal. Out: findings. A
+//! refusal always becomes an error with its code at the place it is about; the rest is our own judgment.
 
 mod across;
 mod bundle;

@@ -1,4 +1,4 @@
-//! A refusal of the server, said where it belongs.
+//! A refusal of the server, reported at the right place.
 
 use ankus_runtime::time::{Cron, CronError};
 

@@ -1,4 +1,4 @@
-//! Opinions on when a coordinator acts.
+//! Rules about when a coordinator runs.
 
 use ankus_runtime::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
 

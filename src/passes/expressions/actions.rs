@@ -1,4 +1,5 @@
-//! What expressions ask of other actions: whether they are there, can have run, capture their output, and print that key.
+//! What expressions refer to in other actions: whether they exist, can have run, capture their output, and print that
+//! key.
 //!
 //! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
 

@@ -1,11 +1,11 @@
 //! Reads, places and types every expression of a definition.
 //!
-//! In: the tree of a definition, its typed workflow where it is one, what is known of properties, and the files beside it.
-//! Out: findings about each text in the group in which the server evaluates it: what a server would refuse, what it would
-//! stumble over only when a run gets there, and what gives another value than it seems. Kill messages, SLA blocks, cases of
-//! decisions and nodes that nothing reaches are read like the rest.
+//! In: the tree of a definition, its typed workflow if it is one, the known properties, and the files next to it. Out:
+//! findings about each text in the group in which the server evaluates it: what a server would refuse, what would fail
+//! only when a run gets there, and what has a different value than it seems. Kill messages, SLA blocks, cases of
+//! decisions and unreachable nodes are read like the rest.
 //!
-//! Whether a variable is defined at all is asked by others.
+//! Whether a variable is defined is checked elsewhere.
 
 mod actions;
 mod kinds;

@@ -1,7 +1,8 @@
-//! Where expressions stand: every text of a definition that the server evaluates, with the group in which it does.
+//! The places of expressions: every text of a definition that the server evaluates, with its group.
 //!
-//! In: the tree of a workflow, coordinator, bundle or file of datasets, in any state. Out: [`Place`]s in source order. It
-//! reads the tree and not the typed definition, for what the typed definition leaves out is evaluated all the same.
+//! In: the tree of a workflow, coordinator, bundle or file of datasets, in any state. Out: [`Place`]s in source order.
+//! It reads the tree and not the typed definition, because the server also evaluates what the typed definition leaves
+//! out.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What type each part of an expression has, and its value where that is sure.
+//! The type of each part of an expression, and its value where that is certain.
 //!
 //! In: a compiled text and what is known of the variables. Out: a [`Typed`] for each operation. One visit of the list of
 //! operations, with a stack: branches that may not be taken are typed as well, and a conditional has what both have in

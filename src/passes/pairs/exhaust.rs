@@ -1,8 +1,8 @@
-//! Plays every run of a small graph, and makes small graphs to play.
+//! Plays every run of a small graph, and generates small graphs to play.
 //!
-//! This is what the analysis is compared with: [`play`] shares no code with it, nor with [`super::game::Play`]. Runs are
-//! played cheapest first over all states of the game, every order of moves included. Only `cargo xtask graphs` and
-//! the tests call it; it takes time exponential in the size of the graph.
+//! The analysis is compared with this: [`play`] shares no code with it, nor with [`super::game::Play`]. Runs are played
+//! cheapest first over all states of the game, every order of moves included. Only `cargo xtask graphs` and the tests
+//! call it; it takes time exponential in the size of the graph.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;

@@ -2,7 +2,7 @@
 //!
 //! A token has a node and a path; entering a fork puts a token on a child path for each of its paths, and a join takes
 //! the tokens of the innermost fork of their path, whichever join it is. [`Graph`] is what the game is played on,
-//! [`Play`] plays given moves and says when one ends in a fault. (`reference` on forks and joins, "The game".)
+//! [`Play`] plays given moves and reports when one ends in a fault. (`reference` on forks and joins, "The game".)
 
 use std::collections::HashMap;
 

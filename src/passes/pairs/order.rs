@@ -1,7 +1,8 @@
-//! What runs say of two nodes: can they be at work at once, can one lie behind the other, is one always behind the other?
+//! The relation of two nodes in runs: can they run at once, can one come after the other, does one always come after
+//! the other?
 //!
-//! In: a [`Graph`] with its [`Solution`]. Out: [`Order`], which answers about actions, decisions and kill nodes, and works
-//! out what it needs when it is asked. "No" is certain. "Yes" is certain below the least price of a fault
+//! In: a [`Graph`] with its [`Solution`]. Out: [`Order`], which answers about actions, decisions and kill nodes, and
+//! computes what it needs on demand. "No" is certain. "Yes" is certain below the least price of a fault
 //! ([`Chance::Exact`]); above it, some other fault may end every such run first ([`Chance::Over`]).
 //!
 //! `docs/graph-analysis.md` has the recurrences.

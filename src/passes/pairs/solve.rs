@@ -1,9 +1,9 @@
 //! Decides which faults some run ends in, and how many actions must fail for it.
 //!
-//! The method is the one of `docs/graph-analysis.md`. In short: `A` says at which joins a token can arrive and at what
-//! price; one pass a fork, the innermost first, carries the two cheapest labels of different paths through whatever
-//! the paths can enter. What only one fork leads to belongs to it and is never looked at again by the forks around it:
-//! they see the fork's `Rim` instead. So a graph of well-nested forks takes time in proportion to its size.
+//! The method is the one of `docs/graph-analysis.md`. In short: `A` gives the joins at which a token can arrive, with
+//! prices; one pass per fork, the innermost first, carries the two cheapest labels of different paths through whatever
+//! the paths can enter. What only one fork leads to belongs to it and is never visited again by the forks around it:
+//! they see the fork's `Rim` instead. So a graph of well-nested forks takes linear time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};

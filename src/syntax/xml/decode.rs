@@ -1,4 +1,4 @@
-//! Character data as an application sees it, with a map back to what is written.
+//! Character data as an application sees it, with a map back to the source.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! From events to a tree, and back on the track after each thing that is broken.
+//! From events to a tree, with recovery after each error.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

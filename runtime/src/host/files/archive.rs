@@ -1,9 +1,9 @@
-//! Unpacks the archives that an action brings, within bounds.
+//! Unpacks the archives of an action, within limits.
 //!
-//! In: a file (`.zip`, `.jar`, `.tar`, `.tar.gz`, `.tgz`) and a folder. Out: what is in it, below that folder, or why not. An archive may come
-//! from anybody: nothing of it is written outside the folder, over whatever names, links or hard links; devices are refused;
-//! and what is small may not become large without end. Links that stay below the folder are kept, for whole environments of
-//! programs are shipped so.
+//! In: a file (`.zip`, `.jar`, `.tar`, `.tar.gz`, `.tgz`) and a folder. Out: its contents, below that folder, or the
+//! reason why not. An archive is untrusted: nothing of it is written outside the folder, whatever its names, links or
+//! hard links; devices are refused; and expansion is limited. Links that stay below the folder are kept, because whole
+//! environments of programs are shipped that way.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
 

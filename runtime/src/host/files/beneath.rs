@@ -1,9 +1,9 @@
-//! A folder of this machine that nothing leads out of.
+//! A folder of this machine that no path can leave.
 //!
-//! In: parts of a path below the folder, without `.` and `..`. Links are followed only as long as they stay below it: an absolute
-//! one, or one that climbs out, is refused. What changes something (deleting, renaming, permissions) acts on what stands in a
-//! folder itself and follows no link at its end. Linux resolves a path in one call; elsewhere, and where that call is not
-//! allowed, each part is looked at in turn.
+//! In: parts of a path below the folder, without `.` and `..`. Links are followed only as long as they stay below it:
+//! an absolute one, or one that climbs out, is refused. Changes (deleting, renaming, permissions) act on the folder
+//! entry itself and follow no link at the end of the path. Linux resolves a path in one call; elsewhere, and where that
+//! call is not allowed, each part is checked in turn.
 
 #![expect(clippy::disallowed_methods, reason = "this is where the disk is reached")]
 

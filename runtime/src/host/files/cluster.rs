@@ -1,8 +1,8 @@
 //! A cluster that runs HDFS, as the file system of an authority.
 //!
-//! In: the URL that `[hosts]` gives an authority. Out: what the cluster answers, or a sentence that says who did not answer
-//! and where that was set. Nothing is reached before the first question. The client then works on a thread of its own, so
-//! that whoever asks may stand anywhere, and each question has an end. The client itself reads `HADOOP_CONF_DIR` (name
+//! In: the URL that `[hosts]` maps an authority to. Out: the cluster's answer, or a message that names the cluster and
+//! its setting. No connection is made before the first request. The client then works on its own thread, so that it can
+//! be called from anywhere, and each request has a time limit. The client itself reads `HADOOP_CONF_DIR` (name
 //! services, Kerberos) and `HADOOP_USER_NAME`.
 
 #![expect(clippy::disallowed_methods, reason = "this is where what a cluster has is brought here")]

@@ -1,7 +1,7 @@
 //! Patterns of Hadoop's `globStatus`.
 //!
-//! `*` and `?` never match `/`, `[a-c]` and `[^a]` are classes, `{a,b}` are alternatives that may hold slashes, `\`
-//! takes away the meaning of the next character. A hidden file needs no dot of its own, as in Hadoop.
+//! `*` and `?` never match `/`, `[a-c]` and `[^a]` are classes, `{a,b}` are alternatives that may contain slashes, `\`
+//! escapes the next character. A hidden file needs no dot of its own, as in Hadoop.
 
 use std::io;
 

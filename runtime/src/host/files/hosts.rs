@@ -1,4 +1,4 @@
-//! All file systems of a run: the file root, and what `[hosts]` gives to authorities.
+//! All file systems of a run: the file root, and what `[hosts]` maps authorities to.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! What a launcher does: starts the program of a folder, and ends when it and whoever holds its output have ended.
+//! The launcher: starts the program of a folder, and ends when it and every process that holds its output have ended.
 //!
-//! The program is started in two steps. The launcher calls this binary once more, with [`BECOME`]; that process sees to it that
-//! it goes when the launcher goes, writes down who it is, takes on the limits of the kernel, and then becomes the program, or the
-//! sandbox around it. So nothing ever runs that is not named. The launcher itself has one thread, and starts no other.
+//! The program is started in two steps. The launcher calls this binary once more, with [`BECOME`]; that process
+//! arranges to end with the launcher, records its identity, sets its kernel limits, and then becomes the program, or
+//! the sandbox around it. So nothing ever runs unrecorded. The launcher itself has one thread, and starts no other.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, Write};

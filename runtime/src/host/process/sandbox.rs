@@ -1,8 +1,8 @@
-//! What stands around a program of this machine: a sandbox, by the words of the program that makes it.
+//! The sandbox around a program of this machine, as a command line of the program that creates it.
 //!
-//! In: the program, the folders that it works with, its bounds. Out: the words that come before its own. Nothing is started here but
-//! by [`Sandbox::probe`], which sees whether the sandbox can be made at all. Where it cannot, nothing runs: no program is ever
-//! started without the sandbox that was asked for.
+//! In: the program, its folders, its limits. Out: the words to put before its own command line. Nothing is started here
+//! except by [`Sandbox::probe`], which tests whether the sandbox works at all. If it does not, nothing runs: no program
+//! is ever started without the requested sandbox.
 #![expect(clippy::disallowed_methods, reason = "processes are the outside world")]
 
 use std::path::{Path, PathBuf};

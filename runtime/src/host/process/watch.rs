@@ -1,4 +1,4 @@
-//! Hears of the ends of launchers: one thread for all of them.
+//! Detects the end of launchers: one thread for all of them.
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};

@@ -1,8 +1,8 @@
 //! The whole semantics of a bundle job: `apply(definition, job, event, now) -> effects`.
 //!
-//! In: what the server keeps of the bundle, the state of the job, one [`Event`]. Out: the changed [`Job`] and [`Effect`]s:
-//! commands to the coordinators of the bundle, which tell it of their own states. A bundle whose start is refused (a path
-//! that is not there, a name that is empty) stays in PREP on the server; so it does here, and says why.
+//! In: what the server stores of the bundle, the state of the job, one [`Event`]. Out: the changed [`Job`] and
+//! [`Effect`]s: commands to the coordinators of the bundle, which report their own states. A bundle whose start is
+//! refused (a missing path, an empty name) stays in PREP on the server; so it does here, with the reason.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What clients command a coordinator job.
+//! Client commands on a coordinator job.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
 //! The whole semantics of a coordinator job as a function: `apply(plan, job, event, world) -> effects`.
 //!
-//! In: what the server keeps of the definition ([`Plan`]), the state of the job, one [`Event`] and a [`World`] that knows
-//! the time and which data exist. Out: the changed [`Job`] and [`Effect`]s for others to carry out: inputs to look at,
-//! workflows to start, suspend and kill. The order of changes is that of the server (`coordinator-lifecycle.md`).
+//! In: what the server stores of the definition ([`Plan`]), the state of the job, one [`Event`] and a [`World`] that
+//! knows the time and which data exists. Out: the changed [`Job`] and [`Effect`]s for others to carry out: inputs to
+//! check, workflows to start, suspend and kill. The order of changes is that of the server
+//! (`coordinator-lifecycle.md`).
 //!
 //! It must not know XML, clocks, files or processes. A bundle is in [`bundle`].
 

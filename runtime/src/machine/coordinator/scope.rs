@@ -1,4 +1,4 @@
-//! Which actions a command is about.
+//! Which actions a command applies to.
 
 use serde::{Deserialize, Serialize};
 

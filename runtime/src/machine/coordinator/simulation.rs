@@ -1,9 +1,9 @@
-//! Coordinators and a bundle in simulated time: passes, looks at inputs and workflows that end as they are told to.
+//! Coordinators and a bundle in simulated time: passes, checks of inputs and workflows that end as specified.
 //!
-//! In: prepared definitions, which data exist and from when on, how long workflows take and how they end, commands at
-//! times. Out: every effect with its time, as it happens, and the jobs as they are in the end. Time goes from one thing
-//! that happens to the next, so that a year takes as long as its actions do. Workflows may also be played elsewhere, step
-//! by step beside this; then their states come in as they happen.
+//! In: prepared definitions, which data exists and from when on, how long workflows take and how they end, timed
+//! commands. Out: every effect with its time, as it happens, and the jobs as they are in the end. Time goes from one
+//! thing that happens to the next, so that a year takes as long as its actions do. Workflows may also be played
+//! elsewhere, step by step beside this; then their states come in as they happen.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;

@@ -1,4 +1,4 @@
-//! What a scenario expects of coordinators against what they showed.
+//! Compares a scenario's expectations of coordinators with the results.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! In which order spots lie in their rows.
+//! The order of spots in their rows.
 //!
-//! In: the rows and what leads from one to the next. Out: an order that crosses few lines: sweeps down and up put each
-//! spot where its neighbors are on average, then neighbors in a row change places as long as that helps; the best order
-//! met is kept. The work is bounded, whatever the graph.
+//! In: the rows and the links from one to the next. Out: an order with few crossings: sweeps down and up move each spot
+//! to the average position of its neighbors, then neighbors in a row swap as long as that helps; the best order found
+//! is kept. The work is bounded, whatever the graph.
 
 /// Sweeps over all rows.
 const SWEEPS: usize = 24;

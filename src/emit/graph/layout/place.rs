@@ -1,11 +1,11 @@
-//! Where spots lie in their rows.
+//! The positions of spots in their rows.
 //!
-//! In: ordered rows, how far each spot reaches to its left and right, and the links from row to row with how much each
-//! wants to be straight. Out: a place for each spot that keeps order and distance. The method is that of Brandes and Köpf:
-//! four times, from each side, spots are lined up with the middle one of their neighbors and then packed; the result is
-//! the middle of the four. Three things are added to it: a link is lined up only if both its ends have no better one, so
-//! that the chain people read is straight and not the line that leaves it; where links cross, the better one is; and at last
-//! what branches is moved to the middle of its branches.
+//! In: ordered rows, the extent of each spot to its left and right, and the links from row to row with their weight for
+//! being straight. Out: a position for each spot that keeps order and distance. The method is that of Brandes and Köpf:
+//! four times, from each side, spots are aligned with the median of their neighbors and then packed; the result is the
+//! median of the four. Three things are added: a link is aligned only if neither end has a better one, so that the main
+//! chain is straight and not the line that leaves it; where links cross, the better one is aligned; and finally a
+//! branching spot is moved to the middle of its branches.
 
 use super::order::Neighbors;
 

@@ -1,7 +1,7 @@
-//! Which row each box is in.
+//! The row of each box.
 //!
-//! In: links. Out: those that close a circle and are turned for the layout, and the layer of each box: behind its last
-//! predecessor, and then nearer to where more of its links lead, as far as there is slack.
+//! In: links. Out: the links that close a cycle and are reversed for the layout, and the layer of each box: after its
+//! last predecessor, then moved towards most of its links, as far as there is slack.
 
 /// How often boxes are moved to where they have less way to go.
 const PASSES: usize = 4;

@@ -1,8 +1,8 @@
-//! Which way each line goes.
+//! The route of each line.
 //!
-//! In: spots with their places. Out: the layout. A line leaves its box at the bottom, goes straight down to the end of the
-//! row, bends only between two rows, passes each row in the spot that it has there, and so meets no box and no words. Rows
-//! are further apart where lines have a long way to go to the side.
+//! In: spots with their positions. Out: the layout. A line leaves its box at the bottom, goes straight down to the end
+//! of the row, bends only between two rows, passes each row in its spot there, and so crosses no box and no label. Rows
+//! are further apart where lines go far to the side.
 
 use super::place::GAP;
 use super::{Layout, Link, Route, Size, Spots};

@@ -1,4 +1,4 @@
-//! What a node looks like.
+//! The shapes of nodes.
 
 use super::text::{escaped, held};
 use super::{Drawn, LINE, NAME};

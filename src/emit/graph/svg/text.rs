@@ -1,4 +1,4 @@
-//! How wide a text is, and how it is written into a picture.
+//! The width of text, and how it is written into a picture.
 
 /// Widths of the printable characters of ASCII in Helvetica, and so in Arial and Liberation Sans, in thousandths.
 static WIDTHS: [u16; 95] = [
