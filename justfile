@@ -8,7 +8,7 @@ default:
 test *ARGS:
     cargo test --workspace {{ARGS}}
 
-# Everything that guards the project.
+# All checks, as CI runs them.
 ci:
     .ci/run
 
@@ -17,7 +17,7 @@ lint:
     cargo fmt --all --check
     cargo clippy --workspace --all-targets -- -D warnings
 
-# Make generated files anew.
+# Regenerate generated files.
 gen:
     cargo xtask gen
 
