@@ -50,6 +50,9 @@ pub(super) const SPACES: (&[&str], &[&str]) =
 const LOOK_MS: (u64, u64) = (500, 30_000);
 /// How often it is looked whether a workflow has stopped all it began.
 const HELD_MS: u64 = 100;
+/// How often it is looked whether a workflow has ended that somebody else runs. It tells so itself, unless that was while the coordinator
+/// was woken up.
+const STRANGERS_MS: u64 = 60_000;
 /// The longest time where the file system tells what comes.
 const WATCHED_MS: u64 = 600_000;
 /// A coordinator that waits for more than so many paths looks for itself.
@@ -704,11 +707,13 @@ impl Coordinator {
         if has_more {
             return Ok(Step::Suspend(Wait::for_message().or_pause(0)));
         }
-        if !loaded.held.is_empty() || !loaded.strangers.is_empty() {
+        if !loaded.held.is_empty() {
             return Ok(Step::Suspend(Wait::for_message().or_pause(HELD_MS)));
         }
         let look_in = self.next_look.saturating_sub(clock_ms).max(1);
-        Ok(Step::Suspend(match wake(loaded, &plan, world.now, look_in) {
+        let wakes = wake(loaded, &plan, world.now, look_in);
+        let looks = (!loaded.strangers.is_empty()).then_some(STRANGERS_MS);
+        Ok(Step::Suspend(match wakes.into_iter().chain(looks).min() {
             Some(ms) => Wait::for_message().or_pause(ms),
             None => Wait::for_message(),
         }))

@@ -1434,7 +1434,7 @@ mod tests {
         // Those at the end have shown a fault once.
         let once = [
             249, 289, 641, 668, 697, 781, 923, 989, 1_200, 1_299, 2_025, 2_712, 3_271, 3_708,
-            102_422, 111_076, 503_255,
+            102_422, 111_076, 503_255, 530_458,
         ];
         for seed in (0..200).chain(once) {
             match run(seed, folder.path()) {
