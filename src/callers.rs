@@ -117,16 +117,28 @@ impl Gathering {
 
     /// Takes a file of properties.
     pub fn properties(&mut self, path: &str, text: &str) {
-        if !text.contains(".application.path") {
+        if !text.contains("path") {
             return;
         }
         let read = properties::parse(text);
+        let is_key = |name: &str| KEYS.iter().any(|(key, _)| *key == name);
+        // Without a path a key with a slip was meant to be it, and the slip is told where it stands.
+        let has_path = read.entries.iter().any(|entry| is_key(&entry.name));
+        let is_meant = |name: &str, key: &str| match has_path {
+            true => name == key,
+            false => name.starts_with('o') && within(name, key, 2).is_some(),
+        };
+        if !read.entries.iter().any(|entry| KEYS.iter().any(|(key, _)| is_meant(&entry.name, key)))
+        {
+            return;
+        }
         let values: BTreeMap<String, String> =
             read.entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
         let values = Arc::new(values);
         let mut calls = Vec::new();
         for (key, name) in KEYS {
-            if let Some(entry) = read.entries.iter().rev().find(|entry| entry.name == key) {
+            if let Some(entry) = read.entries.iter().rev().find(|entry| is_meant(&entry.name, key))
+            {
                 calls.push(Call {
                     uri: entry.value.trim().to_owned(),
                     span: entry.value_span,

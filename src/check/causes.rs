@@ -227,9 +227,28 @@ fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
             *known = (*known).min(key);
         }
     }
+    // How many values a function is given depends on what could not be read.
+    let mut unread: Vec<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "el-syntax-error") && is_on(finding))
+        .filter_map(|finding| {
+            let (_, start) = place(finding)?;
+            let end = text[start..].find('}').map_or(text.len(), |length| start + length);
+            Some(Span::new(start, end))
+        })
+        .collect();
+    unread.sort_unstable_by_key(|span| span.start);
+    let unread = Apart(unread);
     found.retain(|finding| {
         if finding.file.is_some() || !is_on(finding) {
             return true;
+        }
+        if is(finding, "el-wrong-arity")
+            && unread
+                .before(finding.span.start)
+                .is_some_and(|expression| finding.span.start < expression.end)
+        {
+            return false;
         }
         match place(finding) {
             Some((rank, start)) => best.get(&start) == Some(&(rank, finding.span.start)),

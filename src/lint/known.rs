@@ -160,10 +160,31 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         .copied()
         .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == digits(bare))
         .filter_map(|known| Some((within(bare, known, 2)?, known)))
-        .min()?;
+        .min();
+    let Some(near) = near else { return other_form(bare) };
     // Two names that differ in a word are two names: `map` and `reduce` are further apart than that.
     let parts = |text: &'_ str| text.split(['.', '-']).count();
     (parts(near.1) == parts(bare) || near.0 == 1).then_some(near.1)
+}
+
+/// Another form of one word of a name of MapReduce, where everything before and behind it is the same: `mapper` for `map`.
+fn other_form(bare: &str) -> Option<&'static str> {
+    let own: Vec<&str> = bare.split('.').collect();
+    if own[0] != "mapreduce" || own.len() < 4 {
+        return None;
+    }
+    let forms = |a: &str, b: &str| {
+        let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+        short.len() >= 3 && long.starts_with(short) && long.len() - short.len() <= 4
+    };
+    let mut near = HADOOP.iter().copied().filter(|known| {
+        let words: Vec<&str> = known.split('.').collect();
+        let differ = || own.iter().zip(&words).filter(|(own, known)| own != known);
+        words.len() == own.len()
+            && differ().count() == 1
+            && differ().all(|(own, known)| forms(own, known))
+    });
+    near.next().filter(|_| near.next().is_none())
 }
 
 #[cfg(test)]
@@ -186,6 +207,7 @@ mod tests {
             Some("mapreduce.map.memory.mb")
         );
         assert_eq!(meant("spark.executor.memmory"), Some("spark.executor.memory"));
+        assert_eq!(meant("mapreduce.job.mapper.class"), Some("mapreduce.job.map.class"));
         for name in [
             "mapreduce.job.queuename",
             "com.example.queue",
