@@ -1,8 +1,8 @@
-//! The folders of facts beside the project, and how far we agree with them.
+//! The reference folders next to the project, and how far ankus agrees with them.
 //!
-//! They are not part of the project, so a stranger's clone has none of them and skips what asks for one. Where they must be
-//! there (`ANKUS_REQUIRE_SHARED=1`, as `.ci/run` sets where the folder exists) their absence is a failure. How many answers
-//! agree is held against `tests/floors.txt`; `cargo xtask floors` raises what has risen.
+//! They are not part of the project, so other clones lack them and skip the tests that need one. Where they are
+//! required (`ANKUS_REQUIRE_SHARED=1`, as `.ci/run` sets where the folder exists) their absence is a failure. How many
+//! answers agree is compared with `tests/floors.txt`; `cargo xtask floors` raises the floors.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Commands of an operator: how jobs are named, what is told of them, how long they are kept.
+//! Commands of an operator: how jobs are named, what is reported about them, how long they are kept.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! The manual is a test: every kind has a page, every page a kind, and what a page shows is what ankus says.
+//! The manual is a test: every kind has a page, every page a kind, and the examples of a page show what ankus reports.
 //!
-//! `ANKUS_DRAW=1 cargo test --test it docs::` draws what is found below the lines of *Bad* examples that have no marks
-//! yet; look at it before you commit it.
+//! `ANKUS_DRAW=1 cargo test --test it docs::` draws the findings below the lines of *Bad* examples that have no marks
+//! yet; review them before you commit.
 
 use crate::cli::ankus;
 use ankus::check::{self, FileKind, Input};
@@ -216,7 +216,7 @@ fn fresh(path: &str, text: &str) {
 fn the_list_of_rules_is_fresh() {
     use ankus::diag::{Group, Safety};
     let mut text = String::from(
-        "# Rules\n\nEverything that `ankus check` looks for, by group. *Fix*: `--fix` mends it, or `--fix --unsafe-fixes` does (a guess). What is an *info* is reported in the profile `strict`, or `style` for that group; what is *off* where it is named, and migration in the profile of that name.\n",
+        "# Rules\n\nEverything that `ankus check` reports, by group. *Fix*: `--fix` fixes it, or `--fix --unsafe-fixes` does (a guess). An *info* is reported in the profile `strict`, or `style` for that group; a rule that is *off*, only if it is turned on by name; the group migration, in the profile of that name.\n",
     );
     let kinds = check::kinds();
     for group in Group::ALL {

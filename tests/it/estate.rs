@@ -1,4 +1,4 @@
-//! What a check asks of the world: the day, the tools and the jars of an application.
+//! What a check needs from outside: the day, the tools and the jars of an application.
 
 use crate::cli::{ankus, folder};
 

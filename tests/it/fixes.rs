@@ -1,7 +1,7 @@
-//! Every fix that may be applied unasked, tried on its own.
+//! Every safe fix, tried on its own.
 //!
-//! What a safe fix promises: the file can still be read, the finding is gone, there is no other in its place, and a
-//! server that takes the definition still takes it.
+//! What a safe fix promises: the file can still be read, the finding is gone, no new one appears, and a server that
+//! accepts the definition still accepts it.
 
 use crate::shared;
 use ankus::check::{self, FileKind, Input};

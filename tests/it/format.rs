@@ -1,4 +1,4 @@
-//! One layout, for everything that can be read.
+//! Formatting, for everything that can be parsed.
 
 use crate::shared;
 use ankus::syntax::format::{Refusal, Style, format, same_reading};

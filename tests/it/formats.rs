@@ -1,7 +1,7 @@
-//! What programs read: each format has the structure that its readers ask for.
+//! Machine formats: each has the structure that its readers require.
 //!
-//! The published schemas are other people's files, so what they require of the parts that are written here stands below as
-//! tables; a part that no table knows is a fault.
+//! The published schemas are other people's files, so their requirements for the parts written here are tables below; a
+//! part that is in no table is a fault.
 
 use crate::cli::ankus;
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! What is told of a job steers nothing: neither a terminal nor a build server nor a spreadsheet, whatever its application, its programs
-//! and their output are called and say.
+//! What is reported about a job controls nothing: neither a terminal nor a build server nor a spreadsheet, whatever the
+//! names and output of its application and programs.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! What is small to send must not be dear to read.
+//! Small inputs must not be expensive to read.
 //!
-//! `cargo xtask attack` measures the same files in full size, with every command that looks.
+//! `cargo xtask attack` measures the same files in full size, with every read-only command.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;

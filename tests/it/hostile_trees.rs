@@ -1,4 +1,4 @@
-//! Every command that looks, over trees that attack it: nothing is started, nothing outside is read or written, nothing
+//! Every read-only command, on trees that attack it: nothing is started, nothing outside is read or written, nothing
 //! hangs, and no control character comes out.
 
 #[path = "../../fixtures/hostile/trees.rs"]

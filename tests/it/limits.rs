@@ -1,4 +1,4 @@
-//! Limits of launchers: how many programs run at once, and what becomes of actions that wait.
+//! Limits of launchers: how many programs run at once, and what happens to actions that wait.
 
 use std::fs;
 use std::path::{Path, PathBuf};

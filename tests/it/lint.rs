@@ -1,4 +1,4 @@
-//! What the rules say of real applications.
+//! What the rules report for real applications.
 
 use crate::shared;
 use ankus::files::{Entry, Files, folder_of};

@@ -1,4 +1,4 @@
-//! What is damaged in one place is still judged in the others: an editor asks in the middle of a word.
+//! A file that is damaged in one place is still checked elsewhere: an editor checks in the middle of a word.
 
 use super::damage::{Damaged, Whole, opened_quote, prefix, tag_ends, without_line};
 use ankus::check::FileKind;

@@ -1,4 +1,4 @@
-//! Runs: applications from the outside, and what is left when we are killed.
+//! Runs: applications from the outside, and what remains after a kill.
 
 use std::fs;
 use std::path::Path;

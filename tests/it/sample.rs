@@ -1,4 +1,4 @@
-//! The committed sample of what the server answers: `fixtures/oracle`.
+//! The committed sample of the server's answers: `fixtures/oracle`.
 
 use super::cli::{ankus, folder};
 use serde_json::Value;

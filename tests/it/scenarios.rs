@@ -1,4 +1,4 @@
-//! Scenarios of coordinators and bundles: `ankus test` plays them, writes them, and says what did not come out.
+//! Scenarios of coordinators and bundles: `ankus test` plays them, writes them, and reports differences.
 
 use crate::cli::{ankus, folder};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! The tables of the language against the server's own schemas.
+//! The tables of the language compared with the server's own schemas.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a search leaves out, and how settings decide on it and on how a check ends.
+//! What a search skips, and how settings control that and the exit code of a check.
 
 use crate::cli::{ankus, folder};
 use serde_json::Value;

@@ -1,5 +1,5 @@
-//! Every application of the corpus in simulated time: with all well, and with each action failing in turn, it comes to an
-//! end.
+//! Every application of the corpus in simulated time: without failures, and with each action failing in turn, it comes
+//! to an end.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Nothing of the input steers what shows it: each format holds any text in any place.
+//! Nothing in the input controls its viewer: each format can hold any text in any place.
 
 use crate::cli::ankus;
 use ankus::check::{self, FileKind, FileReport, Finding, Report};

@@ -1,4 +1,4 @@
-//! Stores as things: checked, copied, made smaller, written out, damaged.
+//! Stores: checked, copied, compacted, exported, damaged.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! What others on the same machine can see and do of a run, and what a workflow can reach: nothing that was not given.
+//! What other users of the same machine can see and do with a run, and what a workflow can reach: nothing that was not
+//! granted.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};

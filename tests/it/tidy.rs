@@ -1,4 +1,4 @@
-//! The walls of the house: which module may know which, and what every file owes its reader.
+//! Architecture rules: which module may depend on which, and what every file must contain.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

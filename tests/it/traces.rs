@@ -1,4 +1,4 @@
-//! The engine against what the real one did, scenario by scenario.
+//! The engine compared with the real one, scenario by scenario.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

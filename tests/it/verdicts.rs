@@ -1,4 +1,4 @@
-//! The reference verdict against what the server answered.
+//! The reference verdict compared with the server's answers.
 
 use std::fs;
 use std::path::Path;

@@ -21,8 +21,8 @@ fn page() -> String {
     let mut out = String::from(
         "# Functions of expressions\n\n\
          Every function that a server registers, as ankus checks and evaluates it. The number of parameters is exact. A function is\n\
-         *evaluated* in some places; in others it is *deferred*: it stands for itself, and the text is evaluated again later.\n\
-         `ankus eval --at PHASE` evaluates a text in a phase. This page is made from the table in `runtime/src/el/functions.rs`.\n\n\
+         *evaluated* in some places; in others it is *deferred*: left as it is and evaluated later.\n\
+         `ankus eval --at PHASE` evaluates a text in a phase. This page is generated from the table in `runtime/src/el/functions.rs`.\n\n\
          ## Phases\n\n\
          | phase | where | constants |\n| --- | --- | --- |\n",
     );
