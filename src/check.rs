@@ -25,7 +25,7 @@ use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml::{self, Tree};
 use ankus_runtime::time::Instant;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 pub use coordinator::{
@@ -845,6 +845,14 @@ impl Report {
         self.files.sort_by(|a, b| a.path.cmp(&b.path));
         sort(&mut self.findings);
         self.findings.dedup_by(|a, b| key(a) == key(b));
+        // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
+        let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
+        let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
+        if self.findings.iter().any(is_outer) {
+            let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
+            let known: HashSet<(String, Span)> = errors.map(place).collect();
+            self.findings.retain(|finding| !is_outer(finding) || !known.contains(&place(finding)));
+        }
     }
 
     /// How many places have a finding, with those that one finding stands for.

@@ -192,6 +192,7 @@ fn siblings(
         siblings.push(rules::Sibling {
             member,
             path: source.path.clone(),
+            refused: outcome.as_ref().err().and_then(|refused| blamed(refused, &given)),
             definition: outcome.ok().filter(|_| !missing.is_unsure()).map(Rc::new),
             missing: missing.names,
             root: (root.namespace().to_owned(), root.name().to_owned()),
@@ -199,6 +200,16 @@ fn siblings(
         last.insert(source.path.clone(), (given, siblings.len() - 1));
     }
     siblings
+}
+
+/// The code of a refusal, and the property whose value it is about.
+fn blamed(refused: &Refused, given: &Properties) -> Option<(&'static str, String)> {
+    let is_subject = |value: &str| {
+        let value = value.trim();
+        !value.is_empty() && refused.subject.iter().any(|subject| subject.trim() == value)
+    };
+    let (name, _) = given.iter().find(|(_, value)| is_subject(value))?;
+    Some((refused.code?, name.clone()))
 }
 
 /// Application paths that the definition names, with the name of the file in a folder: what a check can follow.

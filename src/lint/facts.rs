@@ -4,7 +4,7 @@ use super::graph::Graph;
 use super::reads::{self, Read};
 use super::secrets::Secret;
 use crate::diag::Diagnostic;
-use crate::files::{self, Files};
+use crate::files::{self, Files, Presence};
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
@@ -728,6 +728,14 @@ pub(super) fn is_submitted(facts: &Facts<'_>) -> bool {
         _ => return false,
     };
     let Some(path) = facts.submission.get(key) else { return false };
+    // One definition of several in a folder is named with its file.
+    let file = files::name_of(path.trim());
+    let is_another = file.ends_with(".xml")
+        && file != files::name_of(facts.path)
+        && facts.beside(file).is_some_and(|file| facts.files.presence(&file) != Presence::Absent);
+    if is_another {
+        return false;
+    }
     // A path that nothing can resolve is filled in by a build: the file is a template, and the rest of it may be, too.
     super::reads::of_plain(path, 0).iter().all(|read| is_given(facts, &read.name))
 }

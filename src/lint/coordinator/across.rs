@@ -334,6 +334,8 @@ pub struct Sibling {
     pub definition: Option<Rc<Definition>>,
     /// What nobody gives it.
     pub missing: BTreeSet<String>,
+    /// The code with which a server refuses it, and the property it is given for which it does.
+    pub refused: Option<(&'static str, String)>,
     /// Namespace and name of its root.
     pub root: (String, String),
 }
@@ -385,6 +387,11 @@ pub fn bundle(
                     .help(format!("raise `{}` to uri:oozie:coordinator:0.2", sibling.path)),
             );
         }
+        if let Some((code, name)) = &sibling.refused {
+            let message =
+                format!("the coordinator is refused with {code} for the value of `{name}`");
+            out.push(given_at(around, member, name, path, &message));
+        }
         // What is not in the bundle may be in properties that nobody showed.
         if !around.submission.values.is_empty() {
             let text = around.files.text(&sibling.path).map_or("", |source| source.text.as_str());
@@ -419,6 +426,35 @@ pub fn bundle(
     }
     between(written, siblings, &mut out);
     out
+}
+
+/// A finding where a coordinator of a bundle is given a property: in its configuration, or among the properties of the
+/// bundle.
+fn given_at(
+    around: Around<'_>,
+    member: &Member<'_>,
+    name: &str,
+    path: &Scalar<'_>,
+    message: &str,
+) -> Diagnostic {
+    let is_it = |property: &&ir::Property<'_>| {
+        property.name.as_ref().is_some_and(|own| own.as_str().trim() == name)
+    };
+    let own = member.configuration.iter().rev().find(is_it);
+    if let Some(value) = own.and_then(|property| property.value.as_ref()) {
+        let found = finding(&k::SUBMISSION_REFUSED, value.span(), message).likely();
+        return super::at_origin(around, value, "the coordinator is given it here", found);
+    }
+    let found = finding(&k::SUBMISSION_REFUSED, path.span(), message).likely();
+    let bound = around.submission.values.get(name);
+    let Some((bound, properties::Origin::File(file))) = bound.map(|bound| (bound, &bound.origin))
+    else {
+        return found;
+    };
+    let note = "this coordinator is given it";
+    let mut moved = found.in_file(file.clone()).note_in(around.path, path.span(), note);
+    moved.span = bound.value_span;
+    moved
 }
 
 fn name_of<'m>(member: &'m Member<'_>) -> &'m str {

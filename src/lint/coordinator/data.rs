@@ -289,36 +289,38 @@ fn function(text: &str) -> Option<(&str, Option<i64>)> {
     Some((name.trim(), number))
 }
 
+/// Functions that give an instance of a dataset, without `coord:`.
+const INSTANCE_FUNCTIONS: [&str; 11] = [
+    "current",
+    "currentRange",
+    "offset",
+    "latest",
+    "latestRange",
+    "future",
+    "futureRange",
+    "absolute",
+    "endOfDays",
+    "endOfWeeks",
+    "endOfMonths",
+];
+
 fn instances(
     facts: &Facts<'_, '_>,
     event: &DataEvent<'_>,
     is_input: bool,
     out: &mut Vec<Diagnostic>,
 ) {
-    const FUNCTIONS: [&str; 11] = [
-        "current",
-        "currentRange",
-        "offset",
-        "latest",
-        "latestRange",
-        "future",
-        "futureRange",
-        "absolute",
-        "endOfDays",
-        "endOfWeeks",
-        "endOfMonths",
-    ];
     for (part, _, text) in &event.instances {
         let written = text.as_str();
         // At the ends of a range as well, a call without its braces is text.
         let bare = part != "instance"
-            && FUNCTIONS.iter().any(|name| {
+            && INSTANCE_FUNCTIONS.iter().any(|name| {
                 let call = written.trim_start_matches("coord:");
                 call.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
             });
         if (part == "instance" || bare) && !written.is_empty() {
-            let named =
-                !bare && FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
+            let named = !bare
+                && INSTANCE_FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
             let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
             let is_date = facts.processing.parse(written).is_ok();
             if only_later {
@@ -350,6 +352,10 @@ fn instances(
         return;
     };
     let (Some(from), Some(to)) = (function(start.as_str()), function(end.as_str())) else { return };
+    // What is no function of instances is told as that.
+    if [from.0, to.0].iter().any(|name| !INSTANCE_FUNCTIONS.contains(name)) {
+        return;
+    }
     let open = matches!(from.0, "absolute" | "endOfMonths" | "endOfWeeks" | "endOfDays");
     if from.0 != to.0 && !(open && to.0 == "current") {
         let message = format!("a range cannot begin with `{}` and end with `{}`", from.0, to.0);

@@ -61,7 +61,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let near = nearest(last, NAMES.iter().copied().filter(|name| here(name) == Some(true)));
-            let Some(near) = near else { continue };
+            // Where the path leads to this very folder, its definition is meant, whatever it is called there.
+            let leads_here = !own_name.is_empty() && own_name == files::name_of(folder);
+            let only = (leads_here && here(NAMES[index]) == Some(true)).then_some(NAMES[index]);
+            let Some(near) = near.or(only) else { continue };
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
         } else if own_name == last || NAMES.contains(&last) && own_name == files::name_of(folder) {
             // The folder is this one, and has definitions of other kinds alone.

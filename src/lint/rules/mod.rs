@@ -83,6 +83,7 @@ mod missing_application_file;
 mod misspelt_hadoop_property;
 mod misspelt_oozie_property;
 mod misspelt_spark_option;
+mod misspelt_sqoop_option;
 mod mixed_line_endings_in_value;
 mod name_collision_after_mapping;
 mod name_node_missing;
@@ -251,6 +252,7 @@ pub(super) static ALL: &[&Rule] = &[
     &mapreduce_api_mixed::RULE,
     &mapreduce_output_missing::RULE,
     &misspelt_spark_option::RULE,
+    &misspelt_sqoop_option::RULE,
     &name_node_missing::RULE,
     &output_not_prepared::RULE,
     &output_written_twice::RULE,

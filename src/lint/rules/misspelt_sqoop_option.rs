@@ -1,0 +1,243 @@
+//! Options of Sqoop with a slip.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
+use crate::lint::facts::Action;
+use crate::lint::facts::masked;
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "misspelt-sqoop-option",
+        group: Group::Actions,
+        summary: "an option of a Sqoop command that is almost one that Sqoop has",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/misspelt-sqoop-option.md"),
+    },
+    check,
+};
+
+/// Tools whose options are known; others may have any.
+const TOOLS: [&str; 12] = [
+    "codegen",
+    "create-hive-table",
+    "eval",
+    "export",
+    "import",
+    "import-all-tables",
+    "import-mainframe",
+    "job",
+    "list-databases",
+    "list-tables",
+    "merge",
+    "metastore",
+];
+
+/// Long options of all of them, in Sqoop 1.4.
+const OPTIONS: [&str; 151] = [
+    "--accumulo-batch-size",
+    "--accumulo-column-family",
+    "--accumulo-create-table",
+    "--accumulo-instance",
+    "--accumulo-max-latency",
+    "--accumulo-password",
+    "--accumulo-row-key",
+    "--accumulo-table",
+    "--accumulo-user",
+    "--accumulo-visibility",
+    "--accumulo-zookeepers",
+    "--all-tables-in",
+    "--append",
+    "--as-avrodatafile",
+    "--as-binaryfile",
+    "--as-parquetfile",
+    "--as-sequencefile",
+    "--as-textfile",
+    "--autoreset-to-one-mapper",
+    "--batch",
+    "--bindir",
+    "--boundary-query",
+    "--buffersize",
+    "--call",
+    "--check-column",
+    "--class-name",
+    "--clear-staging-table",
+    "--column-family",
+    "--columns",
+    "--compress",
+    "--compression-codec",
+    "--connect",
+    "--connect-string",
+    "--connection-manager",
+    "--connection-param-file",
+    "--create",
+    "--create-hcatalog-table",
+    "--database",
+    "--dataset",
+    "--datasettype",
+    "--delete",
+    "--delete-target-dir",
+    "--direct",
+    "--direct-split-size",
+    "--driver",
+    "--drop-and-create-hcatalog-table",
+    "--enclosed-by",
+    "--escaped-by",
+    "--exclude-tables",
+    "--exec",
+    "--export-dir",
+    "--external-table-dir",
+    "--fetch-size",
+    "--fields-terminated-by",
+    "--hadoop-home",
+    "--hadoop-mapred-home",
+    "--hbase-bulkload",
+    "--hbase-create-table",
+    "--hbase-row-key",
+    "--hbase-table",
+    "--hcatalog-database",
+    "--hcatalog-external-table",
+    "--hcatalog-home",
+    "--hcatalog-partition-keys",
+    "--hcatalog-partition-values",
+    "--hcatalog-storage-stanza",
+    "--hcatalog-table",
+    "--help",
+    "--hive-compute-stats",
+    "--hive-database",
+    "--hive-delims-replacement",
+    "--hive-drop-import-delims",
+    "--hive-home",
+    "--hive-import",
+    "--hive-overwrite",
+    "--hive-partition-key",
+    "--hive-partition-value",
+    "--hive-table",
+    "--hs2-keytab",
+    "--hs2-password",
+    "--hs2-url",
+    "--hs2-user",
+    "--incremental",
+    "--inline-lob-limit",
+    "--input-enclosed-by",
+    "--input-escaped-by",
+    "--input-fields-terminated-by",
+    "--input-lines-terminated-by",
+    "--input-null-non-string",
+    "--input-null-string",
+    "--input-optionally-enclosed-by",
+    "--jar-file",
+    "--job",
+    "--jobid",
+    "--join-key",
+    "--last-value",
+    "--lines-terminated-by",
+    "--list",
+    "--lowercase-enforce-names",
+    "--map-column-hive",
+    "--map-column-java",
+    "--mapreduce-job-name",
+    "--merge-key",
+    "--meta-connect",
+    "--meta-password",
+    "--meta-username",
+    "--metadata-transaction-isolation-level",
+    "--multi-threaded",
+    "--mysql-delimiters",
+    "--new-data",
+    "--null-non-string",
+    "--null-string",
+    "--num-mappers",
+    "--onto",
+    "--optionally-enclosed-by",
+    "--options-file",
+    "--oracle-escaping-disabled",
+    "--outdir",
+    "--package-name",
+    "--parquet-configurator-implementation",
+    "--password",
+    "--password-alias",
+    "--password-file",
+    "--query",
+    "--relaxed-isolation",
+    "--schema",
+    "--show",
+    "--shutdown",
+    "--skip-dist-cache",
+    "--split-by",
+    "--split-limit",
+    "--staging-table",
+    "--storage-stanza",
+    "--table",
+    "--tables",
+    "--tape",
+    "--target-dir",
+    "--temporary-rootdir",
+    "--throw-on-error",
+    "--update-key",
+    "--update-mode",
+    "--username",
+    "--validate",
+    "--validation-failurehandler",
+    "--validation-threshold",
+    "--validator",
+    "--verbose",
+    "--verify",
+    "--version",
+    "--warehouse-dir",
+    "--where",
+];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
+        for (name, span) in options(action) {
+            if OPTIONS.contains(&name.as_str()) {
+                continue;
+            }
+            // A slip of a letter or two: a connector may have options of its own.
+            let near = OPTIONS
+                .into_iter()
+                .filter(|known| known.len().abs_diff(name.len()) <= 2)
+                .filter_map(|known| Some((within(&name, known, 2)?, known)))
+                .min();
+            let Some((_, near)) = near else { continue };
+            let message = format!("Sqoop has no option `{name}`, and refuses it");
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Write `{near}`"), span, near)),
+            );
+        }
+    }
+}
+
+/// The long options of a Sqoop action with their places, up to a `--` behind which the words are another program's.
+fn options(action: &Action<'_>) -> Vec<(String, Span)> {
+    let mut words: Vec<(String, Span)> = Vec::new();
+    for text in action.texts(&["command", "arg"]) {
+        // An expression may give any word.
+        let plain = masked(&text.text);
+        let is_command =
+            !plain.trim_start().starts_with("--") && plain.contains(char::is_whitespace);
+        let mut at = 0;
+        for word in plain.split(char::is_whitespace) {
+            let start = at;
+            at += word.len() + 1;
+            let name = word.split('=').next().unwrap_or_default();
+            // A value may have blanks in an `arg`.
+            if !word.is_empty() && (is_command || words.is_empty() || start == 0) {
+                words.push((name.to_owned(), text.source(start..start + name.len())));
+            }
+        }
+    }
+    let is_known = words.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
+    words
+        .into_iter()
+        .take_while(|(word, _)| is_known && word != "--")
+        .filter(|(word, _)| word.starts_with("--") && word.len() > 5)
+        .collect()
+}
