@@ -172,29 +172,14 @@ fn plan(name: &str, nodes: &[(&str, Does<'_>)]) -> Plan {
             action("sub-workflow", inside, ok, 0)
         }
     };
-    Plan {
-        name: template(name),
-        namespace: "uri:oozie:workflow:1.0".to_owned(),
-        dialect: Dialect::default(),
-        nodes: nodes
-            .iter()
-            .map(|(name, does)| Node {
-                name: (*name).to_owned(),
-                span: (0, 0),
-                work: work(name, does),
-            })
-            .collect(),
-        start: 0,
-        parameters: Vec::new(),
-        defaults: Vec::new(),
-        global: None,
-        credentials: Vec::new(),
-        functions: Vec::new(),
-        path: String::new(),
-        lines: vec![0],
-        expectations: Vec::new(),
-        names: crate::plan::Names::default(),
-    }
+    let node = |(name, does): &&(&str, Does<'_>)| Node {
+        name: (*name).to_owned(),
+        span: (0, 0),
+        work: work(name, does),
+    };
+    let nodes = nodes.iter().map(node).collect();
+    let plan = Plan::of_nodes(template(name), Dialect::default(), nodes);
+    Plan { namespace: "uri:oozie:workflow:1.0".to_owned(), ..plan }
 }
 
 fn plans() -> BTreeMap<String, Plan> {

@@ -7,7 +7,7 @@ use super::keep::{Calls, JobRecord, Moment, decode, moment_key, prefix, spaces};
 use super::{Error, Notified, bundle, coordinator};
 use crate::el::{Dialect, Phase, Template};
 use crate::machine::{Change, Job, JobStatus, Row, Rows, Run};
-use crate::plan::{Action, NOWHERE, Names, Node, NodeIndex, Plan, Work};
+use crate::plan::{Action, NOWHERE, Node, NodeIndex, Plan, Work};
 use crate::procedure::ProcedureId;
 use crate::store::{self, Reader};
 
@@ -155,22 +155,7 @@ pub fn readable_plan(
         };
         Node { name, span: (0, 0), work: Work::Action(Box::new(action)) }
     };
-    let plan = Plan {
-        name: empty(),
-        namespace: String::new(),
-        dialect: Dialect::default(),
-        nodes: (0..=last).map(node).collect(),
-        start: 0,
-        parameters: Vec::new(),
-        defaults: Vec::new(),
-        global: None,
-        credentials: Vec::new(),
-        functions: Vec::new(),
-        path: String::new(),
-        lines: vec![0],
-        expectations: Vec::new(),
-        names: Names::default(),
-    };
+    let plan = Plan::of_nodes(empty(), Dialect::default(), (0..=last).map(node).collect());
     Ok((plan, false))
 }
 

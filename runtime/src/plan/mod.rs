@@ -271,6 +271,26 @@ impl fmt::Display for Unreadable {
 impl std::error::Error for Unreadable {}
 
 impl Plan {
+    /// A plan of these nodes and nothing else, which begins with the first of them.
+    pub fn of_nodes(name: Template, dialect: Dialect, nodes: Vec<Node>) -> Plan {
+        Plan {
+            name,
+            namespace: String::new(),
+            dialect,
+            nodes,
+            start: 0,
+            parameters: Vec::new(),
+            defaults: Vec::new(),
+            global: None,
+            credentials: Vec::new(),
+            functions: Vec::new(),
+            path: String::new(),
+            lines: vec![0],
+            expectations: Vec::new(),
+            names: Names::default(),
+        }
+    }
+
     /// The plan as bytes; the same plan gives the same bytes.
     pub fn to_bytes(&self) -> Vec<u8> {
         let content =
@@ -475,22 +495,8 @@ mod tests {
             span: (0, 0),
             work: work.clone(),
         });
-        Plan {
-            name: Template::compile("w", Phase::JobSubmit, Dialect::Tomcat),
-            namespace: String::new(),
-            dialect: Dialect::Tomcat,
-            nodes: nodes.collect(),
-            start: 0,
-            parameters: Vec::new(),
-            defaults: Vec::new(),
-            global: None,
-            credentials: Vec::new(),
-            functions: Vec::new(),
-            path: String::new(),
-            lines: vec![0],
-            expectations: Vec::new(),
-            names: Names::default(),
-        }
+        let name = Template::compile("w", Phase::JobSubmit, Dialect::Tomcat);
+        Plan::of_nodes(name, Dialect::Tomcat, nodes.collect())
     }
 
     #[track_caller]

@@ -9,7 +9,7 @@ use ankus_runtime::host::files::{FileUri, Files};
 use ankus_runtime::machine::{
     Answer, Class, Command, External, JobStatus, Phase, Status, Submission,
 };
-use ankus_runtime::plan::{Action, Global, Names, Node, NodeIndex, Plan, Work};
+use ankus_runtime::plan::{Action, Global, Node, NodeIndex, Plan, Work};
 use ankus_runtime::simulation::{Call, Executors, Reply, Simulation};
 
 /// Executors that start everything, but for what is in the way at the moment, and cannot stop anything if so wished.
@@ -80,22 +80,8 @@ fn plan(message: &str, forks: bool) -> Arc<Plan> {
     ];
     let nodes =
         nodes.into_iter().map(|(name, work)| Node { name: name.into(), span: (0, 0), work });
-    Arc::new(Plan {
-        name: template("facts"),
-        namespace: "uri:oozie:workflow:1.0".to_owned(),
-        dialect: Dialect::default(),
-        nodes: nodes.collect(),
-        start: 0,
-        parameters: Vec::new(),
-        defaults: Vec::new(),
-        global: None,
-        credentials: Vec::new(),
-        functions: Vec::new(),
-        path: String::new(),
-        lines: vec![0],
-        expectations: Vec::new(),
-        names: Names::default(),
-    })
+    let plan = Plan::of_nodes(template("facts"), Dialect::default(), nodes.collect());
+    Arc::new(Plan { namespace: "uri:oozie:workflow:1.0".to_owned(), ..plan })
 }
 
 fn begin(executors: Scripted, plan: Arc<Plan>, more: &[(&str, &str)]) -> Simulation<Scripted> {
