@@ -98,6 +98,16 @@ pub(crate) fn is_slip(name: &str, other: &str, texts: [&str; 2]) -> bool {
     weight(name, other, texts) < weight(other, name, texts)
 }
 
+/// Whether two names differ in words that are long enough to hold a slip: `a` and `b` are two names of one kind.
+pub(crate) fn differ_in_a_word(name: &str, other: &str) -> bool {
+    let (own, others) = (words(name), words(other));
+    let lone = |words: &[String], rest: &[String]| -> bool {
+        let mut differing = words.iter().filter(|word| !rest.contains(word));
+        differing.next().is_some_and(|word| word.len() > 2) && differing.next().is_none()
+    };
+    lone(&own, &others) && lone(&others, &own)
+}
+
 fn weight(name: &str, other: &str, texts: [&str; 2]) -> usize {
     let others = words(other);
     let own = words(name).into_iter().filter(|word| !others.contains(word));
@@ -132,7 +142,15 @@ fn words(name: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::is_slip;
+    use super::{differ_in_a_word, is_slip};
+
+    #[test]
+    fn letters_and_numbers_at_the_end_tell_names_apart() {
+        assert!(differ_in_a_word("workingDirr", "workingDir"));
+        assert!(differ_in_a_word("out_putdir", "out_putdri"));
+        assert!(!differ_in_a_word("initial_instance_b", "initial_instance_a"));
+        assert!(!differ_in_a_word("inputA", "inputB") && !differ_in_a_word("dirIn", "dirOn"));
+    }
 
     #[test]
     fn the_rarer_word_is_the_slip() {

@@ -116,3 +116,33 @@ fn rules_say_little_about_real_applications() {
         );
     }
 }
+
+/// Nobody shows what the definition is started with: the names that it reads tell of each other.
+#[test]
+fn a_variable_that_is_nearly_another_one_is_found_without_properties() {
+    let workflow = |slip: &str| {
+        let step = |name: &str, next: &str| {
+            format!(
+                "<action name=\"{name}\"><fs><mkdir path=\"${{workingDir}}/{name}\"/></fs>\
+                 <ok to=\"{next}\"/><error to=\"failed\"/></action>\n"
+            )
+        };
+        format!(
+            "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"a\"><start to=\"one\"/>\n{}{}{}\
+             <action name=\"four\"><fs><mkdir path=\"${{{slip}}}/four\"/></fs><ok to=\"end\"/><error to=\"failed\"/></action>\n\
+             <kill name=\"failed\"><message>failed</message></kill><end name=\"end\"/></workflow-app>\n",
+            step("one", "two"),
+            step("two", "three"),
+            step("three", "four"),
+        )
+    };
+    let check = |name: &str| {
+        let tree = crate::cli::folder(&[("workflow.xml", &workflow(name))]);
+        crate::cli::ankus(&["check", "--format", "concise", "."]).folder(tree.path()).run()
+    };
+    let run = check("workingDirr");
+    run.said(0, "`workingDirr` is read only here, and `workingDir` 3 times");
+    for name in ["workingDir", "workingDir2", "workingDirs", "targetDir"] {
+        assert!(!check(name).stdout.contains("undefined-variable"), "{name}");
+    }
+}

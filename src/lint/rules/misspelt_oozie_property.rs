@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::job_properties;
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
+use crate::lint::reads::How;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -51,6 +52,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             let fix = Fix { title, safety: Safety::Guess, edits: vec![edit] };
             out.push(property.place(finding).fix(fix));
+        }
+    }
+    for read in facts.reads.iter().filter(|read| read.how == How::Function) {
+        if let Some((finding, near)) = report(&read.name, read.span) {
+            out.push(finding.fix(Fix::guess(format!("Read `{near}`"), read.span, near)));
         }
     }
     for configuration in facts.configurations().iter().copied() {

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::reads::{self, How};
-use crate::lint::slips::is_slip;
+use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -12,6 +12,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 const MOST_COMPARED: usize = 500_000;
 /// Slips in properties that are looked into: each look goes over the texts.
 const MOST_SLIPS: usize = 200;
+
+/// How often a name is read that is not a slip itself.
+const OFTEN: usize = 3;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -31,7 +34,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // Without a submission, anything may come from there.
     let all = starts(facts);
     if all.is_empty() {
+        let before = out.len();
         undeclared(facts, out);
+        if out.len() == before {
+            odd_ones(facts, out);
+        }
         return;
     }
     // In an order of its own, so that of two names that are as near the same one is always offered.
@@ -117,6 +124,45 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = near.filter(|near| within(near, name, 2).is_some());
         let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
         let message = format!("nothing defines `{name}`");
+        out.push(
+            Diagnostic::new(&RULE.kind, place.span, message)
+                .about(name)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
+        );
+    }
+}
+
+/// Names that are read once and are nearly one that the definition reads again and again: whoever starts it gives that one.
+fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for read in &facts.reads {
+        *counts.entry(read.name.as_str()).or_default() += 1;
+    }
+    let often: Vec<&str> =
+        counts.iter().filter(|(_, count)| **count >= OFTEN).map(|(name, _)| *name).collect();
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    // One thing and several of it are two variables.
+    let is_plural =
+        |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
+    let mut patience = MOST_COMPARED;
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        let is_odd = counts.get(name) == Some(&1) && name.len() > 5 && !is_given(facts, name);
+        if !is_odd || has_default(facts, name) || patience < often.len() {
+            continue;
+        }
+        patience -= often.len();
+        let near = often.iter().copied().find(|near| {
+            within(near, name, 1).is_some()
+                && letters(near) != letters(name)
+                && !is_plural(near, name)
+                && differ_in_a_word(name, near)
+        });
+        let Some(near) = near else { continue };
+        let times = counts.get(near).copied().unwrap_or_default();
+        let message = format!("`{name}` is read only here, and `{near}` {times} times");
         out.push(
             Diagnostic::new(&RULE.kind, place.span, message)
                 .about(name)
