@@ -105,6 +105,8 @@ fn serve(
         if looked.elapsed() < LOOK * (1 + seen.len() as u32 / 1_000) {
             continue;
         }
+        // Asked first, so that what has ended by then is seen to have ended.
+        let is_over = until_idle && is_idle(&*reader, &mut runner)?;
         let now = statuses(&*reader)?;
         for (id, (status, _)) in &now {
             if seen.get(id).is_none_or(|(before, _)| before != status) {
@@ -112,7 +114,7 @@ fn serve(
             }
         }
         seen = now;
-        if until_idle && is_idle(&*reader, &mut runner)? {
+        if is_over {
             break;
         }
         looked = Instant::now();
