@@ -182,8 +182,8 @@ impl<'a> Finder<'_, 'a> {
     }
 }
 
-/// Words of a command line, as the server cuts it.
-fn words(text: &str) -> Vec<std::ops::Range<usize>> {
+/// Words of the command line of a Sqoop action, as the server cuts it.
+pub(super) fn words(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
     for piece in text.split([' ', '\t', '\n', '\r']) {

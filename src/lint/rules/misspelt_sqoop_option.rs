@@ -1,10 +1,12 @@
 //! Options of Sqoop with a slip.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
-use crate::lint::facts::Action;
-use crate::lint::facts::masked;
+use crate::lint::facts::{Action, masked};
+use crate::lint::secrets::words;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use crate::syntax::xml::Decoded;
+use std::ops::Range;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -215,27 +217,29 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The long options of a Sqoop action with their places, up to a `--` behind which the words are another program's.
+/// The long options of a Sqoop action with their places, up to a `--`: the words behind it are for another program.
 fn options(action: &Action<'_>) -> Vec<(String, Span)> {
-    let mut words: Vec<(String, Span)> = Vec::new();
-    for text in action.texts(&["command", "arg"]) {
-        // An expression may give any word.
-        let plain = masked(&text.text);
-        let is_command =
-            !plain.trim_start().starts_with("--") && plain.contains(char::is_whitespace);
-        let mut at = 0;
-        for word in plain.split(char::is_whitespace) {
-            let start = at;
-            at += word.len() + 1;
-            let name = word.split('=').next().unwrap_or_default();
-            // A value may have blanks in an `arg`.
-            if !word.is_empty() && (is_command || words.is_empty() || start == 0) {
-                words.push((name.to_owned(), text.source(start..start + name.len())));
+    let mut found: Vec<(String, Span)> = Vec::new();
+    let mut add = |text: &Decoded<'_>, plain: &str, range: Range<usize>| {
+        let name = plain[range.clone()].split('=').next().unwrap_or_default();
+        found.push((name.to_owned(), text.source(range.start..range.start + name.len())));
+    };
+    // An expression may give any word.
+    match action.text("command") {
+        Some(text) => {
+            let plain = masked(&text.text);
+            words(&plain).into_iter().for_each(|range| add(&text, &plain, range));
+        }
+        // Each is one word, whatever blanks it has.
+        None => {
+            for text in action.texts(&["arg"]) {
+                let plain = masked(&text.text);
+                add(&text, &plain, 0..plain.len());
             }
         }
     }
-    let is_known = words.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
-    words
+    let is_known = found.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
+    found
         .into_iter()
         .take_while(|(word, _)| is_known && word != "--")
         .filter(|(word, _)| word.starts_with("--") && word.len() > 5)

@@ -2,7 +2,7 @@
 
 use crate::diag::{Diagnostic, Edit, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::lint::facts::{Start, has_default, is_given, starts};
-use crate::lint::reads::{self, How};
+use crate::lint::reads::{self, How, Read};
 use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties;
@@ -124,14 +124,17 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let near = near.filter(|near| within(near, name, 2).is_some());
         let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
         let message = format!("nothing defines `{name}`");
-        out.push(
-            Diagnostic::new(&RULE.kind, place.span, message)
-                .about(name)
-                .likely()
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
-        );
+        out.push(slip(place, near, message));
     }
+}
+
+/// A read of a name that was most likely meant to be another one.
+fn slip(place: &Read, near: &str, message: String) -> Diagnostic {
+    Diagnostic::new(&RULE.kind, place.span, message)
+        .about(place.name.as_str())
+        .likely()
+        .help(format!("did you mean `{near}`?"))
+        .fix(Fix::guess(format!("Read `{near}`"), place.span, near))
 }
 
 /// Names that are read once and are nearly one that the definition reads again and again: whoever starts it gives that one.
@@ -163,13 +166,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(near) = near else { continue };
         let times = counts.get(near).copied().unwrap_or_default();
         let message = format!("`{name}` is read only here, and `{near}` {times} times");
-        out.push(
-            Diagnostic::new(&RULE.kind, place.span, message)
-                .about(name)
-                .likely()
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
-        );
+        out.push(slip(place, near, message));
     }
 }
 
@@ -194,13 +191,7 @@ fn functions(facts: &Facts<'_>, all: &[Start<'_>], own: &[&str], out: &mut Vec<D
             continue;
         }
         let message = format!("nothing gives `{name}`, so this is always empty");
-        out.push(
-            Diagnostic::new(&RULE.kind, place.span, message)
-                .about(name)
-                .likely()
-                .help(format!("did you mean `{near}`?"))
-                .fix(Fix::guess(format!("Read `{near}`"), place.span, near)),
-        );
+        out.push(slip(place, near, message));
     }
 }
 
