@@ -66,13 +66,13 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
             Some("make room on the disk, then `ankus run --resume ID` goes on")
         }
         driver::Error::Store(ankus_runtime::store::Error::Gone) => Some(
-            "what its jobs have come to is known no more; programs that were running may go on, and nobody looks after them",
+            "the state of its jobs is lost; programs that were running may still run, and nothing supervises them",
         ),
         driver::Error::Store(ankus_runtime::store::Error::DamagedLog(_)) => Some(
             "restore a backup; or `ankus store check --forget-damaged` goes on with what stands before",
         ),
         driver::Error::Store(Damaged(_)) => Some(
-            "`ankus store check` tells what else is damaged; restore a backup, or let `--forget-damaged` delete it",
+            "`ankus store check` lists all damage; restore a backup, or delete what is damaged with `--forget-damaged`",
         ),
         driver::Error::Store(ankus_runtime::store::Error::NotAStore(_)) => {
             Some("name another folder with --store")
@@ -229,7 +229,8 @@ pub(crate) struct Shown {
 pub(crate) fn say_missing(missing: &[String], shell: &mut Shell) {
     if !missing.is_empty() {
         let missing = missing.join(", ");
-        shell.say(format!("damaged and not shown: {missing}; `ankus store check` tells more"));
+        shell
+            .say(format!("damaged and not shown: {missing}; `ankus store check` lists all damage"));
     }
 }
 
@@ -245,7 +246,7 @@ pub(crate) fn job(reader: &dyn Reader, id: &str) -> miette::Result<Shown> {
     };
     let (run, mut missing) = view::readable(reader, &record).map_err(failure)?;
     if !is_whole {
-        missing.insert(0, "the job itself, but for what else tells of it".to_owned());
+        missing.insert(0, "the record of the job".to_owned());
     }
     let (plan, is_whole) = view::readable_plan(reader, &record, &run).map_err(failure)?;
     if !is_whole {

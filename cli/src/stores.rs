@@ -280,7 +280,7 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
     shell.say(format!("{written} jobs are in `{}`", to.display()));
     if !lost.is_empty() {
         shell.say(format!(
-            "damaged and not written: {}; `ankus store check` tells more",
+            "damaged and not written: {}; `ankus store check` lists all damage",
             lost.join(", ")
         ));
     }

@@ -250,7 +250,7 @@ fn one_bad_row_of_every_sort_costs_one_row() {
     // What is lost is named.
     let copy = folder.join("copy");
     for (space, id, told) in [
-        ("job", "first", "damaged and not shown: the job itself"),
+        ("job", "first", "damaged and not shown: the record of the job"),
         ("plan", "first", "its plan, and with it the names of nodes"),
         ("conf", "first", "damaged and not shown: its properties"),
         ("needs", "first", "what it runs with"),
