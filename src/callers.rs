@@ -195,7 +195,7 @@ impl Gathering {
                 let global = root.child("global");
                 let has = |names: &[&str]| {
                     // One with a slip in its name was meant to be there, and that is told where it stands.
-                    let meant = |element: Element<'_, '_>| {
+                    let meant = |element: Element<'_>| {
                         names.iter().any(|name| within(element.name(), name, 2).is_some())
                     };
                     global.is_some_and(|global| global.elements().any(meant))
@@ -378,7 +378,7 @@ fn started(starter: &Starter, call: &Call, context: Option<&Caller>, merged: &mu
     }
 }
 
-fn call(element: Element<'_, '_>, name: &'static str, hands_on: bool) -> Option<Call> {
+fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call> {
     let path = element.child("app-path")?.text().trimmed();
     let mut values = BTreeMap::new();
     let properties = element.elements().filter(|child| child.name() == "configuration");

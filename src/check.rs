@@ -387,7 +387,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             let verdicts = server.answers(input);
             (server, verdicts)
         });
-        let (mut tree, findings) = Tree::parse_tolerantly(&input.source.text);
+        let (mut tree, findings) = Tree::of(&input.source.text);
         found.extend(findings);
         // The server is a strict judge as well.
         if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
@@ -1030,7 +1030,7 @@ mod tests {
                 is_walked: false,
                 now: None,
             };
-            let (tree, _) = Tree::parse_tolerantly(&source.text);
+            let (tree, _) = Tree::of(&source.text);
             let path = source.path.as_str();
             let facts = Facts::new(path, &tree, &files, &submission, &settings);
             let mut parts: Vec<(&str, u64)> = vec![("all", looks(|| drop(check(&input))))];

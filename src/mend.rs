@@ -95,7 +95,7 @@ pub fn proved(
             let changes = compare(&before.text, after);
             let repaired = repaired(&before.text, &edits);
             changes.into_iter().filter(|change| !repaired(change)).collect()
-        } else if edits.is_empty() && before.text != *after {
+        } else if edits.is_empty() && *before.text != *after {
             return Err(format!("`{path}` would hold something else"));
         } else {
             Vec::new()
@@ -225,7 +225,7 @@ fn applied(files: &Files, batch: &Batch) -> Option<(Files, BTreeMap<String, Stri
     for (path, edits) in batch.files() {
         let source = files.text(path)?;
         let text = edit::apply(&source.text, edits).ok()?;
-        if text != source.text {
+        if text != *source.text {
             changed.insert_text(path, text.clone());
             texts.insert(path.to_owned(), text);
         }

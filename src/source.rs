@@ -3,7 +3,8 @@
 //! In: a text with its name. Out: [`Source`], which turns byte offsets into lines and columns. A [`Span`] is all that
 //! the rest of the core knows of a location; lines and columns appear only where something is printed.
 
-use std::sync::OnceLock;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// A half-open range of bytes in one [`Source`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,13 +71,81 @@ pub struct Position {
     pub column: u32,
 }
 
+/// A part of a text, which it keeps alive: what is typed or found in a text needs no tree and no lifetime.
+#[derive(Clone, Default)]
+pub struct Slice {
+    text: Arc<String>,
+    start: u32,
+    end: u32,
+}
+
+impl Slice {
+    /// `part` as a slice of `text` if it lies there; else a copy, as of what is written with references.
+    pub fn of(text: &Arc<String>, part: &str) -> Slice {
+        let start = (part.as_ptr() as usize).wrapping_sub(text.as_ptr() as usize);
+        if part.is_empty() {
+            return Slice { text: text.clone(), start: 0, end: 0 };
+        }
+        if start > text.len() || part.len() > text.len() - start {
+            return part.into();
+        }
+        Slice { text: text.clone(), start: start as u32, end: (start + part.len()) as u32 }
+    }
+}
+
+impl From<&str> for Slice {
+    fn from(text: &str) -> Slice {
+        Slice { end: text.len() as u32, start: 0, text: Arc::new(text.to_owned()) }
+    }
+}
+
+impl std::ops::Deref for Slice {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text[self.start as usize..self.end as usize]
+    }
+}
+
+impl fmt::Display for Slice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&**self, out)
+    }
+}
+
+impl fmt::Debug for Slice {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, out)
+    }
+}
+
+impl PartialEq for Slice {
+    fn eq(&self, other: &Slice) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Slice {}
+
+impl PartialEq<str> for Slice {
+    fn eq(&self, other: &str) -> bool {
+        **self == *other
+    }
+}
+
+impl PartialEq<&str> for Slice {
+    fn eq(&self, other: &&str) -> bool {
+        **self == **other
+    }
+}
+
 /// The text of one file, with the name it is shown under.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
     /// Path as shown: relative to the working directory, with `/`, or absolute where it lies outside.
     pub path: String,
     /// The text, a byte-order mark included.
-    pub text: String,
+    pub text: Arc<String>,
     /// Offset of the first byte of each line.
     line_starts: OnceLock<Vec<u32>>,
     /// What stands before each block of [`BLOCK`] bytes.
@@ -112,7 +181,7 @@ impl Source {
     pub fn new(path: impl Into<String>, text: impl Into<String>) -> Source {
         Source {
             path: path.into(),
-            text: text.into(),
+            text: Arc::new(text.into()),
             line_starts: OnceLock::new(),
             counts: OnceLock::new(),
         }

@@ -219,7 +219,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
             let text = mended.texts.get(&shown).unwrap_or(&loaded.source.text).clone();
             if arguments.diff {
                 shell.out(ankus::edit::unified_diff(&shown, &loaded.source.text, &text))?;
-                return Ok(Exit::fault_if(text != loaded.source.text));
+                return Ok(Exit::fault_if(text != *loaded.source.text));
             }
             // The mended text is the result; what is left to say goes beside it.
             shell.document(&text)?;

@@ -38,14 +38,14 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let style = style(cache.formatting(&loaded.found, &loaded.settings, None));
         return match format(&loaded.source.text, &style, limit) {
             Ok(text) if arguments.check => {
-                if text != loaded.source.text {
+                if text != *loaded.source.text {
                     shell.line(&loaded.found.shown)?;
                 }
-                Ok(Exit::fault_if(text != loaded.source.text))
+                Ok(Exit::fault_if(text != *loaded.source.text))
             }
             Ok(text) if arguments.diff => {
                 shell.out(edit::unified_diff(&loaded.found.shown, &loaded.source.text, &text))?;
-                Ok(Exit::fault_if(text != loaded.source.text))
+                Ok(Exit::fault_if(text != *loaded.source.text))
             }
             Ok(text) => {
                 shell.document(&text)?;
@@ -94,7 +94,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     refusals += 1;
                     shell.say(refused(&loaded.source, &refusal));
                 }
-                Some(Ok(text)) if text == loaded.source.text => kept += 1,
+                Some(Ok(text)) if text == *loaded.source.text => kept += 1,
                 Some(Ok(text)) => {
                     changed += 1;
                     if arguments.check {

@@ -68,7 +68,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                 text.clone_from(moved);
             }
         }
-        if text == before.text {
+        if text == *before.text {
             new += 1;
             continue;
         }

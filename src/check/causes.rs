@@ -70,7 +70,7 @@ fn inside(outer: Span, inner: Span) -> bool {
 struct Apart(Vec<Span>);
 
 impl Apart {
-    fn of_elements<'t, 'a: 't>(elements: impl Iterator<Item = Element<'t, 'a>>) -> Apart {
+    fn of_elements<'t>(elements: impl Iterator<Item = Element<'t>>) -> Apart {
         Apart(elements.map(|element| element.span()).collect())
     }
 
@@ -94,7 +94,7 @@ impl Apart {
 }
 
 /// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
-pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let shifts = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && is_on(finding)
@@ -154,7 +154,7 @@ pub(super) fn of_markup(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagno
 
 /// A coordinator as a server keeps it, with what it adds to the definition that was submitted: that is all that is wrong
 /// with it.
-fn stored(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+fn stored(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let added = ["freq_timeunit", "end_of_duration"];
     if root.name() != "coordinator-app" || added.iter().any(|name| root.attribute(name).is_none()) {
         return;
@@ -190,7 +190,7 @@ fn is_short_for(short: &str, name: &str) -> bool {
 const NEAR: usize = 4_096;
 
 /// Of several faults of one expression or one URI template, the one that says most.
-fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+fn in_expressions(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     const ORDER: [&str; 8] = [
         "variable-without-braces",
         "name-without-quotes",
@@ -273,7 +273,7 @@ fn in_expressions(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
 }
 
 /// Of several faults of the markup of one tag, the first; and of tags that are none but text, one on a line.
-fn of_tags(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+fn of_tags(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let broken = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && finding.file.is_none()
@@ -324,7 +324,7 @@ fn of_tags(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
 }
 
 /// Followers that are told by the elements in which they stand.
-pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let Some(root) = tree.root() else { return };
     stored(root, is_on, found);
     of_tags(tree, is_on, found);
@@ -474,7 +474,7 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
         found.retain(|finding| !is(finding, "unreachable-node"));
     }
     // A way out whose name has the wrong case is no body of its action, and not missing.
-    let is_misspelt = |action: &Element<'_, '_>| {
+    let is_misspelt = |action: &Element<'_>| {
         action.elements().any(|child| {
             let lower = child.name().to_ascii_lowercase();
             lower != child.name() && matches!(lower.as_str(), "ok" | "error")
@@ -598,7 +598,7 @@ pub(super) fn in_elements(tree: &Tree<'_>, is_on: IsOn<'_>, found: &mut Vec<Diag
 }
 
 /// Of a decision in which a case never or always holds, that is said, and not what it does to the other cases.
-fn decisions(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     let about = [
         "decision-not-boolean",
         "decision-text-around-expression",
@@ -634,7 +634,7 @@ fn decisions(root: Element<'_, '_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>
 
 /// One finding for each group of forks that are wrong together. `code` is the one the server refuses with.
 pub(super) fn of_forks(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     names: &Names,
     code: Option<&str>,
     is_on: IsOn<'_>,
@@ -762,7 +762,7 @@ pub(super) fn of_forks(
 }
 
 /// What comes behind a fork, the fork aside; `paths` stops at joins.
-fn reach(workflow: &Workflow<'_>, names: &Names, fork: NodeId, paths: bool) -> Vec<bool> {
+fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<bool> {
     let mut seen = vec![false; workflow.nodes.len()];
     let mut open = vec![fork];
     while let Some(id) = open.pop() {
@@ -782,7 +782,7 @@ fn reach(workflow: &Workflow<'_>, names: &Names, fork: NodeId, paths: bool) -> V
 
 /// Opinions about nodes that no run enters are for those who ask for them: that nothing leads there is said already.
 pub(super) fn out_of_reach(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     names: &Names,
     reach: &Reach,
     code: Option<&str>,
@@ -794,7 +794,7 @@ pub(super) fn out_of_reach(
         .map(|(_, node)| node.span)
         .collect();
     // Behind a transition to nowhere a node may be meant to be entered.
-    let lost = |transition: &crate::ir::workflow::Transition<'_>| {
+    let lost = |transition: &crate::ir::workflow::Transition| {
         reach.is_reachable(transition.from) && names.target(transition).is_none()
     };
     let started = workflow.nodes().any(|(_, node)| node.shape == Shape::Start);

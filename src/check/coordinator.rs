@@ -135,7 +135,7 @@ impl Files for Beside<'_> {
             .filter_map(|path| join(folder, path.trim_start_matches('/')))
             .find_map(|path| self.files.text(&path));
         match found {
-            Some(source) if source.path != self.path => Entry::File(source.text.clone()),
+            Some(source) if source.path != self.path => Entry::File(source.text.to_string()),
             _ => Entry::Nothing,
         }
     }
@@ -179,7 +179,7 @@ fn siblings(
             siblings.push(rules::Sibling { member, ..siblings[*same].clone() });
             continue;
         }
-        let (tree, _) = Tree::parse_tolerantly(&source.text);
+        let (tree, _) = Tree::of(&source.text);
         let Some(root) = tree.root() else { continue };
         let files = Beside { path: &source.path, files: around.files };
         let (outcome, missing) = coordinator::submit_leniently(
@@ -229,7 +229,7 @@ pub fn application_paths(input: &Input<'_>) -> Vec<(String, &'static str)> {
 }
 
 /// Asks the schema, the rules and the server.
-pub(super) fn ask(input: &Input<'_>, tree: &Tree<'_>, found: &mut Vec<Diagnostic>) -> Asked {
+pub(super) fn ask(input: &Input<'_>, tree: &Tree, found: &mut Vec<Diagnostic>) -> Asked {
     let target = input.settings.target;
     let language = Language::default();
     let document = match input.kind {

@@ -11,11 +11,7 @@ use ankus_runtime::el::{Dialect, SiteFunction};
 use std::collections::BTreeMap;
 
 /// Asks about the expressions of a definition.
-pub(super) fn ask<'a>(
-    input: &Input<'_>,
-    tree: &Tree<'a>,
-    workflow: Option<&Workflow<'a>>,
-) -> Vec<Diagnostic> {
+pub(super) fn ask(input: &Input<'_>, tree: &Tree, workflow: Option<&Workflow>) -> Vec<Diagnostic> {
     let (filled, given): (Vec<_>, Vec<_>) =
         input.submission.iter().partition(|(name, value)| properties::is_filled_in(name, value));
     let mut properties: BTreeMap<String, String> =

@@ -22,7 +22,7 @@ pub(super) fn is_held_back(found: &Diagnostic) -> bool {
 }
 
 /// Makes findings quieter in a definition that is no definition yet, and in one that a test is made with.
-pub(super) fn soften(input: &Input<'_>, tree: &Tree<'_>, found: &mut [Diagnostic]) {
+pub(super) fn soften(input: &Input<'_>, tree: &Tree, found: &mut [Diagnostic]) {
     let path = input.source.path.as_str();
     let copy = input.is_walked && !path.ends_with(".xml");
     if copy || is_template(tree, found) {
@@ -50,7 +50,7 @@ fn depend(finding: &mut Diagnostic, on: &str) {
 
 /// Whether a generator makes the definition of this text: where only elements may stand there is a placeholder, or a value
 /// holds one of Jinja, Mustache and their like.
-fn is_template(tree: &Tree<'_>, found: &[Diagnostic]) -> bool {
+fn is_template(tree: &Tree, found: &[Diagnostic]) -> bool {
     let text = tree.text();
     let stands_alone = |finding: &Diagnostic| {
         let word = text.get(finding.span.range()).unwrap_or_default().trim();

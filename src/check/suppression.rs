@@ -150,7 +150,7 @@ fn read(comment: &str) -> Option<(Vec<(String, bool)>, bool)> {
 }
 
 /// The comments of a definition.
-pub(super) fn of_tree(tree: &Tree<'_>) -> Vec<Suppression> {
+pub(super) fn of_tree(tree: &Tree) -> Vec<Suppression> {
     let everything = Span::new(0, tree.text().len());
     let root_start = tree.root().map_or(u32::MAX, |root| root.span().start);
     let mut read_so_far: Vec<Suppression> = Vec::new();

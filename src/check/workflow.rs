@@ -79,7 +79,7 @@ impl Server {
 /// Asks the schema and the passes about a workflow, and explains what the server answered.
 pub(super) fn ask(
     input: &Input<'_>,
-    tree: &Tree<'_>,
+    tree: &Tree,
     (server, verdicts): (&Server, &Verdicts),
     found: &mut Vec<Diagnostic>,
 ) -> Asked {

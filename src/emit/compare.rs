@@ -415,7 +415,7 @@ fn parts(text: &str) -> Vec<Part> {
 }
 
 /// Attributes that say something, but for the name that a part goes by.
-fn attributes(element: Element<'_, '_>, part: &mut Part, path: &str) {
+fn attributes(element: Element<'_>, part: &mut Part, path: &str) {
     let by_name = path.is_empty() && part.label.contains(' ');
     for attribute in element.attributes().filter(|attribute| attribute.declares().is_none()) {
         let name = attribute.qualified_name();
@@ -428,7 +428,7 @@ fn attributes(element: Element<'_, '_>, part: &mut Part, path: &str) {
 }
 
 /// The text of an element that holds no others; an element that says nothing else is said to be there.
-fn leaf(element: Element<'_, '_>, part: &mut Part, path: &str) {
+fn leaf(element: Element<'_>, part: &mut Part, path: &str) {
     if element.elements().next().is_some() {
         return;
     }

@@ -136,7 +136,7 @@ impl Application {
         application
     }
 
-    fn look(&mut self, element: Element<'_, '_>, submission: &Submission) {
+    fn look(&mut self, element: Element<'_>, submission: &Submission) {
         let above = element.parent().map(Element::name).unwrap_or_default();
         match (above, element.name()) {
             ("action", "ok" | "error" | "info") => {}

@@ -48,7 +48,7 @@ pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
     compile(&tree, &crate::ir::lower::workflow(&tree), options)
 }
 
-fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan {
+fn compile(tree: &Tree, workflow: &Workflow, options: &Options) -> Plan {
     let global = shared(workflow, options.inherited.as_ref());
     let mut names: HashMap<&str, NodeIndex> = HashMap::new();
     for (id, node) in workflow.nodes() {
@@ -60,7 +60,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
         span: (node.name.span.start, node.name.span.end),
         work: compiler.work(id),
     });
-    let property = |property: &Property<'_>| {
+    let property = |property: &Property| {
         let value = property.value.as_ref().map(|value| value.as_str().trim().to_owned());
         (property.name.as_str().trim().to_owned(), value)
     };
@@ -99,7 +99,7 @@ fn compile(tree: &Tree<'_>, workflow: &Workflow<'_>, options: &Options) -> Plan 
 }
 
 /// Properties with a value, in order.
-fn set_properties(properties: &[Property<'_>]) -> Vec<(String, String)> {
+fn set_properties(properties: &[Property]) -> Vec<(String, String)> {
     let pairs = properties.iter().filter_map(|property| {
         let value = property.value.as_ref()?.as_str();
         let name = property.name.as_str().trim();
@@ -109,7 +109,7 @@ fn set_properties(properties: &[Property<'_>]) -> Vec<(String, String)> {
 }
 
 /// The properties that settings of a launcher stand for.
-fn launcher_properties(launcher: &Launcher<'_>) -> Vec<(String, String)> {
+fn launcher_properties(launcher: &Launcher) -> Vec<(String, String)> {
     let settings = launcher.settings.iter().filter_map(|(name, _, value)| {
         let property = match &**name {
             "java-opts" => "javaopts",
@@ -138,9 +138,9 @@ fn overlay(
 }
 
 /// The shared settings of a workflow, completed from what its parent hands down.
-fn shared(workflow: &Workflow<'_>, inherited: Option<&Global>) -> Option<Global> {
+fn shared(workflow: &Workflow, inherited: Option<&Global>) -> Option<Global> {
     let Some(own) = &workflow.global else { return inherited.cloned() };
-    let text = |scalar: &Option<crate::ir::Scalar<'_>>| {
+    let text = |scalar: &Option<crate::ir::Scalar>| {
         scalar.as_ref().map(|scalar| scalar.as_str().to_owned()).filter(|text| !text.is_empty())
     };
     let tag = if workflow.is_at_least("1.0") { "resource-manager" } else { "job-tracker" };
@@ -167,22 +167,22 @@ fn shared(workflow: &Workflow<'_>, inherited: Option<&Global>) -> Option<Global>
     Some(global)
 }
 
-struct Compiler<'c, 'a> {
-    tree: &'c Tree<'a>,
-    workflow: &'c Workflow<'a>,
+struct Compiler<'c> {
+    tree: &'c Tree,
+    workflow: &'c Workflow,
     options: &'c Options,
     global: Option<&'c Global>,
     names: HashMap<&'c str, NodeIndex>,
 }
 
-impl Compiler<'_, '_> {
+impl Compiler<'_> {
     fn template(&self, text: &str, phase: Phase) -> Template {
         Template::compile_with(text, phase, self.options.dialect, &self.options.functions)
     }
 
     /// The SLA blocks, that of the workflow first.
     fn expectations(&self) -> Vec<Expectation> {
-        let of = |node: NodeIndex, sla: &Sla<'_>| Expectation {
+        let of = |node: NodeIndex, sla: &Sla| Expectation {
             node,
             leaves: sla
                 .settings
@@ -232,12 +232,7 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn action(
-        &self,
-        node: &crate::ir::workflow::Node<'_>,
-        ok: NodeIndex,
-        error: NodeIndex,
-    ) -> Action {
+    fn action(&self, node: &crate::ir::workflow::Node, ok: NodeIndex, error: NodeIndex) -> Action {
         let action = node.action.as_deref();
         let body = action.and_then(|action| action.body.as_ref());
         let kind = body.map_or(String::new(), |body| body.kind.to_string());
@@ -287,7 +282,7 @@ impl Compiler<'_, '_> {
             });
             compiled.collect()
         });
-        let attribute = |scalar: Option<&crate::ir::Scalar<'_>>| {
+        let attribute = |scalar: Option<&crate::ir::Scalar>| {
             scalar.map(|scalar| self.template(scalar.as_str(), Phase::JobSubmit))
         };
         Action {
@@ -332,14 +327,14 @@ struct Writer {
     split: Option<usize>,
 }
 
-enum Todo<'t, 'a> {
-    Child(Child<'t, 'a>),
-    Open(Element<'t, 'a>),
-    Close(&'a str, bool),
+enum Todo<'t> {
+    Child(Child<'t>),
+    Open(Element<'t>),
+    Close(&'t str, bool),
 }
 
 impl Writer {
-    fn element(&mut self, top: Element<'_, '_>, inserts: &Inserts) {
+    fn element(&mut self, top: Element<'_>, inserts: &Inserts) {
         let mut todo = vec![(Todo::Open(top), String::new())];
         let top_id = top.id();
         let mut job_xml = Some(&inserts.job_xml);
@@ -370,7 +365,7 @@ impl Writer {
                     self.open(element, &namespace);
                     let own = element.namespace().to_owned();
                     todo.push((Todo::Close(element.name(), element.id() == top_id), String::new()));
-                    let children: Vec<Child<'_, '_>> = element.children().collect();
+                    let children: Vec<Child<'_>> = element.children().collect();
                     for child in children.into_iter().rev() {
                         let next = match child.element() {
                             Some(element) => Todo::Open(element),
@@ -393,7 +388,7 @@ impl Writer {
         self.out.push_str(&format!("<{name}>{}</{name}>", escape_text(text)));
     }
 
-    fn open(&mut self, element: Element<'_, '_>, namespace: &str) {
+    fn open(&mut self, element: Element<'_>, namespace: &str) {
         self.out.push('<');
         self.out.push_str(element.name());
         if element.namespace() != namespace {
@@ -410,7 +405,7 @@ impl Writer {
         self.out.push('>');
     }
 
-    fn text(&mut self, child: Child<'_, '_>) {
+    fn text(&mut self, child: Child<'_>) {
         let blank = |c: char| c <= ' ';
         match child.kind() {
             NodeKind::Text => {

@@ -121,7 +121,7 @@ struct Raiser<'r> {
 }
 
 impl Raiser<'_> {
-    fn element_by_element(&mut self, tree: &Tree<'_>, root: Element<'_, '_>) {
+    fn element_by_element(&mut self, tree: &Tree, root: Element<'_>) {
         let modern = self.to == "1.0";
         for element in root.descendants() {
             for attribute in element.attributes().filter(|attribute| attribute.declares().is_some())
@@ -197,7 +197,7 @@ impl Raiser<'_> {
     }
 
     /// Leaves out what 0.2 lacks, and puts the contact before the message.
-    fn sla(&mut self, tree: &Tree<'_>, info: Element<'_, '_>) {
+    fn sla(&mut self, tree: &Tree, info: Element<'_>) {
         let text = tree.text();
         for element in info.elements().filter(|element| SLA_DROPPED.contains(&element.name())) {
             let message = format!(
@@ -214,7 +214,7 @@ impl Raiser<'_> {
         if let (Some(words), Some(contact)) =
             (info.child("notification-msg"), info.child("alert-contact"))
         {
-            let slice = |element: Element<'_, '_>| text[element.span().range()].to_owned();
+            let slice = |element: Element<'_>| text[element.span().range()].to_owned();
             let (first, second) = (slice(contact), slice(words));
             let message = "`alert-contact` comes before `notification-msg` in SLA 0.2".to_owned();
             self.replace(words.span(), &first, message);
@@ -230,7 +230,7 @@ fn becomes_modern(namespace: &str, to: &str, server: &str) -> bool {
 }
 
 /// Reads both texts and compares them; what was valid must be valid.
-fn prove(before: &Tree<'_>, text: &str, server: &str) -> Result<(), Vec<Remark>> {
+fn prove(before: &Tree, text: &str, server: &str) -> Result<(), Vec<Remark>> {
     let (after, findings) = Tree::parse(text);
     let remark = |span, message: String| Err(vec![Remark { span, message }]);
     if let Some(finding) = findings.first() {
@@ -250,7 +250,7 @@ fn prove(before: &Tree<'_>, text: &str, server: &str) -> Result<(), Vec<Remark>>
         Some("bundle-app") => validate::Document::Bundle,
         _ => return Ok(()),
     };
-    let faults = |tree: &Tree<'_>, target: &str| {
+    let faults = |tree: &Tree, target: &str| {
         let found = validate::check(tree, document, &Language::default(), target);
         found.into_iter().filter(|finding| finding.kind.level == Level::Error).collect::<Vec<_>>()
     };
@@ -270,7 +270,7 @@ fn prove(before: &Tree<'_>, text: &str, server: &str) -> Result<(), Vec<Remark>>
 }
 
 /// The events of a text with everything an upgrade changes on purpose made equal.
-fn meaning(tree: &Tree<'_>) -> Vec<(String, Span)> {
+fn meaning(tree: &Tree) -> Vec<(String, Span)> {
     let mut out: Vec<(String, Span)> = Vec::new();
     let mut dropping = 0;
     // Start of the children of an SLA block, whose order changes.

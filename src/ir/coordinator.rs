@@ -8,147 +8,147 @@ use crate::syntax::xml::{Element, Tree};
 
 /// A coordinator.
 #[derive(Clone, Debug, Default)]
-pub struct Coordinator<'a> {
+pub struct Coordinator {
     /// Place of the root's name.
     pub span: Span,
     /// Namespace of the root.
     pub namespace: String,
     /// `@name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `@frequency`.
-    pub frequency: Option<Scalar<'a>>,
+    pub frequency: Option<Scalar>,
     /// `@freq_timeunit`, which the server writes beside the frequency of a job that it has taken.
-    pub unit: Option<Scalar<'a>>,
+    pub unit: Option<Scalar>,
     /// `@start`.
-    pub start: Option<Scalar<'a>>,
+    pub start: Option<Scalar>,
     /// `@end`.
-    pub end: Option<Scalar<'a>>,
+    pub end: Option<Scalar>,
     /// `@timezone`.
-    pub timezone: Option<Scalar<'a>>,
+    pub timezone: Option<Scalar>,
     /// `timeout`, `concurrency`, `execution`, `throttle`.
-    pub controls: Vec<(String, Scalar<'a>)>,
+    pub controls: Vec<(String, Scalar)>,
     /// `include`.
-    pub includes: Vec<Scalar<'a>>,
+    pub includes: Vec<Scalar>,
     /// Names of its formal parameters.
-    pub parameters: Vec<Scalar<'a>>,
+    pub parameters: Vec<Scalar>,
     /// Datasets of its own.
-    pub datasets: Vec<Dataset<'a>>,
+    pub datasets: Vec<Dataset>,
     /// `data-in`.
-    pub inputs: Vec<DataEvent<'a>>,
+    pub inputs: Vec<DataEvent>,
     /// `data-out`.
-    pub outputs: Vec<DataEvent<'a>>,
+    pub outputs: Vec<DataEvent>,
     /// Whether there is an `input-logic`, and where.
     pub logic: Option<Span>,
     /// Names of data-in that the input logic asks for.
-    pub logic_data: Vec<Scalar<'a>>,
+    pub logic_data: Vec<Scalar>,
     /// Names that the input logic gives.
-    pub logic_names: Vec<Scalar<'a>>,
+    pub logic_names: Vec<Scalar>,
     /// `app-path` of the workflow.
-    pub app_path: Option<Scalar<'a>>,
+    pub app_path: Option<Scalar>,
     /// Properties of the workflow.
-    pub configuration: Vec<Property<'a>>,
+    pub configuration: Vec<Property>,
     /// The SLA block.
-    pub sla: Option<Sla<'a>>,
+    pub sla: Option<Sla>,
 }
 
 /// A dataset.
 #[derive(Clone, Debug)]
-pub struct Dataset<'a> {
+pub struct Dataset {
     /// Place of the whole element.
     pub span: Span,
     /// Place of its tag's name.
     pub tag: Span,
     /// `@name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `@frequency`.
-    pub frequency: Option<Scalar<'a>>,
+    pub frequency: Option<Scalar>,
     /// `@initial-instance`.
-    pub initial_instance: Option<Scalar<'a>>,
+    pub initial_instance: Option<Scalar>,
     /// `@timezone`.
-    pub timezone: Option<Scalar<'a>>,
+    pub timezone: Option<Scalar>,
     /// `uri-template`.
-    pub uri_template: Option<Scalar<'a>>,
+    pub uri_template: Option<Scalar>,
     /// `done-flag`, with the place of its element where it is empty.
-    pub done_flag: Option<(Span, Scalar<'a>)>,
+    pub done_flag: Option<(Span, Scalar)>,
 }
 
 /// A data-in or data-out.
 #[derive(Clone, Debug)]
-pub struct DataEvent<'a> {
+pub struct DataEvent {
     /// Place of its tag's name.
     pub tag: Span,
     /// `@name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `@dataset`.
-    pub dataset: Option<Scalar<'a>>,
+    pub dataset: Option<Scalar>,
     /// `instance`, `start-instance`, `end-instance`, in their order, with the places of their elements.
-    pub instances: Vec<(String, Span, Scalar<'a>)>,
+    pub instances: Vec<(String, Span, Scalar)>,
 }
 
-impl<'a> DataEvent<'a> {
+impl DataEvent {
     /// The text of the first element of a name.
-    pub fn part(&self, name: &str) -> Option<&Scalar<'a>> {
+    pub fn part(&self, name: &str) -> Option<&Scalar> {
         self.instances.iter().find(|(part, ..)| part == name).map(|(_, _, text)| text)
     }
 }
 
 /// A property of a configuration.
 #[derive(Clone, Debug)]
-pub struct Property<'a> {
+pub struct Property {
     /// Its name.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// Its value.
-    pub value: Option<Scalar<'a>>,
+    pub value: Option<Scalar>,
 }
 
 /// An SLA block.
 #[derive(Clone, Debug)]
-pub struct Sla<'a> {
+pub struct Sla {
     /// Place of its tag's name.
     pub tag: Span,
     /// Its namespace.
     pub namespace: String,
     /// Its leaves, in order.
-    pub leaves: Vec<(String, Scalar<'a>)>,
+    pub leaves: Vec<(String, Scalar)>,
 }
 
 /// A bundle.
 #[derive(Clone, Debug, Default)]
-pub struct Bundle<'a> {
+pub struct Bundle {
     /// Place of the root's name.
     pub span: Span,
     /// `@name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `kick-off-time`.
-    pub kick_off: Option<Scalar<'a>>,
+    pub kick_off: Option<Scalar>,
     /// Its coordinators.
-    pub members: Vec<Member<'a>>,
+    pub members: Vec<Member>,
 }
 
 /// A coordinator of a bundle.
 #[derive(Clone, Debug)]
-pub struct Member<'a> {
+pub struct Member {
     /// Place of its tag's name.
     pub tag: Span,
     /// `@name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `@enabled`.
-    pub enabled: Option<Scalar<'a>>,
+    pub enabled: Option<Scalar>,
     /// `app-path`.
-    pub app_path: Option<Scalar<'a>>,
+    pub app_path: Option<Scalar>,
     /// What it is given.
-    pub configuration: Vec<Property<'a>>,
+    pub configuration: Vec<Property>,
 }
 
-fn attribute<'a>(element: Element<'_, 'a>, name: &str) -> Option<Scalar<'a>> {
+fn attribute(element: Element<'_>, name: &str) -> Option<Scalar> {
     element.attribute(name).map(Scalar::of_attribute)
 }
 
-fn text<'a>(element: Element<'_, 'a>, name: &str) -> Option<Scalar<'a>> {
+fn text(element: Element<'_>, name: &str) -> Option<Scalar> {
     element.child(name).map(Scalar::of_element)
 }
 
-fn properties<'a>(parent: Option<Element<'_, 'a>>) -> Vec<Property<'a>> {
+fn properties(parent: Option<Element<'_>>) -> Vec<Property> {
     let section = parent.and_then(|parent| parent.child("configuration"));
     let properties = section.into_iter().flat_map(|section| section.elements());
     properties
@@ -157,7 +157,7 @@ fn properties<'a>(parent: Option<Element<'_, 'a>>) -> Vec<Property<'a>> {
         .collect()
 }
 
-fn event<'a>(element: Element<'_, 'a>) -> DataEvent<'a> {
+fn event(element: Element<'_>) -> DataEvent {
     let instances = element
         .elements()
         .filter(|part| part.name().ends_with("instance"))
@@ -171,7 +171,7 @@ fn event<'a>(element: Element<'_, 'a>) -> DataEvent<'a> {
 }
 
 /// Lowers a coordinator in any state of disrepair.
-pub fn coordinator<'a>(tree: &Tree<'a>) -> Coordinator<'a> {
+pub fn coordinator(tree: &Tree) -> Coordinator {
     let Some(root) = tree.root() else { return Coordinator::default() };
     let datasets = root.child("datasets");
     let named = |parent: &'static str, name: &'static str| {
@@ -231,7 +231,7 @@ pub fn coordinator<'a>(tree: &Tree<'a>) -> Coordinator<'a> {
 }
 
 /// The datasets directly in a `datasets` element.
-pub fn datasets_of<'a>(section: Element<'_, 'a>) -> Vec<Dataset<'a>> {
+pub fn datasets_of(section: Element<'_>) -> Vec<Dataset> {
     let elements = section.elements().filter(|element| element.name() == "dataset");
     elements
         .map(|element| Dataset {
@@ -250,7 +250,7 @@ pub fn datasets_of<'a>(section: Element<'_, 'a>) -> Vec<Dataset<'a>> {
 }
 
 /// Lowers a bundle in any state of disrepair.
-pub fn bundle<'a>(tree: &Tree<'a>) -> Bundle<'a> {
+pub fn bundle(tree: &Tree) -> Bundle {
     let Some(root) = tree.root() else { return Bundle::default() };
     let members = root.elements().filter(|element| element.name() == "coordinator");
     Bundle {

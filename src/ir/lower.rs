@@ -3,21 +3,19 @@
 //! Total: an element that cannot be placed is left out, and `schema` decides whether that is a fault. Names are
 //! compared without their namespaces, because a broken namespace must not hide an action.
 
-use std::borrow::Cow;
-
 use super::Scalar;
 use super::workflow::{
     Action, Body, Credential, Details, FileOperation, Global, Group, Launcher, Name, Node, NodeId,
     Property, Shape, Sla, Transition, TransitionId, Way, Workflow,
 };
-use crate::source::Span;
+use crate::source::{Slice, Span};
 use crate::syntax::xml::{AttributeRef, Element, Tree};
 
 /// Lowers the workflow of a tree, whatever its root is called.
-pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
+pub fn workflow(tree: &Tree) -> Workflow {
     let Some(root) = tree.root() else { return Workflow::default() };
     let mut workflow = Workflow {
-        text: tree.text(),
+        text: tree.shared(),
         element: Some(root.id()),
         span: root.name_span(),
         namespace: namespace(root),
@@ -61,10 +59,10 @@ pub fn workflow<'a>(tree: &Tree<'a>) -> Workflow<'a> {
     workflow
 }
 
-fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape) {
+fn node(workflow: &mut Workflow, element: Element<'_>, shape: Shape) {
     let id = NodeId(workflow.nodes.len() as u32);
     let first = workflow.transitions.len() as u32;
-    let mut add = |way: Way, element: Element<'_, 'a>, attribute: &str| {
+    let mut add = |way: Way, element: Element<'_>, attribute: &str| {
         let target = name(element, attribute);
         let predicate = (way == Way::Case).then(|| Box::new(Scalar::of_element(element)));
         let transition = TransitionId(workflow.transitions.len() as u32);
@@ -129,7 +127,7 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
 
     let mut name = name(element, "name");
     if shape == Shape::Start {
-        name = Name { text: Cow::Borrowed(":start:"), span: element.name_span(), given: true };
+        name = Name { text: ":start:".into(), span: element.name_span(), given: true };
     }
     workflow.nodes.push(Node {
         name,
@@ -143,27 +141,27 @@ fn node<'a>(workflow: &mut Workflow<'a>, element: Element<'_, 'a>, shape: Shape)
     });
 }
 
-fn boxed_attribute<'a>(attribute: AttributeRef<'_, 'a>) -> Box<Scalar<'a>> {
+fn boxed_attribute(attribute: AttributeRef<'_>) -> Box<Scalar> {
     Box::new(Scalar::of_attribute(attribute))
 }
 
-fn name<'a>(element: Element<'_, 'a>, attribute: &str) -> Name<'a> {
+fn name(element: Element<'_>, attribute: &str) -> Name {
     match element.attribute(attribute) {
         Some(attribute) => {
             let value = attribute.value();
             let span =
                 if value.text.is_empty() { attribute.span() } else { attribute.value_span() };
-            Name { text: value.text, span, given: true }
+            Name { text: element.keep(&value.text), span, given: true }
         }
-        None => Name { text: Cow::Borrowed(""), span: element.name_span(), given: false },
+        None => Name { text: Slice::default(), span: element.name_span(), given: false },
     }
 }
 
-fn namespace<'a>(element: Element<'_, 'a>) -> Cow<'a, str> {
+fn namespace(element: Element<'_>) -> Slice {
     element.namespace_name()
 }
 
-fn properties<'a>(element: Element<'_, 'a>) -> Vec<Property<'a>> {
+fn properties(element: Element<'_>) -> Vec<Property> {
     let mut out = Vec::new();
     for property in element.elements().filter(|e| e.name() == "property") {
         let (mut name, mut value, mut description) = (None, None, None);
@@ -182,7 +180,7 @@ fn properties<'a>(element: Element<'_, 'a>) -> Vec<Property<'a>> {
     out
 }
 
-fn credential<'a>(element: Element<'_, 'a>) -> Credential<'a> {
+fn credential(element: Element<'_>) -> Credential {
     Credential {
         span: element.span(),
         name: name(element, "name"),
@@ -191,14 +189,14 @@ fn credential<'a>(element: Element<'_, 'a>) -> Credential<'a> {
     }
 }
 
-fn launcher<'a>(element: Element<'_, 'a>) -> Launcher<'a> {
-    let setting = |child: Element<'_, 'a>| {
-        (Cow::Borrowed(child.name()), child.name_span(), Scalar::of_element(child))
+fn launcher(element: Element<'_>) -> Launcher {
+    let setting = |child: Element<'_>| {
+        (child.keep(child.name()), child.name_span(), Scalar::of_element(child))
     };
     Launcher { span: element.span(), settings: element.elements().map(setting).collect() }
 }
 
-fn sla<'a>(element: Element<'_, 'a>) -> Sla<'a> {
+fn sla(element: Element<'_>) -> Sla {
     Sla {
         element: element.id(),
         span: element.span(),
@@ -207,14 +205,11 @@ fn sla<'a>(element: Element<'_, 'a>) -> Sla<'a> {
     }
 }
 
-fn settings<'a>(element: Element<'_, 'a>) -> Vec<(Cow<'a, str>, Scalar<'a>)> {
-    element
-        .elements()
-        .map(|child| (Cow::Borrowed(child.name()), Scalar::of_element(child)))
-        .collect()
+fn settings(element: Element<'_>) -> Vec<(Slice, Scalar)> {
+    element.elements().map(|child| (child.keep(child.name()), Scalar::of_element(child))).collect()
 }
 
-fn global<'a>(element: Element<'_, 'a>) -> Global<'a> {
+fn global(element: Element<'_>) -> Global {
     let mut global = Global {
         element: element.id(),
         span: element.span(),
@@ -239,13 +234,13 @@ fn global<'a>(element: Element<'_, 'a>) -> Global<'a> {
     global
 }
 
-fn first<'a>(slot: &mut Option<Scalar<'a>>, element: Element<'_, 'a>) {
+fn first(slot: &mut Option<Scalar>, element: Element<'_>) {
     slot.get_or_insert_with(|| Scalar::of_element(element));
 }
 
-fn operation<'a>(element: Element<'_, 'a>) -> FileOperation<'a> {
+fn operation(element: Element<'_>) -> FileOperation {
     let mut operation = FileOperation {
-        kind: Cow::Borrowed(element.name()),
+        kind: element.keep(element.name()),
         tag: element.name_span(),
         element: element.id(),
         path: None,
@@ -259,7 +254,7 @@ fn operation<'a>(element: Element<'_, 'a>) -> FileOperation<'a> {
             "path" | "source" => operation.path = Some(value),
             "target" => operation.target = Some(value),
             _ if attribute.declares().is_some() => {}
-            name => operation.options.push((Cow::Borrowed(name), value)),
+            name => operation.options.push((element.keep(name), value)),
         }
     }
     operation
@@ -268,34 +263,34 @@ fn operation<'a>(element: Element<'_, 'a>) -> FileOperation<'a> {
 /// The children that a type's details are made of.
 #[derive(Default)]
 struct Parts<'a> {
-    named: Vec<(&'a str, Scalar<'a>)>,
-    operations: Vec<FileOperation<'a>>,
-    streaming: Option<Group<'a>>,
-    pipes: Option<Group<'a>>,
+    named: Vec<(&'a str, Scalar)>,
+    operations: Vec<FileOperation>,
+    streaming: Option<Group>,
+    pipes: Option<Group>,
     propagate_configuration: Option<Span>,
 }
 
 impl<'a> Parts<'a> {
-    fn one(&mut self, name: &str) -> Option<Box<Scalar<'a>>> {
+    fn one(&mut self, name: &str) -> Option<Box<Scalar>> {
         let index = self.named.iter().position(|(own, _)| *own == name)?;
         Some(Box::new(self.named.remove(index).1))
     }
 
-    fn all(&mut self, names: &[&str]) -> Vec<Scalar<'a>> {
+    fn all(&mut self, names: &[&str]) -> Vec<Scalar> {
         if !self.named.iter().any(|(name, _)| names.contains(name)) {
             return Vec::new();
         }
         let (taken, left) =
             std::mem::take(&mut self.named).into_iter().partition(|(name, _)| names.contains(name));
         self.named = left;
-        let taken: Vec<(&str, Scalar<'a>)> = taken;
+        let taken: Vec<(&str, Scalar)> = taken;
         taken.into_iter().map(|(_, scalar)| scalar).collect()
     }
 }
 
-fn body<'a>(element: Element<'_, 'a>) -> Body<'a> {
+fn body(element: Element<'_>) -> Body {
     let mut body = Body {
-        kind: Cow::Borrowed(element.name()),
+        kind: element.keep(element.name()),
         namespace: namespace(element),
         element: element.id(),
         tag: element.name_span(),
@@ -345,7 +340,7 @@ fn body<'a>(element: Element<'_, 'a>) -> Body<'a> {
     body
 }
 
-fn details<'a>(kind: &str, mut parts: Parts<'a>) -> Details<'a> {
+fn details(kind: &str, mut parts: Parts<'_>) -> Details {
     match kind {
         "fs" => Details::Fs { operations: parts.operations },
         "shell" => Details::Shell {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use crate::source::Span;
-use crate::syntax::xml::{AttributeRef, Decoded, Element};
+use crate::source::{Slice, Span};
+use crate::syntax::xml::{AttributeRef, Decoded, Element, Places, Tree};
 
 /// How much is known of a value before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,34 +18,37 @@ pub enum State {
 
 /// A text from an attribute or an element, with a way back to where it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scalar<'a> {
+pub struct Scalar {
     /// How much is known of it.
     pub state: State,
     /// The decoded text: an attribute's as it is, an element's without the blanks around it.
-    pub text: Decoded<'a>,
+    text: Slice,
+    places: Places,
 }
 
-impl<'a> Scalar<'a> {
+impl Scalar {
     /// The value of an attribute.
-    pub fn of_attribute(attribute: AttributeRef<'_, 'a>) -> Scalar<'a> {
-        let text = attribute.value();
-        let state = if attribute.is_quoted() { state(&text.text) } else { State::Broken };
-        Scalar { state, text }
+    pub fn of_attribute(attribute: AttributeRef<'_>) -> Scalar {
+        let scalar = Scalar::new(attribute.tree(), attribute.value());
+        match attribute.is_quoted() {
+            true => scalar,
+            false => Scalar { state: State::Broken, ..scalar },
+        }
     }
 
     /// The text of an element, trimmed as the server trims it.
-    pub fn of_element(element: Element<'_, 'a>) -> Scalar<'a> {
-        Scalar::of_text(element.text().trimmed())
+    pub fn of_element(element: Element<'_>) -> Scalar {
+        Scalar::new(element.tree(), element.text().trimmed())
     }
 
-    /// A decoded text.
-    pub fn of_text(text: Decoded<'a>) -> Scalar<'a> {
-        Scalar { state: state(&text.text), text }
+    fn new(tree: &Tree, decoded: Decoded<'_>) -> Scalar {
+        let state = if decoded.text.contains("${") { State::Expr } else { State::Known };
+        Scalar { state, text: tree.keep(&decoded.text), places: decoded.places }
     }
 
     /// The decoded text.
     pub fn as_str(&self) -> &str {
-        &self.text.text
+        &self.text
     }
 
     /// The text, if a run cannot change it.
@@ -60,20 +63,16 @@ impl<'a> Scalar<'a> {
 
     /// Whether nothing at all is written.
     pub fn is_empty(&self) -> bool {
-        self.text.text.is_empty()
+        self.text.is_empty()
     }
 
     /// Where it is written.
     pub fn span(&self) -> Span {
-        self.text.span()
+        self.places.span()
     }
 
     /// Where a range of bytes of the decoded text is written.
     pub fn place(&self, range: Range<usize>) -> Span {
-        self.text.source(range)
+        self.places.source(&self.text, range)
     }
-}
-
-fn state(text: &str) -> State {
-    if text.contains("${") { State::Expr } else { State::Known }
 }

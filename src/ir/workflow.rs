@@ -4,11 +4,11 @@
 //! addressed by [`NodeId`] and [`TransitionId`]. `start` is a node like any other. What an action does is its [`Body`]:
 //! what all types share by name, the rest in [`Details`].
 
-use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Scalar;
-use crate::source::{Span, look};
+use crate::source::{Slice, Span, look};
 use crate::syntax::xml;
 
 /// A node, by its place in [`Workflow::nodes`].
@@ -35,34 +35,34 @@ impl TransitionId {
 
 /// A workflow definition. Everything may be missing.
 #[derive(Clone, Debug, Default)]
-pub struct Workflow<'a> {
+pub struct Workflow {
     /// The text it is written in.
-    pub text: &'a str,
+    pub text: Arc<String>,
     /// The element `workflow-app`.
     pub element: Option<xml::NodeId>,
     /// The name of its element in the start tag; the place for findings about all of it.
     pub span: Span,
     /// The namespace name, `uri:oozie:workflow:0.5`.
-    pub namespace: Cow<'a, str>,
+    pub namespace: Slice,
     /// The attribute `name`.
-    pub name: Option<Scalar<'a>>,
+    pub name: Option<Scalar>,
     /// `<parameters>`.
-    pub parameters: Vec<Property<'a>>,
+    pub parameters: Vec<Property>,
     /// `<global>`.
-    pub global: Option<Global<'a>>,
+    pub global: Option<Global>,
     /// `<credentials>`.
-    pub credentials: Vec<Credential<'a>>,
+    pub credentials: Vec<Credential>,
     /// Every node, `start` included, in the order of the text.
-    pub nodes: Vec<Node<'a>>,
+    pub nodes: Vec<Node>,
     /// Every transition, grouped by node, in the order of the text.
-    pub transitions: Vec<Transition<'a>>,
+    pub transitions: Vec<Transition>,
     /// The SLA block of the workflow itself.
-    pub sla: Option<Sla<'a>>,
+    pub sla: Option<Sla>,
 }
 
-impl<'a> Workflow<'a> {
+impl Workflow {
     /// Every node with its id.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node<'a>)> {
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
         self.nodes.iter().enumerate().map(|(index, node)| {
             look();
             (NodeId(index as u32), node)
@@ -70,18 +70,18 @@ impl<'a> Workflow<'a> {
     }
 
     /// A node.
-    pub fn node(&self, id: NodeId) -> &Node<'a> {
+    pub fn node(&self, id: NodeId) -> &Node {
         look();
         &self.nodes[id.index()]
     }
 
     /// Every transition.
-    pub fn transitions(&self) -> impl Iterator<Item = &Transition<'a>> {
+    pub fn transitions(&self) -> impl Iterator<Item = &Transition> {
         self.transitions.iter().inspect(|_| look())
     }
 
     /// The ways out of a node.
-    pub fn exits(&self, id: NodeId) -> &[Transition<'a>] {
+    pub fn exits(&self, id: NodeId) -> &[Transition] {
         let exits = &self.node(id).exits;
         &self.transitions[exits.start as usize..exits.end as usize]
     }
@@ -92,7 +92,7 @@ impl<'a> Workflow<'a> {
     }
 
     /// Every action with its node.
-    pub fn actions(&self) -> impl Iterator<Item = (NodeId, &Node<'a>, &Action<'a>)> {
+    pub fn actions(&self) -> impl Iterator<Item = (NodeId, &Node, &Action)> {
         self.nodes().filter_map(|(id, node)| Some((id, node, node.action.as_deref()?)))
     }
 
@@ -108,9 +108,9 @@ impl<'a> Workflow<'a> {
 
 /// A name where it is defined, or where it is used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Name<'a> {
+pub struct Name {
     /// The name.
-    pub text: Cow<'a, str>,
+    pub text: Slice,
     /// The attribute's value; the element's own name where the attribute is missing.
     pub span: Span,
     /// Whether the attribute is there.
@@ -153,9 +153,9 @@ impl Shape {
 
 /// A node of the graph.
 #[derive(Clone, Debug)]
-pub struct Node<'a> {
+pub struct Node {
     /// Its name; `:start:` for the start, as the engine calls it.
-    pub name: Name<'a>,
+    pub name: Name,
     /// What it is.
     pub shape: Shape,
     /// Its element.
@@ -167,9 +167,9 @@ pub struct Node<'a> {
     /// The ways out, as a range of [`Workflow::transitions`].
     pub exits: Range<u32>,
     /// What an action does.
-    pub action: Option<Box<Action<'a>>>,
+    pub action: Option<Box<Action>>,
     /// The message of a kill node.
-    pub message: Option<Box<Scalar<'a>>>,
+    pub message: Option<Box<Scalar>>,
 }
 
 /// How a node is left.
@@ -208,7 +208,7 @@ impl Way {
 
 /// A way out of a node.
 #[derive(Clone, Debug)]
-pub struct Transition<'a> {
+pub struct Transition {
     /// Its place in [`Workflow::transitions`].
     pub id: TransitionId,
     /// The node that is left.
@@ -216,108 +216,108 @@ pub struct Transition<'a> {
     /// How it is left.
     pub way: Way,
     /// The name of the node that is entered.
-    pub target: Name<'a>,
+    pub target: Name,
     /// The element that says so.
     pub element: xml::NodeId,
     /// All of that element.
     pub span: Span,
     /// The predicate of a case.
-    pub predicate: Option<Box<Scalar<'a>>>,
+    pub predicate: Option<Box<Scalar>>,
 }
 
 /// A property of `<parameters>`, `<configuration>` or a credential.
 #[derive(Clone, Debug)]
-pub struct Property<'a> {
+pub struct Property {
     /// All of its element.
     pub span: Span,
     /// Its name; empty where it is missing.
-    pub name: Scalar<'a>,
+    pub name: Scalar,
     /// Its value.
-    pub value: Option<Scalar<'a>>,
+    pub value: Option<Scalar>,
     /// Words about it.
-    pub description: Option<Scalar<'a>>,
+    pub description: Option<Scalar>,
 }
 
 /// What all actions share.
 #[derive(Clone, Debug)]
-pub struct Global<'a> {
+pub struct Global {
     /// Its element.
     pub element: xml::NodeId,
     /// All of its element.
     pub span: Span,
     /// `<job-tracker>` or `<resource-manager>`.
-    pub resource_manager: Option<Scalar<'a>>,
+    pub resource_manager: Option<Scalar>,
     /// `<name-node>`.
-    pub name_node: Option<Scalar<'a>>,
+    pub name_node: Option<Scalar>,
     /// `<launcher>`.
-    pub launcher: Option<Launcher<'a>>,
+    pub launcher: Option<Launcher>,
     /// `<job-xml>`.
-    pub job_xml: Vec<Scalar<'a>>,
+    pub job_xml: Vec<Scalar>,
     /// `<configuration>`.
-    pub configuration: Vec<Property<'a>>,
+    pub configuration: Vec<Property>,
 }
 
 /// A credential that actions can name.
 #[derive(Clone, Debug)]
-pub struct Credential<'a> {
+pub struct Credential {
     /// All of its element.
     pub span: Span,
     /// Its name.
-    pub name: Name<'a>,
+    pub name: Name,
     /// Its type.
-    pub kind: Option<Scalar<'a>>,
+    pub kind: Option<Scalar>,
     /// Its properties.
-    pub properties: Vec<Property<'a>>,
+    pub properties: Vec<Property>,
 }
 
 /// Settings of the launcher of an action.
 #[derive(Clone, Debug)]
-pub struct Launcher<'a> {
+pub struct Launcher {
     /// All of its element.
     pub span: Span,
     /// Each child in order: its name, where that stands, and its text.
-    pub settings: Vec<(Cow<'a, str>, Span, Scalar<'a>)>,
+    pub settings: Vec<(Slice, Span, Scalar)>,
 }
 
 /// An SLA block.
 #[derive(Clone, Debug)]
-pub struct Sla<'a> {
+pub struct Sla {
     /// Its element.
     pub element: xml::NodeId,
     /// All of its element.
     pub span: Span,
     /// The namespace name, `uri:oozie:sla:0.2`.
-    pub namespace: Cow<'a, str>,
+    pub namespace: Slice,
     /// Each child in order: its name and its text.
-    pub settings: Vec<(Cow<'a, str>, Scalar<'a>)>,
+    pub settings: Vec<(Slice, Scalar)>,
 }
 
 /// What an `<action>` holds beside its transitions.
 #[derive(Clone, Debug, Default)]
-pub struct Action<'a> {
+pub struct Action {
     /// `retry-max`.
-    pub retry_max: Option<Box<Scalar<'a>>>,
+    pub retry_max: Option<Box<Scalar>>,
     /// `retry-interval`, in minutes.
-    pub retry_interval: Option<Box<Scalar<'a>>>,
+    pub retry_interval: Option<Box<Scalar>>,
     /// `retry-policy`.
-    pub retry_policy: Option<Box<Scalar<'a>>>,
+    pub retry_policy: Option<Box<Scalar>>,
     /// `cred`: names of credentials, separated by commas.
-    pub cred: Option<Box<Scalar<'a>>>,
+    pub cred: Option<Box<Scalar>>,
     /// The first element that is no transition and no SLA block.
-    pub body: Option<Body<'a>>,
+    pub body: Option<Body>,
     /// The names of further bodies, which the schema forbids.
     pub more_bodies: Vec<Span>,
     /// The SLA block.
-    pub sla: Option<Box<Sla<'a>>>,
+    pub sla: Option<Box<Sla>>,
 }
 
 /// What an action does.
 #[derive(Clone, Debug)]
-pub struct Body<'a> {
+pub struct Body {
     /// The type: the local name of its element.
-    pub kind: Cow<'a, str>,
+    pub kind: Slice,
     /// The namespace name.
-    pub namespace: Cow<'a, str>,
+    pub namespace: Slice,
     /// Its element.
     pub element: xml::NodeId,
     /// The name of its element in the start tag.
@@ -325,30 +325,30 @@ pub struct Body<'a> {
     /// All of its element.
     pub span: Span,
     /// `<job-tracker>` or `<resource-manager>`.
-    pub resource_manager: Option<Scalar<'a>>,
+    pub resource_manager: Option<Scalar>,
     /// `<name-node>`.
-    pub name_node: Option<Scalar<'a>>,
+    pub name_node: Option<Scalar>,
     /// `<prepare>`, in order.
-    pub prepare: Vec<FileOperation<'a>>,
+    pub prepare: Vec<FileOperation>,
     /// `<launcher>`.
-    pub launcher: Option<Box<Launcher<'a>>>,
+    pub launcher: Option<Box<Launcher>>,
     /// `<job-xml>`.
-    pub job_xml: Vec<Scalar<'a>>,
+    pub job_xml: Vec<Scalar>,
     /// `<configuration>`.
-    pub configuration: Vec<Property<'a>>,
+    pub configuration: Vec<Property>,
     /// `<file>`.
-    pub files: Vec<Scalar<'a>>,
+    pub files: Vec<Scalar>,
     /// `<archive>`.
-    pub archives: Vec<Scalar<'a>>,
+    pub archives: Vec<Scalar>,
     /// `<capture-output>`, where it stands.
     pub capture_output: Option<Span>,
     /// What only some types have.
-    pub details: Details<'a>,
+    pub details: Details,
 }
 
-impl<'a> Body<'a> {
+impl Body {
     /// Arguments in order, whatever the type calls them (`argument`, `arg`, `args`).
-    pub fn arguments(&self) -> &[Scalar<'a>] {
+    pub fn arguments(&self) -> &[Scalar] {
         match &self.details {
             Details::Shell { arguments, .. }
             | Details::Pig { arguments, .. }
@@ -365,154 +365,154 @@ impl<'a> Body<'a> {
 
 /// One operation on files, of `<prepare>` or of an `fs` action.
 #[derive(Clone, Debug)]
-pub struct FileOperation<'a> {
+pub struct FileOperation {
     /// The name of its element: `delete`, `mkdir`, `move`, `chmod`, `touchz`, `chgrp`, `setrep`.
-    pub kind: Cow<'a, str>,
+    pub kind: Slice,
     /// Where that name stands.
     pub tag: Span,
     /// Its element.
     pub element: xml::NodeId,
     /// `path`, or `source` of a move.
-    pub path: Option<Scalar<'a>>,
+    pub path: Option<Scalar>,
     /// `target` of a move.
-    pub target: Option<Scalar<'a>>,
+    pub target: Option<Scalar>,
     /// Every other attribute: its name and its value.
-    pub options: Vec<(Cow<'a, str>, Scalar<'a>)>,
+    pub options: Vec<(Slice, Scalar)>,
     /// `<recursive/>`.
     pub recursive: bool,
 }
 
 /// What only some types of action have.
 #[derive(Clone, Debug)]
-pub enum Details<'a> {
+pub enum Details {
     /// `fs`.
     Fs {
         /// In order.
-        operations: Vec<FileOperation<'a>>,
+        operations: Vec<FileOperation>,
     },
     /// `shell`.
     Shell {
         /// `<exec>`.
-        exec: Option<Box<Scalar<'a>>>,
+        exec: Option<Box<Scalar>>,
         /// `<argument>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
         /// `<env-var>`.
-        env_vars: Vec<Scalar<'a>>,
+        env_vars: Vec<Scalar>,
     },
     /// `java`.
     Java {
         /// `<main-class>`.
-        main_class: Option<Box<Scalar<'a>>>,
+        main_class: Option<Box<Scalar>>,
         /// `<java-opts>` and `<java-opt>`.
-        java_opts: Vec<Scalar<'a>>,
+        java_opts: Vec<Scalar>,
         /// `<arg>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `map-reduce`.
     MapReduce {
         /// `<streaming>`.
-        streaming: Option<Group<'a>>,
+        streaming: Option<Group>,
         /// `<pipes>`.
-        pipes: Option<Group<'a>>,
+        pipes: Option<Group>,
         /// `<config-class>`.
-        config_class: Option<Box<Scalar<'a>>>,
+        config_class: Option<Box<Scalar>>,
     },
     /// `pig`.
     Pig {
         /// `<script>`.
-        script: Option<Box<Scalar<'a>>>,
+        script: Option<Box<Scalar>>,
         /// `<param>`.
-        params: Vec<Scalar<'a>>,
+        params: Vec<Scalar>,
         /// `<argument>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `hive` and `hive2`.
     Hive {
         /// `<script>`.
-        script: Option<Box<Scalar<'a>>>,
+        script: Option<Box<Scalar>>,
         /// `<query>`.
-        query: Option<Box<Scalar<'a>>>,
+        query: Option<Box<Scalar>>,
         /// `<param>`.
-        params: Vec<Scalar<'a>>,
+        params: Vec<Scalar>,
         /// `<argument>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
         /// `<jdbc-url>` of `hive2`.
-        jdbc_url: Option<Box<Scalar<'a>>>,
+        jdbc_url: Option<Box<Scalar>>,
         /// `<password>` of `hive2`.
-        password: Option<Box<Scalar<'a>>>,
+        password: Option<Box<Scalar>>,
     },
     /// `sqoop`.
     Sqoop {
         /// `<command>`.
-        command: Option<Box<Scalar<'a>>>,
+        command: Option<Box<Scalar>>,
         /// `<arg>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `spark`.
     Spark {
         /// `<master>`.
-        master: Option<Box<Scalar<'a>>>,
+        master: Option<Box<Scalar>>,
         /// `<mode>`.
-        mode: Option<Box<Scalar<'a>>>,
+        mode: Option<Box<Scalar>>,
         /// `<name>`.
-        name: Option<Box<Scalar<'a>>>,
+        name: Option<Box<Scalar>>,
         /// `<class>`.
-        class: Option<Box<Scalar<'a>>>,
+        class: Option<Box<Scalar>>,
         /// `<jar>`.
-        jar: Option<Box<Scalar<'a>>>,
+        jar: Option<Box<Scalar>>,
         /// `<spark-opts>`.
-        spark_opts: Option<Box<Scalar<'a>>>,
+        spark_opts: Option<Box<Scalar>>,
         /// `<arg>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `distcp`.
     Distcp {
         /// `<java-opts>`.
-        java_opts: Option<Box<Scalar<'a>>>,
+        java_opts: Option<Box<Scalar>>,
         /// `<arg>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `git`.
     Git {
         /// `<git-uri>`.
-        git_uri: Option<Box<Scalar<'a>>>,
+        git_uri: Option<Box<Scalar>>,
         /// `<branch>`.
-        branch: Option<Box<Scalar<'a>>>,
+        branch: Option<Box<Scalar>>,
         /// `<key-path>`.
-        key_path: Option<Box<Scalar<'a>>>,
+        key_path: Option<Box<Scalar>>,
         /// `<destination-uri>`.
-        destination_uri: Option<Box<Scalar<'a>>>,
+        destination_uri: Option<Box<Scalar>>,
     },
     /// `email`.
     Email {
         /// `<to>`.
-        to: Option<Box<Scalar<'a>>>,
+        to: Option<Box<Scalar>>,
         /// `<cc>`.
-        cc: Option<Box<Scalar<'a>>>,
+        cc: Option<Box<Scalar>>,
         /// `<bcc>`.
-        bcc: Option<Box<Scalar<'a>>>,
+        bcc: Option<Box<Scalar>>,
         /// `<subject>`.
-        subject: Option<Box<Scalar<'a>>>,
+        subject: Option<Box<Scalar>>,
         /// `<body>`, or `<message>` in workflow 0.1.
-        body: Option<Box<Scalar<'a>>>,
+        body: Option<Box<Scalar>>,
         /// `<content_type>`.
-        content_type: Option<Box<Scalar<'a>>>,
+        content_type: Option<Box<Scalar>>,
         /// `<attachment>`.
-        attachment: Option<Box<Scalar<'a>>>,
+        attachment: Option<Box<Scalar>>,
     },
     /// `ssh`.
     Ssh {
         /// `<host>`.
-        host: Option<Box<Scalar<'a>>>,
+        host: Option<Box<Scalar>>,
         /// `<command>`.
-        command: Option<Box<Scalar<'a>>>,
+        command: Option<Box<Scalar>>,
         /// `<args>` and `<arg>`.
-        arguments: Vec<Scalar<'a>>,
+        arguments: Vec<Scalar>,
     },
     /// `sub-workflow`.
     SubWorkflow {
         /// `<app-path>`.
-        app_path: Option<Box<Scalar<'a>>>,
+        app_path: Option<Box<Scalar>>,
         /// `<propagate-configuration>`, where it stands.
         propagate_configuration: Option<Span>,
     },
@@ -522,9 +522,9 @@ pub enum Details<'a> {
 
 /// `<streaming>` or `<pipes>`.
 #[derive(Clone, Debug)]
-pub struct Group<'a> {
+pub struct Group {
     /// All of its element.
     pub span: Span,
     /// Each child in order: its name and its text.
-    pub settings: Vec<(Cow<'a, str>, Scalar<'a>)>,
+    pub settings: Vec<(Slice, Scalar)>,
 }

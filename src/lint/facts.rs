@@ -32,7 +32,7 @@ pub enum Language {
 
 impl Language {
     /// The language of a tree.
-    pub fn of(tree: &Tree<'_>) -> Language {
+    pub fn of(tree: &Tree) -> Language {
         match tree.root().map(Element::name) {
             Some("workflow-app") => Language::Workflow,
             Some("coordinator-app") => Language::Coordinator,
@@ -48,16 +48,16 @@ impl Language {
 #[derive(Clone, Copy, Debug)]
 pub struct Action<'a> {
     /// The `action` element.
-    pub element: Element<'a, 'a>,
+    pub element: Element<'a>,
     /// Its body: `shell`, `fs`, …
-    pub body: Element<'a, 'a>,
+    pub body: Element<'a>,
 }
 
 /// A property of a configuration block.
 #[derive(Clone, Debug)]
 pub struct Property<'a> {
     /// The `property` element.
-    pub element: Element<'a, 'a>,
+    pub element: Element<'a>,
     /// Its name, trimmed as the server trims it.
     pub name: Decoded<'a>,
     /// Its value as it stands; `None` without a `value` element.
@@ -86,7 +86,7 @@ impl<'a> Action<'a> {
     }
 
     /// Elements of this name directly in the body.
-    pub fn each(&self, name: &'static str) -> impl Iterator<Item = Element<'a, 'a>> {
+    pub fn each(&self, name: &'static str) -> impl Iterator<Item = Element<'a>> {
         self.body.elements().filter(move |element| element.name() == name)
     }
 
@@ -97,7 +97,7 @@ impl<'a> Action<'a> {
 
     /// The trimmed texts of all elements of these names, in order.
     pub fn texts(&self, names: &'static [&'static str]) -> impl Iterator<Item = Decoded<'a>> {
-        let wanted = move |element: &Element<'a, 'a>| names.contains(&element.name());
+        let wanted = move |element: &Element<'a>| names.contains(&element.name());
         self.body.elements().filter(wanted).map(|element| element.text().trimmed())
     }
 
@@ -114,8 +114,8 @@ impl<'a> Action<'a> {
 }
 
 /// The properties of a `configuration` (or `parameters`) element.
-pub(super) fn block<'a>(configuration: Element<'a, 'a>) -> Vec<Property<'a>> {
-    let read = |element: Element<'a, 'a>| {
+pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
+    let read = |element: Element<'a>| {
         let name = element.child("name")?.text().trimmed();
         let value = element.child("value").map(|value| value.text());
         Some(Property { element, name, value })
@@ -129,7 +129,7 @@ pub struct Facts<'a> {
     /// Its path, as shown.
     pub path: &'a str,
     /// Its text as a tree.
-    pub tree: &'a Tree<'a>,
+    pub tree: &'a Tree,
     /// Its language.
     pub language: Language,
     /// What lies around it.
@@ -149,13 +149,13 @@ pub struct Facts<'a> {
 /// Answers that are kept for the next rule.
 #[derive(Debug, Default)]
 pub(super) struct Known<'a> {
-    texts: OnceCell<Vec<(Element<'a, 'a>, Decoded<'a>)>>,
-    configurations: OnceCell<Vec<Element<'a, 'a>>>,
+    texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
+    configurations: OnceCell<Vec<Element<'a>>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
     pub(super) graph: OnceCell<Graph<'a>>,
     blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
-    global: OnceCell<Option<Element<'a, 'a>>>,
+    global: OnceCell<Option<Element<'a>>>,
     for_all: OnceCell<HashSet<String>>,
     declared: OnceCell<HashSet<String>>,
     passed: OnceCell<HashSet<&'a str>>,
@@ -167,7 +167,7 @@ impl<'a> Facts<'a> {
     /// Looks at a file.
     pub fn new(
         path: &'a str,
-        tree: &'a Tree<'a>,
+        tree: &'a Tree,
         files: &'a Files,
         submission: &'a Submission,
         settings: &'a Settings,
@@ -190,7 +190,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The root of a workflow, and nothing for other languages.
-    pub fn workflow(&self) -> Option<Element<'a, 'a>> {
+    pub fn workflow(&self) -> Option<Element<'a>> {
         self.tree.root().filter(|_| self.language == Language::Workflow)
     }
 
@@ -201,7 +201,7 @@ impl<'a> Facts<'a> {
     }
 
     /// The nodes of a workflow of these names (`action`, `kill`, …), in order.
-    pub fn nodes(&self, names: &'static [&'static str]) -> impl Iterator<Item = Element<'a, 'a>> {
+    pub fn nodes(&self, names: &'static [&'static str]) -> impl Iterator<Item = Element<'a>> {
         self.workflow()
             .into_iter()
             .flat_map(Element::elements)
@@ -209,18 +209,18 @@ impl<'a> Facts<'a> {
     }
 
     /// The `global` section of a workflow.
-    pub fn global(&self) -> Option<Element<'a, 'a>> {
+    pub fn global(&self) -> Option<Element<'a>> {
         *self.known.global.get_or_init(|| self.workflow()?.child("global"))
     }
 
     /// The formal parameters of the definition, with their section.
-    pub fn parameters(&self) -> Option<(Element<'a, 'a>, Vec<Property<'a>>)> {
+    pub fn parameters(&self) -> Option<(Element<'a>, Vec<Property<'a>>)> {
         let section = self.tree.root()?.child("parameters")?;
         Some((section, block(section)))
     }
 
     /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
-    pub fn configurations(&self) -> &[Element<'a, 'a>] {
+    pub fn configurations(&self) -> &[Element<'a>] {
         self.known.configurations.get_or_init(|| {
             let all = self.tree.root().into_iter().flat_map(Element::descendants);
             all.filter(|element| element.name() == "configuration").collect()
@@ -228,9 +228,9 @@ impl<'a> Facts<'a> {
     }
 
     /// The properties of a `configuration` of this definition, read once.
-    pub(super) fn block(&self, configuration: Element<'a, 'a>) -> &[Property<'a>] {
+    pub(super) fn block(&self, configuration: Element<'a>) -> &[Property<'a>] {
         let blocks = self.known.blocks.get_or_init(|| {
-            let read = |element: &Element<'a, 'a>| (element.id(), block(*element));
+            let read = |element: &Element<'a>| (element.id(), block(*element));
             self.configurations().iter().map(read).collect()
         });
         let known = blocks.binary_search_by_key(&configuration.id(), |(id, _)| *id);
@@ -251,7 +251,7 @@ impl<'a> Facts<'a> {
 
     /// Every text of the tree (attribute values, runs of character data) with the element it is in, names and numbers
     /// left out: what is of letters, digits and blanks, `_`, `-`, `.`, `,` and `/` alone.
-    pub(super) fn texts(&self) -> &[(Element<'a, 'a>, Decoded<'a>)] {
+    pub(super) fn texts(&self) -> &[(Element<'a>, Decoded<'a>)] {
         self.known.texts.get_or_init(|| texts(self.tree))
     }
 
@@ -326,7 +326,7 @@ pub(super) fn escaped(text: &str) -> String {
     out
 }
 
-fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
+fn texts<'a>(tree: &'a Tree) -> Vec<(Element<'a>, Decoded<'a>)> {
     const SAYS_MORE: [bool; 256] = {
         let mut table = [true; 256];
         let mut byte = 0u8;
@@ -358,7 +358,7 @@ fn texts<'a>(tree: &'a Tree<'a>) -> Vec<(Element<'a, 'a>, Decoded<'a>)> {
 
 /// The paths that an action's own file operations touch, in `fs` and in `prepare`: the command (`source` and `target`
 /// for the two sides of a move) and the attribute.
-pub(super) fn operations<'a>(action: &Action<'a>) -> Vec<(&'a str, AttributeRef<'a, 'a>)> {
+pub(super) fn operations<'a>(action: &Action<'a>) -> Vec<(&'a str, AttributeRef<'a>)> {
     let parent = match action.kind() {
         "fs" => Some(action.body),
         _ => action.body.child("prepare"),
@@ -428,7 +428,7 @@ fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
     {
         found.extend(read.entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
     }
-    let starts_jobs = |element: &Element<'_, '_>| {
+    let starts_jobs = |element: &Element<'_>| {
         matches!(element.name(), "sub-workflow" | "workflow" | "coordinator")
     };
     for configuration in facts.configurations().iter().copied() {
@@ -481,7 +481,7 @@ pub(super) fn default_name_node(facts: &Facts<'_>) -> bool {
 }
 
 /// What stands in the text before an element on a line of its own: a line end and its indent; nothing if it has not.
-pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_, '_>, text: &str) -> String {
+pub(super) fn sibling(facts: &Facts<'_>, beside: Element<'_>, text: &str) -> String {
     format!("{}{text}", facts.line_start(beside.span()))
 }
 
@@ -746,7 +746,7 @@ pub(super) const PATH_KEYS: [&str; 3] =
 
 /// Every transition of a workflow: how it is taken (`start`, `ok`, `error`, `path`, `case`, `default`, `join`) and the
 /// attribute that names its target.
-pub(super) fn transitions<'a>(facts: &Facts<'a>) -> Vec<(&'a str, AttributeRef<'a, 'a>)> {
+pub(super) fn transitions<'a>(facts: &Facts<'a>) -> Vec<(&'a str, AttributeRef<'a>)> {
     let Some(root) = facts.workflow() else { return Vec::new() };
     let nodes = root.elements().filter(|element| {
         ["start", "action", "decision", "fork", "join"].contains(&element.name())

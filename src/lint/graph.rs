@@ -12,7 +12,7 @@ pub(super) struct Way<'a> {
     /// How it is taken: `start`, `ok`, `error`, `path`, `case`, `default` or `join`.
     pub(super) how: &'static str,
     /// The attribute that names the target.
-    pub(super) to: AttributeRef<'a, 'a>,
+    pub(super) to: AttributeRef<'a>,
     /// The target, where a node has that name.
     pub(super) target: Option<usize>,
 }
@@ -20,7 +20,7 @@ pub(super) struct Way<'a> {
 /// A node.
 #[derive(Clone, Debug)]
 pub(super) struct Node<'a> {
-    pub(super) element: Element<'a, 'a>,
+    pub(super) element: Element<'a>,
     /// The name of its element.
     pub(super) kind: &'a str,
     /// Its own name; empty for `start`.
@@ -88,7 +88,7 @@ pub(super) fn is_aside(action: &super::Action<'_>) -> bool {
         "remove",
         "drop",
     ];
-    let tidies = |body: Element<'_, '_>| {
+    let tidies = |body: Element<'_>| {
         body.elements().all(|step| matches!(step.name(), "delete" | "chmod" | "name-node"))
     };
     let name = action.name().to_ascii_lowercase();
@@ -233,8 +233,8 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn ways<'a>(element: Element<'a, 'a>) -> Vec<Way<'a>> {
-    let way = |how, owner: Element<'a, 'a>, name| {
+fn ways<'a>(element: Element<'a>) -> Vec<Way<'a>> {
+    let way = |how, owner: Element<'a>, name| {
         let to = owner.attribute(name)?;
         Some(Way { how, to, target: None })
     };

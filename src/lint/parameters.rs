@@ -133,7 +133,7 @@ pub fn parameters(facts: &Facts<'_>) -> Vec<Parameter> {
 }
 
 /// The texts of an element and its attributes that hold expressions, with what each place asks for.
-fn texts<'t, 'a>(element: Element<'t, 'a>) -> Vec<(crate::syntax::xml::Decoded<'a>, Shape)> {
+fn texts<'t>(element: Element<'t>) -> Vec<(crate::syntax::xml::Decoded<'t>, Shape)> {
     let mut texts = Vec::new();
     for attribute in element.attributes().filter(|attribute| attribute.raw().contains('{')) {
         texts.push((attribute.value(), asked(attribute.name())));

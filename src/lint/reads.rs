@@ -56,7 +56,7 @@ const WORDS: [&str; 17] = [
 const READERS: [&str; 2] = ["wf:conf", "coord:conf"];
 
 /// All reads in an element, below it, and in its attributes, in source order.
-pub fn of_element(root: Element<'_, '_>) -> Vec<Read> {
+pub fn of_element(root: Element<'_>) -> Vec<Read> {
     let mut reads = Vec::new();
     for element in root.descendants().filter(|element| element.name() != "description") {
         for attribute in element.attributes() {

@@ -52,7 +52,7 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
         let start = root.child("start").or_else(|| root.elements().next());
         let place = root.child("credentials").or(start).unwrap_or(root);
         let line = facts.line_start(place.span());
-        let inner = |element: Element<'_, '_>| format!("{line}    {}", facts.slice(element.span()));
+        let inner = |element: Element<'_>| format!("{line}    {}", facts.slice(element.span()));
         let section =
             format!("<global>{}{}{line}</global>{line}", inner(manager), inner(name_nodes[0]));
         let removals = managers.iter().chain(&name_nodes).map(|element| Edit {
@@ -70,7 +70,7 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
 }
 
 /// The element of one of these names in each action, where all say the same under the same name.
-fn same<'a>(actions: &[&Action<'a>], names: &[&str]) -> Option<Vec<Element<'a, 'a>>> {
+fn same<'a>(actions: &[&Action<'a>], names: &[&str]) -> Option<Vec<Element<'a>>> {
     let elements: Option<Vec<_>> = actions
         .iter()
         .map(|action| action.body.elements().find(|element| names.contains(&element.name())))

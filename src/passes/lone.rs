@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 const PATIENCE: usize = 1_000_000;
 
 /// Adds the fix to findings of `kind` that stand at forks.
-pub fn mend(workflow: &Workflow<'_>, names: &Names, kind: &str, findings: &mut [Diagnostic]) {
+pub fn mend(workflow: &Workflow, names: &Names, kind: &str, findings: &mut [Diagnostic]) {
     if findings.iter().all(|finding| finding.kind.name != kind) {
         return;
     }
@@ -35,7 +35,7 @@ pub fn mend(workflow: &Workflow<'_>, names: &Names, kind: &str, findings: &mut [
 }
 
 fn fix(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     names: &Names,
     into: &[Vec<TransitionId>],
     fork: NodeId,
@@ -77,7 +77,7 @@ fn fix(
         for exit in into(node).filter(|exit| exit.from != fork && exit.from != join) {
             edits.push(Edit { file: None, span: exit.target.span, text: text.to_string() });
         }
-        let whole = removal(workflow.text, workflow.node(node).span);
+        let whole = removal(&workflow.text, workflow.node(node).span);
         edits.push(Edit { file: None, span: whole, text: String::new() });
     }
     edits.sort_by_key(|edit| edit.span);

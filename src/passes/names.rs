@@ -92,7 +92,7 @@ pub struct Names {
 
 impl Names {
     /// The node a transition leads to.
-    pub fn target(&self, transition: &Transition<'_>) -> Option<NodeId> {
+    pub fn target(&self, transition: &Transition) -> Option<NodeId> {
         self.targets.get(transition.id.index()).copied().flatten()
     }
 }
@@ -101,7 +101,7 @@ impl Names {
 const MOST_COMPARED: usize = 500_000;
 
 /// Total: it answers for every workflow, and reports instead of stopping.
-pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
+pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
     let mut findings = Vec::new();
     let mut by_name: HashMap<&str, NodeId> = HashMap::with_capacity(workflow.nodes.len());
     for (id, node) in workflow.nodes() {
@@ -152,7 +152,7 @@ pub fn bind(workflow: &Workflow<'_>) -> (Names, Vec<Diagnostic>) {
     (Names { targets }, findings)
 }
 
-fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
+fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {
     let mut used = vec![false; workflow.credentials.len()];
     let mut all_known = true;
     let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
@@ -202,7 +202,7 @@ fn credentials(workflow: &Workflow<'_>, findings: &mut Vec<Diagnostic>) {
         if !used && all_known && credential.name.given {
             let message = format!("no action asks for the credential `{}`", credential.name.text);
             let finding = Diagnostic::new(&UNUSED_CREDENTIAL, credential.name.span, message);
-            let removal = removal(workflow.text, credential.span);
+            let removal = removal(&workflow.text, credential.span);
             findings.push(match some_used {
                 true => finding.fix(Fix::guess("Remove the credential", removal, "")),
                 false => finding,

@@ -63,8 +63,8 @@ kinds! {
 const MOST_BRANCHES: usize = 50;
 
 /// Judges the graph of a workflow.
-pub fn judge(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Vec<Diagnostic> {
-    let structured = |(id, node): (NodeId, &crate::ir::workflow::Node<'_>)| {
+pub fn judge(workflow: &Workflow, names: &Names, reach: &Reach) -> Vec<Diagnostic> {
+    let structured = |(id, node): (NodeId, &crate::ir::workflow::Node)| {
         reach.is_reachable(id) && matches!(node.shape, Shape::Fork | Shape::Join)
     };
     if !workflow.nodes().any(structured) {
@@ -88,9 +88,9 @@ pub fn judge(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Vec<Diagn
     findings
 }
 
-fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnostic {
+fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic {
     let name = |node: u32| workflow.node(NodeId(node)).name.text.clone();
-    let moves: Vec<(&Step, &Transition<'_>)> = found
+    let moves: Vec<(&Step, &Transition)> = found
         .play
         .steps
         .iter()
@@ -205,13 +205,12 @@ fn finding(workflow: &Workflow<'_>, graph: &Graph, found: &Found<'_>) -> Diagnos
                 path.push_str(&name(*node));
                 path.push('/');
             }
-            let (node, to) =
-                (name(step.from).into_owned(), transition.target.text.clone().into_owned());
+            let (node, to) = (name(step.from).to_string(), transition.target.text.to_string());
             Move { node, exit: transition.way.name(), to, path, span: transition.target.span }
         })
         .collect();
     let witness =
-        Witness { fault: found.fault.name(), node: node.into_owned(), failures: found.price, run };
+        Witness { fault: found.fault.name(), node: node.to_string(), failures: found.price, run };
     finding.witness(witness)
 }
 
@@ -232,9 +231,9 @@ fn other_join(graph: &Graph, found: &Found<'_>) -> Option<u32> {
 
 /// Two decisions of a run that ask the same and answer differently.
 fn contradiction(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     graph: &Graph,
-    moves: &[(&Step, &Transition<'_>)],
+    moves: &[(&Step, &Transition)],
 ) -> Option<(u32, u32)> {
     let decisions: Vec<&Step> = moves
         .iter()

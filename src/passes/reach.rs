@@ -117,7 +117,7 @@ impl Reach {
 }
 
 /// Names that are longer than the server takes.
-pub fn long_names(workflow: &Workflow<'_>, reach: &Reach, target: Target) -> Vec<Diagnostic> {
+pub fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> Vec<Diagnostic> {
     let limit = target.name_limit();
     let started = workflow.nodes.iter().any(|node| node.shape == Shape::Start);
     let mut findings = Vec::new();
@@ -137,7 +137,7 @@ pub fn long_names(workflow: &Workflow<'_>, reach: &Reach, target: Target) -> Vec
 }
 
 /// Total: it answers for every workflow. Without a `start` nothing is reachable, and nothing is reported for it.
-pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>) {
+pub fn reach(workflow: &Workflow, names: &Names) -> (Reach, Vec<Diagnostic>) {
     let count = workflow.nodes.len();
     let mut reach =
         Reach { reachable: vec![false; count], order: Vec::new(), cyclic: vec![false; count] };
@@ -238,14 +238,14 @@ pub fn reach(workflow: &Workflow<'_>, names: &Names) -> (Reach, Vec<Diagnostic>)
 /// Nodes that no run enters and whose place is not explained by another fault: what only such nodes lead to is entered
 /// again once they are, and where a transition leads nowhere, or a node has no name, it may have been meant to lead here.
 fn heads(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     names: &Names,
     reach: &Reach,
     components: &[Vec<NodeIndex>],
 ) -> Vec<bool> {
     let count = workflow.nodes.len();
     let mut told = vec![false; count];
-    let given = |transition: &&Transition<'_>| {
+    let given = |transition: &&Transition| {
         reach.reachable[transition.from.index()] && names.target(transition).is_none()
     };
     let lost: Vec<_> = workflow.transitions().filter(given).collect();
@@ -310,8 +310,8 @@ fn heads(
 }
 
 fn unresolved(
-    workflow: &Workflow<'_>,
-    transition: &Transition<'_>,
+    workflow: &Workflow,
+    transition: &Transition,
     kind: &'static Kind,
     guess: bool,
 ) -> Diagnostic {
@@ -341,14 +341,9 @@ fn escaped(name: &str) -> String {
 }
 
 /// `entered`: other nodes that no run comes to lead here.
-fn unreachable(
-    workflow: &Workflow<'_>,
-    node: &Node<'_>,
-    entered: bool,
-    kills: usize,
-) -> Diagnostic {
+fn unreachable(workflow: &Workflow, node: &Node, entered: bool, kills: usize) -> Diagnostic {
     let (name, span) = (&node.name.text, node.name.span);
-    let whole = removal(workflow.text, node.span);
+    let whole = removal(&workflow.text, node.span);
     if node.shape == Shape::Kill {
         let message = format!("nothing leads to the kill node `{name}`");
         let finding = Diagnostic::new(&UNUSED_KILL, span, message);
@@ -371,14 +366,13 @@ fn unreachable(
 
 /// The shortest circle through the first node (in the order of the text) of a component.
 fn cycle(
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     names: &Names,
     nodes: &[NodeId],
     kind: &'static Kind,
 ) -> Option<Diagnostic> {
     let first = *nodes.first()?;
-    let mut came: std::collections::HashMap<NodeId, &Transition<'_>> =
-        std::collections::HashMap::new();
+    let mut came: std::collections::HashMap<NodeId, &Transition> = std::collections::HashMap::new();
     let mut open = std::collections::VecDeque::from([first]);
     let closing = 'search: loop {
         let id = open.pop_front()?;

@@ -20,8 +20,8 @@ use crate::syntax::xml::{Element, Tree};
 
 /// Faults of forks and joins, all of them. Nothing is said of a graph with a cycle, and little of one with transitions
 /// to nowhere: what is behind those is not known.
-pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnostic> {
-    let has_forks = |node: &ir::Node<'_>| matches!(node.shape, ir::Shape::Fork | ir::Shape::Join);
+pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
+    let has_forks = |node: &ir::Node| matches!(node.shape, ir::Shape::Fork | ir::Shape::Join);
     // Without any, only 4.3.1 finds something to refuse.
     if target != Target::V4_3_1 && !workflow.nodes.iter().any(has_forks) {
         return Vec::new();
@@ -56,7 +56,7 @@ pub fn forks_and_joins(workflow: &Workflow<'_>, target: Target) -> Vec<Diagnosti
 
 /// What only the server's parser minds, behind schemas that let it pass: the length of the definition, an empty name of
 /// the application, types that it does not run, an action without a body, numbers that it cannot read.
-pub fn parser(tree: &Tree<'_>, rules: &Rules<'_>) -> Vec<Diagnostic> {
+pub fn parser(tree: &Tree, rules: &Rules<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let text = tree.text();
     let Some(root) = tree.root() else { return findings };
@@ -80,7 +80,7 @@ pub fn parser(tree: &Tree<'_>, rules: &Rules<'_>) -> Vec<Diagnostic> {
             "the name of the application must not be empty",
         ));
     }
-    let launchers = |parent: Element<'_, '_>, findings: &mut Vec<Diagnostic>| {
+    let launchers = |parent: Element<'_>, findings: &mut Vec<Diagnostic>| {
         let numbers = parent.child("launcher").into_iter().flat_map(|launcher| launcher.elements());
         for number in numbers.filter(|child| matches!(child.name(), "memory.mb" | "vcores")) {
             let value = number.text().text;
@@ -143,7 +143,7 @@ pub fn parser(tree: &Tree<'_>, rules: &Rules<'_>) -> Vec<Diagnostic> {
 /// The finding for a refusal, unless one of `found` explains it.
 pub fn unexplained(
     answer: &Answer,
-    workflow: Option<&Workflow<'_>>,
+    workflow: Option<&Workflow>,
     text: &str,
     found: &[Diagnostic],
 ) -> Option<Diagnostic> {
@@ -164,7 +164,7 @@ pub fn unexplained(
         None => {
             let named = |name: &String| {
                 let nodes = &workflow?.nodes;
-                nodes.iter().find(|node| node.name.text == *name).map(|node| node.name.span)
+                nodes.iter().find(|node| *node.name.text == **name).map(|node| node.name.span)
             };
             let node = rejected.subject.iter().find_map(named);
             node.or_else(|| Some(workflow?.span)).unwrap_or_default()
@@ -179,7 +179,7 @@ pub fn unexplained(
 }
 
 /// The graph of the first definitions of each name, the start first.
-fn graph<'w>(workflow: &'w Workflow<'_>) -> Option<(Graph<'w>, Vec<NodeId>)> {
+fn graph<'w>(workflow: &'w Workflow) -> Option<(Graph<'w>, Vec<NodeId>)> {
     let start = workflow.start()?;
     let mut graph = Graph { nodes: Vec::new(), by_name: HashMap::new() };
     let mut ids = Vec::new();
@@ -205,7 +205,7 @@ fn graph<'w>(workflow: &'w Workflow<'_>) -> Option<(Graph<'w>, Vec<NodeId>)> {
 }
 
 /// Where a node leads, in the order in which the server walks: `ok` before `error`, the default last.
-fn targets<'w>(workflow: &'w Workflow<'_>, id: NodeId) -> Vec<&'w str> {
+fn targets(workflow: &Workflow, id: NodeId) -> Vec<&str> {
     let exits = workflow.exits(id);
     let of = |last: bool| {
         let late = |way: ir::Way| matches!(way, ir::Way::Error | ir::Way::Default);
@@ -216,7 +216,7 @@ fn targets<'w>(workflow: &'w Workflow<'_>, id: NodeId) -> Vec<&'w str> {
 }
 
 struct Teller<'w> {
-    workflow: &'w Workflow<'w>,
+    workflow: &'w Workflow,
     ids: &'w [NodeId],
     by_name: HashMap<&'w str, NodeId>,
     target: Target,
@@ -230,12 +230,12 @@ const PATIENCE: usize = 32;
 /// A way that leads past a join.
 struct Leak<'w> {
     from: &'w str,
-    exit: &'w ir::Transition<'w>,
+    exit: &'w ir::Transition,
     join: &'w str,
 }
 
 impl Teller<'_> {
-    fn node(&self, id: walk::Id) -> &ir::Node<'_> {
+    fn node(&self, id: walk::Id) -> &ir::Node {
         self.workflow.node(self.ids[id as usize])
     }
 
@@ -292,7 +292,7 @@ impl Teller<'_> {
             }
             false
         };
-        let is_leak = |exit: &ir::Transition<'_>, target: NodeId| {
+        let is_leak = |exit: &ir::Transition, target: NodeId| {
             let kept = matches!(shape(target), ir::Shape::Join | ir::Shape::Kill | ir::Shape::End);
             !kept && exit.way != ir::Way::Error && behind.contains(&target) && leads_there(target)
         };
@@ -408,7 +408,7 @@ impl Teller<'_> {
                 }
                 // A fork needs two paths.
                 if let Some(second) = second.filter(|_| targets.len() > 1) {
-                    let whole = removal(self.workflow.text, second.span);
+                    let whole = removal(&self.workflow.text, second.span);
                     finding = finding.fix(Fix::safe("Remove the second path", whole, ""));
                 }
                 finding

@@ -59,7 +59,7 @@ impl Document {
 
 /// All that the tables have against a document.
 pub fn check(
-    tree: &Tree<'_>,
+    tree: &Tree,
     document: Document,
     language: &Language,
     target: &str,
@@ -93,15 +93,15 @@ enum Kind<'t> {
     Any,
 }
 
-struct Checker<'t, 'a> {
-    tree: &'t Tree<'a>,
+struct Checker<'t> {
+    tree: &'t Tree,
     document: Document,
     language: &'t Language,
     target: &'t str,
     /// Namespaces that mean nothing, and what is taken in their place, so that the rest can be looked at.
     aliases: HashMap<&'t str, Option<&'t Schema>>,
     known: HashMap<&'t str, Option<&'t Schema>>,
-    todo: Vec<(Element<'t, 'a>, Kind<'t>)>,
+    todo: Vec<(Element<'t>, Kind<'t>)>,
     findings: Vec<Diagnostic>,
     shared: Rc<Shared<'t>>,
 }
@@ -131,7 +131,7 @@ impl Shared<'_> {
     }
 }
 
-impl<'t, 'a> Checker<'t, 'a> {
+impl<'t> Checker<'t> {
     fn report(&mut self, finding: Diagnostic) {
         self.findings.push(finding);
     }
@@ -204,7 +204,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// The type of the outermost element, after findings against its namespace and its name.
-    fn root(&mut self, root: Element<'t, 'a>) -> Kind<'t> {
+    fn root(&mut self, root: Element<'t>) -> Kind<'t> {
         let namespace = root.namespace();
         let mut schema = self.schema(namespace);
         if let Some(schema) = schema {
@@ -277,7 +277,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// A child that later servers have in the same schema.
-    fn later_child(&mut self, child: Element<'t, 'a>, schema: &'t Schema, known: &Child) {
+    fn later_child(&mut self, child: Element<'t>, schema: &'t Schema, known: &Child) {
         if known.known_to(self.target) {
             return;
         }
@@ -290,7 +290,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         self.report(finding);
     }
 
-    fn newer_than_target(&mut self, element: Element<'t, 'a>, schema: &'t Schema) {
+    fn newer_than_target(&mut self, element: Element<'t>, schema: &'t Schema) {
         if self.has(schema) {
             return;
         }
@@ -316,7 +316,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     /// A namespace that no schema has. What is meant is taken in its place.
     fn unknown_namespace(
         &mut self,
-        element: Element<'t, 'a>,
+        element: Element<'t>,
         expected: Option<&str>,
     ) -> Option<&'t Schema> {
         let namespace = element.namespace();
@@ -348,11 +348,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// The schema that was probably meant by a namespace that is none, and whether the element is valid in it.
-    fn meant(
-        &self,
-        element: Element<'t, 'a>,
-        expected: Option<&str>,
-    ) -> Option<(&'t Schema, bool)> {
+    fn meant(&self, element: Element<'t>, expected: Option<&str>) -> Option<(&'t Schema, bool)> {
         let namespace = element.namespace().trim();
         let exact = self.language.schema(namespace).filter(|s| self.document.has(&s.family));
         if let Some(schema) = exact {
@@ -386,7 +382,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     /// it has the fewest.
     fn best_version(
         &self,
-        element: Element<'t, 'a>,
+        element: Element<'t>,
         family: &str,
         _namespace: Option<&str>,
     ) -> Option<(&'t Schema, bool)> {
@@ -398,12 +394,12 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// How many elements would be wrong if everything of one schema were of another.
-    fn faults(&self, element: Element<'t, 'a>, from: &Schema, to: &'t Schema) -> usize {
+    fn faults(&self, element: Element<'t>, from: &Schema, to: &'t Schema) -> usize {
         self.faults_as(element, &from.namespace, to)
     }
 
     /// How many elements of `namespace` would be wrong if it stood for `schema`.
-    fn faults_as(&self, top: Element<'t, 'a>, namespace: &str, schema: &Schema) -> usize {
+    fn faults_as(&self, top: Element<'t>, namespace: &str, schema: &Schema) -> usize {
         let mut faults = 0;
         let mut todo = vec![(top, schema.root(top.name()).map(TypeRef::Type))];
         while let Some((element, kind)) = todo.pop() {
@@ -442,7 +438,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         faults
     }
 
-    fn element(&mut self, element: Element<'t, 'a>, kind: Kind<'t>) {
+    fn element(&mut self, element: Element<'t>, kind: Kind<'t>) {
         match kind {
             Kind::Any => self.any(element),
             Kind::Text(schema, check) => {
@@ -482,7 +478,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Looks into an element that nothing is known of: what can stand alone is checked as if it did.
-    fn any(&mut self, element: Element<'t, 'a>) {
+    fn any(&mut self, element: Element<'t>) {
         for child in element.elements() {
             let schema = self.schema(child.namespace());
             let kind =
@@ -491,7 +487,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
-    fn no_elements(&mut self, element: Element<'t, 'a>, holds: &str) {
+    fn no_elements(&mut self, element: Element<'t>, holds: &str) {
         for child in element.elements() {
             self.report(Diagnostic::new(
                 &UNKNOWN_ELEMENT,
@@ -510,7 +506,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// An element that may hold nothing, not even a blank.
-    fn nothing(&mut self, element: Element<'t, 'a>) {
+    fn nothing(&mut self, element: Element<'t>) {
         if element.is_empty_tag() {
             return;
         }
@@ -538,7 +534,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Words between elements.
-    fn words(&mut self, element: Element<'t, 'a>) {
+    fn words(&mut self, element: Element<'t>) {
         for child in element.children() {
             let text = matches!(child.kind(), NodeKind::Text | NodeKind::CData);
             if !text || child.is_blank() || is_blank(&child.decoded().text) {
@@ -553,7 +549,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
-    fn value(&mut self, schema: &'t Schema, check: Check, element: Element<'t, 'a>) {
+    fn value(&mut self, schema: &'t Schema, check: Check, element: Element<'t>) {
         if check == Check::String {
             return;
         }
@@ -572,7 +568,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
-    fn attributes(&mut self, element: Element<'t, 'a>, schema: &'t Schema, id: TypeId) {
+    fn attributes(&mut self, element: Element<'t>, schema: &'t Schema, id: TypeId) {
         let ty = schema.ty(id);
         let first = self.findings.len();
         for attribute in element.attributes() {
@@ -695,7 +691,7 @@ impl<'t, 'a> Checker<'t, 'a> {
 
     fn unknown_attribute(
         &mut self,
-        element: Element<'t, 'a>,
+        element: Element<'t>,
         schema: &'t Schema,
         ty: &'t Type,
         name: &str,
@@ -871,13 +867,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// The children of an element: all is well, or everything that is not.
-    fn children(
-        &mut self,
-        element: Element<'t, 'a>,
-        schema: &'t Schema,
-        id: TypeId,
-        model: &'t Model,
-    ) {
+    fn children(&mut self, element: Element<'t>, schema: &'t Schema, id: TypeId, model: &'t Model) {
         let from = self.todo.len();
         let mut later = Vec::new();
         let mut state = State::default();
@@ -917,7 +907,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// An element that a wildcard takes: it must be declared somewhere.
-    fn foreign(&mut self, child: Element<'t, 'a>, schema: &'t Schema, parent: &Type) -> Kind<'t> {
+    fn foreign(&mut self, child: Element<'t>, schema: &'t Schema, parent: &Type) -> Kind<'t> {
         let Some(own) = self.schema(child.namespace()) else {
             let action = parent.name.as_deref() == Some("ACTION") && &*schema.family == "workflow";
             if self.aliases.contains_key(child.namespace()) {
@@ -988,16 +978,10 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Children that the automaton does not take: what each of them is, where it belongs, what is missing.
-    fn disorder(
-        &mut self,
-        element: Element<'t, 'a>,
-        schema: &'t Schema,
-        id: TypeId,
-        model: &'t Model,
-    ) {
+    fn disorder(&mut self, element: Element<'t>, schema: &'t Schema, id: TypeId, model: &'t Model) {
         let before = self.findings.len();
         let parts = flatten(&model.particle);
-        let mut placed: Vec<Placed<'t, 'a>> = Vec::new();
+        let mut placed: Vec<Placed<'t>> = Vec::new();
         let present: HashSet<&str> = element.elements().map(Element::name).collect();
         for child in element.elements() {
             let (symbol, kind) = self.recognize(element, child, schema, id, (model, &present));
@@ -1051,14 +1035,14 @@ impl<'t, 'a> Checker<'t, 'a> {
     /// Whether the parts of an action's body stand in the action itself, and nothing that could be the body.
     fn without_body(
         &self,
-        element: Element<'t, 'a>,
+        element: Element<'t>,
         schema: &'t Schema,
         id: TypeId,
-        placed: &[Placed<'t, 'a>],
+        placed: &[Placed<'t>],
     ) -> bool {
         let action =
             schema.ty(id).name.as_deref() == Some("ACTION") && &*schema.family == "workflow";
-        let known = |placed: &Placed<'t, 'a>| match placed.symbol {
+        let known = |placed: &Placed<'t>| match placed.symbol {
             Symbol::Child(_) => !matches!(placed.element.name(), "ok" | "error"),
             Symbol::Wildcard(_) => {
                 placed.element.namespace() != &*schema.namespace
@@ -1069,7 +1053,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         action && strays > 0 && !placed.iter().any(known)
     }
 
-    fn bodiless(&mut self, element: Element<'t, 'a>) {
+    fn bodiless(&mut self, element: Element<'t>) {
         let strays: Vec<_> =
             element.elements().filter(|child| is_body_part(child.name())).collect();
         let first = strays[0];
@@ -1089,7 +1073,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// One child that the element does not have and one that it lacks: the one was most likely meant to be the other.
-    fn pair(&mut self, element: Element<'t, 'a>, before: usize) {
+    fn pair(&mut self, element: Element<'t>, before: usize) {
         let own = |finding: &Diagnostic, kind: &'static crate::diag::Kind| {
             std::ptr::eq(finding.kind, kind)
                 && finding.fixes.iter().all(|fix| fix.title.starts_with("Add "))
@@ -1129,8 +1113,8 @@ impl<'t, 'a> Checker<'t, 'a> {
     /// all children.
     fn recognize(
         &mut self,
-        parent: Element<'t, 'a>,
-        child: Element<'t, 'a>,
+        parent: Element<'t>,
+        child: Element<'t>,
         schema: &'t Schema,
         id: TypeId,
         (model, present): (&'t Model, &HashSet<&str>),
@@ -1294,13 +1278,13 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Checks an element as if it, and all of its namespace within it, were of `schema`.
-    fn as_if(&mut self, element: Element<'t, 'a>, schema: &'t Schema) {
+    fn as_if(&mut self, element: Element<'t>, schema: &'t Schema) {
         if let Some(id) = schema.root(element.name()) {
             self.as_if_child(element, schema, TypeRef::Type(id));
         }
     }
 
-    fn as_if_child(&mut self, element: Element<'t, 'a>, schema: &'t Schema, kind: TypeRef) {
+    fn as_if_child(&mut self, element: Element<'t>, schema: &'t Schema, kind: TypeRef) {
         let mut inner = Checker {
             tree: self.tree,
             document: self.document,
@@ -1321,11 +1305,7 @@ impl<'t, 'a> Checker<'t, 'a> {
         self.findings.append(&mut inner.findings);
     }
 
-    fn action_namespace(
-        &self,
-        child: Element<'t, 'a>,
-        family: &'static super::Family,
-    ) -> Diagnostic {
+    fn action_namespace(&self, child: Element<'t>, family: &'static super::Family) -> Diagnostic {
         let name = child.name();
         let mut finding = Diagnostic::new(
             &ACTION_IN_WRONG_NAMESPACE,
@@ -1354,7 +1334,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Children that are out of order: all but a longest run of them that is in order.
-    fn order(&mut self, parent: Element<'t, 'a>, placed: &[Placed<'t, 'a>]) {
+    fn order(&mut self, parent: Element<'t>, placed: &[Placed<'t>]) {
         let ranks: Vec<usize> = placed.iter().map(|placed| placed.rank).collect();
         let kept = longest_run(&ranks);
         // Those are in order, so what comes before and behind is found by halves.
@@ -1383,7 +1363,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Moves an element, with its line where it has one of its own.
-    fn move_to(&self, element: Element<'t, 'a>, anchor: Element<'t, 'a>, before: bool) -> Fix {
+    fn move_to(&self, element: Element<'t>, anchor: Element<'t>, before: bool) -> Fix {
         let text = self.tree.text();
         let (from, to) = (line_of(text, element.span()), line_of(text, anchor.span()));
         let (from, to) = match (from, to) {
@@ -1405,7 +1385,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// How often each part occurs.
-    fn count(&mut self, place: &Place<'_, 't, 'a>, part: &Particle, placed: &[Placed<'t, 'a>]) {
+    fn count(&mut self, place: &Place<'_, 't>, part: &Particle, placed: &[Placed<'t>]) {
         let occurs = part.occurs();
         match part {
             Particle::Child(..) | Particle::Wildcard(..) => {
@@ -1443,9 +1423,9 @@ impl<'t, 'a> Checker<'t, 'a> {
 
     fn count_one(
         &mut self,
-        place: &Place<'_, 't, 'a>,
+        place: &Place<'_, 't>,
         part: &Particle,
-        placed: &[Placed<'t, 'a>],
+        placed: &[Placed<'t>],
         occurs: Occurs,
     ) {
         if placed.len() < usize::from(occurs.min) {
@@ -1471,12 +1451,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// Two where only one of several may be.
-    fn several(
-        &mut self,
-        place: &Place<'_, 't, 'a>,
-        parts: &[Particle],
-        placed: &[Placed<'t, 'a>],
-    ) {
+    fn several(&mut self, place: &Place<'_, 't>, parts: &[Particle], placed: &[Placed<'t>]) {
         let first = &placed[0];
         let same = |one: Symbol, other: Symbol| {
             parts.iter().any(|part| holds(part, one) && holds(part, other))
@@ -1502,14 +1477,14 @@ impl<'t, 'a> Checker<'t, 'a> {
         }
     }
 
-    fn too_few(&mut self, place: &Place<'_, 't, 'a>, placed: &[Placed<'t, 'a>], min: u16) {
+    fn too_few(&mut self, place: &Place<'_, 't>, placed: &[Placed<'t>], min: u16) {
         let kind = if place.is("FORK") { &FORK_SINGLE_PATH } else { &MISSING_ELEMENT };
         let name = placed[0].element.name();
         let message = format!("`{}` needs at least {min} `{name}`", place.element.name());
         self.report(Diagnostic::new(kind, place.element.name_span(), message));
     }
 
-    fn missing(&mut self, place: &Place<'_, 't, 'a>, part: &Particle) {
+    fn missing(&mut self, place: &Place<'_, 't>, part: &Particle) {
         let parent = place.element;
         let mut names = Vec::new();
         names_of(part, place.model, &mut names);
@@ -1547,7 +1522,7 @@ impl<'t, 'a> Checker<'t, 'a> {
     }
 
     /// An element to fill in, where it belongs.
-    fn stub(&self, place: &Place<'_, 't, 'a>, child: &Child) -> Option<Fix> {
+    fn stub(&self, place: &Place<'_, 't>, child: &Child) -> Option<Fix> {
         let parent = place.element;
         if !parent.is_closed() || parent.is_empty_tag() {
             return None;
@@ -1585,24 +1560,24 @@ impl<'t, 'a> Checker<'t, 'a> {
 
 /// A child with its place in the order.
 #[derive(Clone, Copy)]
-struct Placed<'t, 'a> {
-    element: Element<'t, 'a>,
+struct Placed<'t> {
+    element: Element<'t>,
     symbol: Symbol,
     rank: usize,
 }
 
 /// Where something is counted.
-struct Place<'p, 't, 'a> {
-    element: Element<'t, 'a>,
+struct Place<'p, 't> {
+    element: Element<'t>,
     schema: &'t Schema,
     id: TypeId,
     model: &'t Model,
     /// All children, by rank.
-    placed: &'p [Placed<'t, 'a>],
+    placed: &'p [Placed<'t>],
     rank: usize,
 }
 
-impl Place<'_, '_, '_> {
+impl Place<'_, '_> {
     fn is(&self, ty: &str) -> bool {
         &*self.schema.family == "workflow" && self.schema.ty(self.id).name.as_deref() == Some(ty)
     }
@@ -1751,7 +1726,7 @@ fn other_versions<'s>(
 
 /// Whether an attribute is one of those of XML Schema itself that the server lets pass: where a schema lies, and a type
 /// that the element has anyway.
-fn is_instance(element: Element<'_, '_>, attribute: AttributeRef<'_, '_>, kind: Kind<'_>) -> bool {
+fn is_instance(element: Element<'_>, attribute: AttributeRef<'_>, kind: Kind<'_>) -> bool {
     let Some(prefix) = attribute.prefix() else { return false };
     if !matches!(attribute.name(), "type" | "schemaLocation" | "noNamespaceSchemaLocation" | "nil")
     {
@@ -1830,7 +1805,7 @@ fn plain_name(name: &str) -> Option<String> {
 }
 
 /// Renames an element, both of its tags, prefixes kept.
-fn rename(element: Element<'_, '_>, to: &str, safety: Safety) -> Fix {
+fn rename(element: Element<'_>, to: &str, safety: Safety) -> Fix {
     let local = |span: Span| Span { start: span.end - element.name().len() as u32, end: span.end };
     let mut edits =
         vec![Edit { file: None, span: local(element.name_span()), text: to.to_owned() }];
@@ -1844,9 +1819,9 @@ fn rename(element: Element<'_, '_>, to: &str, safety: Safety) -> Fix {
 }
 
 /// The value that gives an element its namespace where it is written on the element, or else its name.
-fn namespace_span(element: Element<'_, '_>) -> Span {
+fn namespace_span(element: Element<'_>) -> Span {
     let prefix = element.prefix().unwrap_or_default();
-    let of = |element: Element<'_, '_>| {
+    let of = |element: Element<'_>| {
         let mut declarations = element.attributes();
         declarations.find(|a| a.declares() == Some(prefix)).map(|a| a.value_span())
     };
@@ -1862,7 +1837,7 @@ fn namespace_span(element: Element<'_, '_>) -> Span {
     }
 }
 
-fn is_value(element: Element<'_, '_>, span: Span) -> bool {
+fn is_value(element: Element<'_>, span: Span) -> bool {
     span != element.name_span()
 }
 

@@ -64,7 +64,7 @@ pub fn format(text: &str, style: &Style, limit: usize) -> Result<String, Refusal
 }
 
 /// The same for a text that was parsed.
-pub fn layout(tree: &Tree<'_>, style: &Style, limit: usize) -> Result<String, Refusal> {
+pub fn layout(tree: &Tree, style: &Style, limit: usize) -> Result<String, Refusal> {
     let text = tree.text();
     if !tree.is_well_formed() || tree.doctype().is_some() {
         return Err(Refusal::NotWellFormed);
@@ -97,14 +97,14 @@ pub fn layout(tree: &Tree<'_>, style: &Style, limit: usize) -> Result<String, Re
 /// Holds a layout against what it is the layout of, piece by piece: everything is written as it was, but for blanks
 /// where blanks are layout and between attributes, the kind of quotes, and the two ways to write an empty element. So it
 /// is read as the original is ([`same_reading`]), without being read. `Err` is the first place that is not so.
-fn held(tree: &Tree<'_>, out: &str) -> Result<(), Span> {
+fn held(tree: &Tree, out: &str) -> Result<(), Span> {
     let mut rest = Rest { out, at: 0 };
     rest.take(if tree.text().starts_with('\u{feff}') { "\u{feff}" } else { "" });
     if let Some(span) = tree.declaration() {
         rest.take(&tree.text()[span.range()]).then_some(()).ok_or(span)?;
     }
     // Open elements, whether each ended with its start tag, and whether its blanks are layout, once that was asked.
-    let mut open: Vec<(Element<'_, '_>, bool, Option<bool>)> = Vec::new();
+    let mut open: Vec<(Element<'_>, bool, Option<bool>)> = Vec::new();
     for (event, span) in Events::new(tree) {
         let ended = open.last().is_some_and(|(_, ended, _)| *ended);
         if ended && !matches!(event, Event::End) {
@@ -169,7 +169,7 @@ impl Rest<'_> {
     }
 
     /// A start tag, and whether it is an end, too.
-    fn start_tag(&mut self, element: Element<'_, '_>) -> Option<bool> {
+    fn start_tag(&mut self, element: Element<'_>) -> Option<bool> {
         if !self.take("<") || !self.take(element.qualified_name()) {
             return None;
         }
@@ -196,7 +196,7 @@ impl Rest<'_> {
 
 /// Whether two texts are the same definition to every reader: names, namespaces, attributes in order, text where it
 /// counts, comments. `Err` is the first place of `before` that `after` has otherwise.
-pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
+pub fn same_reading(before: &Tree, after: &Tree) -> Result<(), Span> {
     let mut left = Events::new(before);
     let mut right = Events::new(after);
     loop {
@@ -211,18 +211,18 @@ pub fn same_reading(before: &Tree<'_>, after: &Tree<'_>) -> Result<(), Span> {
 
 /// What a reader meets.
 #[derive(Debug)]
-pub(crate) enum Event<'t, 'a> {
-    Start(Element<'t, 'a>),
-    Text(Child<'t, 'a>),
-    CData(&'a str),
-    Comment(&'a str),
-    Instruction(&'a str),
+pub(crate) enum Event<'t> {
+    Start(Element<'t>),
+    Text(Child<'t>),
+    CData(&'t str),
+    Comment(&'t str),
+    Instruction(&'t str),
     End,
 }
 
-impl Event<'_, '_> {
+impl Event<'_> {
     /// Whether a reader meets the same. What is written the same is not decoded for that.
-    fn reads_as(&self, other: &Event<'_, '_>) -> bool {
+    fn reads_as(&self, other: &Event<'_>) -> bool {
         match (self, other) {
             (Event::Start(one), Event::Start(other)) => {
                 one.qualified_name() == other.qualified_name()
@@ -246,29 +246,29 @@ impl Event<'_, '_> {
 }
 
 /// Walks a tree without recursion.
-pub(crate) struct Events<'t, 'a> {
-    stack: Vec<Open<'t, 'a>>,
+pub(crate) struct Events<'t> {
+    stack: Vec<Open<'t>>,
 }
 
 /// An element, or the document, with what is left of its children.
-struct Open<'t, 'a> {
-    element: Option<Element<'t, 'a>>,
-    children: crate::syntax::xml::Children<'t, 'a>,
+struct Open<'t> {
+    element: Option<Element<'t>>,
+    children: crate::syntax::xml::Children<'t>,
     /// Whether blanks in it are layout, once that was asked.
     is_structural: Option<bool>,
 }
 
-impl<'t, 'a> Events<'t, 'a> {
-    pub(crate) fn new(tree: &'t Tree<'a>) -> Events<'t, 'a> {
+impl<'t> Events<'t> {
+    pub(crate) fn new(tree: &'t Tree) -> Events<'t> {
         let document = Open { element: None, children: tree.top(), is_structural: Some(true) };
         Events { stack: vec![document] }
     }
 }
 
-impl<'t, 'a> Iterator for Events<'t, 'a> {
-    type Item = (Event<'t, 'a>, Span);
+impl<'t> Iterator for Events<'t> {
+    type Item = (Event<'t>, Span);
 
-    fn next(&mut self) -> Option<(Event<'t, 'a>, Span)> {
+    fn next(&mut self) -> Option<(Event<'t>, Span)> {
         loop {
             let open = self.stack.last_mut()?;
             let Some(child) = open.children.next() else {
@@ -301,7 +301,7 @@ impl<'t, 'a> Iterator for Events<'t, 'a> {
 }
 
 /// Whether the blanks in an element are layout: it holds elements (or comments on lines of their own) and no text.
-fn is_structural(element: Element<'_, '_>) -> bool {
+fn is_structural(element: Element<'_>) -> bool {
     let (mut holds, mut lines, mut comments) = (false, false, false);
     for child in element.children() {
         match child.kind() {
@@ -330,18 +330,18 @@ struct Printer<'a> {
 }
 
 /// An element that holds text and nothing else, on one line.
-fn is_leaf(element: Element<'_, '_>) -> bool {
+fn is_leaf(element: Element<'_>) -> bool {
     let text = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
     element.children().all(|child| text(child.kind()) && !child.raw().contains('\n'))
 }
 
 /// Whether an element is one that stays beside its neighbor on a line.
-fn is_argument(element: Element<'_, '_>) -> bool {
+fn is_argument(element: Element<'_>) -> bool {
     ARGUMENTS.contains(&element.name()) && is_leaf(element)
 }
 
 impl<'a> Printer<'a> {
-    fn document(&mut self, tree: &Tree<'a>) {
+    fn document(&mut self, tree: &'a Tree) {
         if let Some(declaration) = tree.declaration() {
             self.out.push_str(&self.text[declaration.range()]);
             self.out.push_str(self.line_end);
@@ -350,7 +350,7 @@ impl<'a> Printer<'a> {
         let mut stack = vec![(None, tree.top(), tree.declaration().map_or(0, |span| span.end))];
         let mut is_behind_argument = false;
         while let Some((owner, children, behind)) = stack.last_mut() {
-            let owner: Option<Element<'_, 'a>> = *owner;
+            let owner: Option<Element<'a>> = *owner;
             let Some(child) = children.next() else {
                 stack.pop();
                 is_behind_argument = false;
@@ -395,14 +395,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn child(
-        &mut self,
-        child: Child<'_, 'a>,
-        structural: bool,
-        depth: usize,
-        gap: &str,
-        first: bool,
-    ) {
+    fn child(&mut self, child: Child<'a>, structural: bool, depth: usize, gap: &str, first: bool) {
         let lines = gap.bytes().filter(|byte| *byte == b'\n').count();
         let remark = child.kind() == NodeKind::Comment
             && lines == 0
@@ -431,7 +424,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Whether an element that holds elements stays on its line.
-    fn is_flat(&self, element: Element<'_, 'a>, depth: usize) -> bool {
+    fn is_flat(&self, element: Element<'a>, depth: usize) -> bool {
         let text = &self.text[element.span().range()];
         depth > 0
             && !text.contains('\n')
@@ -444,7 +437,7 @@ impl<'a> Printer<'a> {
     }
 
     /// An element and what it holds, on one line.
-    fn flat(&mut self, element: Element<'_, 'a>) {
+    fn flat(&mut self, element: Element<'a>) {
         self.element(element, true, 0);
         for child in element.children() {
             if let Some(inner) = child.element() {
@@ -458,7 +451,7 @@ impl<'a> Printer<'a> {
     }
 
     /// An argument on the line of the one before it, where there is room.
-    fn beside(&mut self, element: Element<'_, 'a>) -> bool {
+    fn beside(&mut self, element: Element<'a>) -> bool {
         let end = self.out.trim_end_matches(['\r', '\n']).len();
         let line = &self.out[self.out[..end].rfind('\n').map_or(0, |at| at + 1)..end];
         let steps = line.chars().take_while(|letter| *letter == '\t').count();
@@ -475,7 +468,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The start tag, and the rest where its content is text.
-    fn element(&mut self, element: Element<'_, 'a>, structural: bool, depth: usize) {
+    fn element(&mut self, element: Element<'a>, structural: bool, depth: usize) {
         let name = element.qualified_name();
         self.out.push('<');
         self.out.push_str(name);

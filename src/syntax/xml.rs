@@ -13,11 +13,12 @@
 //! How a server treats the same bytes is decided in `reference`.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Safety};
-use crate::source::{Span, look};
+use crate::source::{Slice, Span, look};
 
-pub use decode::Decoded;
+pub use decode::{Decoded, Places};
 use decode::{Place, decode};
 use parse::{Parser, judged};
 
@@ -202,13 +203,13 @@ pub struct Doctype {
     pub external: bool,
 }
 
-/// A parsed text. Nodes borrow from it.
+/// A parsed text, which it keeps. Elements borrow from it.
 #[derive(Debug)]
-pub struct Tree<'a> {
-    text: &'a str,
+pub struct Tree {
+    text: Arc<String>,
     nodes: Vec<Node>,
     attributes: Vec<Attribute>,
-    namespaces: Vec<Cow<'a, str>>,
+    namespaces: Vec<Slice>,
     root: NodeId,
     first: NodeId,
     doctype: Option<Doctype>,
@@ -217,7 +218,7 @@ pub struct Tree<'a> {
     truncated: bool,
 }
 
-impl<'a> Tree<'a> {
+impl Tree {
     /// Parses anything. Findings come in source order.
     ///
     /// ```
@@ -229,7 +230,7 @@ impl<'a> Tree<'a> {
     /// assert_eq!(targets, ["end", "kill"]);
     /// assert_eq!(findings.len(), 1);
     /// ```
-    pub fn parse(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
+    pub fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
         let (mut tree, mut findings) = Tree::parse_tolerantly(text);
         findings.extend(tree.judge());
         (tree, findings)
@@ -244,14 +245,19 @@ impl<'a> Tree<'a> {
         }
         let options =
             roxmltree::ParsingOptions { allow_dtd: self.doctype.is_some(), ..Default::default() };
-        let error = roxmltree::Document::parse_with_options(self.text, options).err()?;
+        let error = roxmltree::Document::parse_with_options(&self.text, options).err()?;
         self.well_formed = false;
-        Some(judged(self.text, &error))
+        Some(judged(&self.text, &error))
     }
 
     /// Parses anything, without the strict parser's last word: rare faults (`]]>` in text, say) may pass. For text
     /// that is known to be well-formed, or is being typed.
-    pub fn parse_tolerantly(text: &'a str) -> (Tree<'a>, Vec<Diagnostic>) {
+    pub fn parse_tolerantly(text: &str) -> (Tree, Vec<Diagnostic>) {
+        Tree::of(&Arc::new(text.to_owned()))
+    }
+
+    /// The same of a text that others hold as well.
+    pub fn of(text: &Arc<String>) -> (Tree, Vec<Diagnostic>) {
         let mut parser = Parser::new(text);
         parser.run();
         let Parser { mut tree, mut findings, .. } = parser;
@@ -263,8 +269,18 @@ impl<'a> Tree<'a> {
     }
 
     /// The text that was parsed.
-    pub fn text(&self) -> &'a str {
-        self.text
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The same, to be kept beyond the tree.
+    pub fn shared(&self) -> Arc<String> {
+        self.text.clone()
+    }
+
+    /// A part of the text, or what it was decoded to, to be kept beyond the tree.
+    pub(crate) fn keep(&self, part: &str) -> Slice {
+        Slice::of(&self.text, part)
     }
 
     /// Whether it is well-formed XML with namespaces.
@@ -278,7 +294,7 @@ impl<'a> Tree<'a> {
     }
 
     /// The document element.
-    pub fn root(&self) -> Option<Element<'_, 'a>> {
+    pub fn root(&self) -> Option<Element<'_>> {
         self.root.some().map(|id| Element { tree: self, id })
     }
 
@@ -303,23 +319,23 @@ impl<'a> Tree<'a> {
     }
 
     /// Every node in the order of the text, comments outside the root included.
-    pub fn nodes(&self) -> impl Iterator<Item = Child<'_, 'a>> {
+    pub fn nodes(&self) -> impl Iterator<Item = Child<'_>> {
         (0..self.nodes.len()).map(|index| Child { tree: self, id: NodeId(index as u32) })
     }
 
     /// The nodes beside the root, and the root itself, in order.
-    pub fn top(&self) -> Children<'_, 'a> {
+    pub fn top(&self) -> Children<'_> {
         Children { tree: self, next: self.first }
     }
 
     /// The element with this id, if the node is one.
-    pub fn element(&self, id: NodeId) -> Option<Element<'_, 'a>> {
+    pub fn element(&self, id: NodeId) -> Option<Element<'_>> {
         let node = self.nodes.get(id.index())?;
         (node.kind == NodeKind::Element).then_some(Element { tree: self, id })
     }
 
     /// The innermost element whose span holds `offset`.
-    pub fn element_at(&self, offset: u32) -> Option<Element<'_, 'a>> {
+    pub fn element_at(&self, offset: u32) -> Option<Element<'_>> {
         let mut found = self.root().filter(|root| root.span().touches(offset))?;
         while let Some(child) =
             found.elements().find(|child| child.span().start < offset && offset < child.span().end)
@@ -329,7 +345,7 @@ impl<'a> Tree<'a> {
         Some(found)
     }
 
-    fn slice(&self, span: Span) -> &'a str {
+    fn slice(&self, span: Span) -> &str {
         &self.text[span.range()]
     }
 
@@ -341,12 +357,12 @@ impl<'a> Tree<'a> {
 
 /// A child of an element, of any kind.
 #[derive(Clone, Copy, Debug)]
-pub struct Child<'t, 'a> {
-    tree: &'t Tree<'a>,
+pub struct Child<'t> {
+    tree: &'t Tree,
     id: NodeId,
 }
 
-impl<'t, 'a> Child<'t, 'a> {
+impl<'t> Child<'t> {
     /// Its id.
     pub fn id(self) -> NodeId {
         self.id
@@ -363,7 +379,7 @@ impl<'t, 'a> Child<'t, 'a> {
     }
 
     /// What stands between the delimiters (a comment's words, CDATA as it is, text as written).
-    pub fn raw(self) -> &'a str {
+    pub fn raw(self) -> &'t str {
         self.tree.slice(self.raw_span())
     }
 
@@ -373,12 +389,12 @@ impl<'t, 'a> Child<'t, 'a> {
     }
 
     /// The element that holds it.
-    pub fn parent(self) -> Option<Element<'t, 'a>> {
+    pub fn parent(self) -> Option<Element<'t>> {
         self.tree.node(self.id).parent.some().map(|id| Element { tree: self.tree, id })
     }
 
     /// As an element, if it is one.
-    pub fn element(self) -> Option<Element<'t, 'a>> {
+    pub fn element(self) -> Option<Element<'t>> {
         self.tree.element(self.id)
     }
 
@@ -404,15 +420,15 @@ impl<'t, 'a> Child<'t, 'a> {
 
 /// Iterates over siblings.
 #[derive(Clone, Debug)]
-pub struct Children<'t, 'a> {
-    tree: &'t Tree<'a>,
+pub struct Children<'t> {
+    tree: &'t Tree,
     next: NodeId,
 }
 
-impl<'t, 'a> Iterator for Children<'t, 'a> {
-    type Item = Child<'t, 'a>;
+impl<'t> Iterator for Children<'t> {
+    type Item = Child<'t>;
 
-    fn next(&mut self) -> Option<Child<'t, 'a>> {
+    fn next(&mut self) -> Option<Child<'t>> {
         let id = self.next.some()?;
         self.next = self.tree.node(id).next_sibling;
         Some(Child { tree: self.tree, id })
@@ -421,25 +437,25 @@ impl<'t, 'a> Iterator for Children<'t, 'a> {
 
 /// An element of a tree.
 #[derive(Clone, Copy, Debug)]
-pub struct Element<'t, 'a> {
-    tree: &'t Tree<'a>,
+pub struct Element<'t> {
+    tree: &'t Tree,
     id: NodeId,
 }
 
-impl PartialEq for Element<'_, '_> {
+impl PartialEq for Element<'_> {
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self.tree, other.tree) && self.id == other.id
     }
 }
 
-impl<'t, 'a> Element<'t, 'a> {
+impl<'t> Element<'t> {
     fn node(self) -> &'t Node {
         look();
         &self.tree.nodes[self.id.index()]
     }
 
     /// The tree it belongs to.
-    pub fn tree(self) -> &'t Tree<'a> {
+    pub fn tree(self) -> &'t Tree {
         self.tree
     }
 
@@ -449,7 +465,7 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// The name without its prefix.
-    pub fn name(self) -> &'a str {
+    pub fn name(self) -> &'t str {
         let node = self.node();
         if node.prefix == LONG_PREFIX {
             let name = self.qualified_name();
@@ -460,12 +476,12 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// The name as written.
-    pub fn qualified_name(self) -> &'a str {
+    pub fn qualified_name(self) -> &'t str {
         self.tree.slice(self.node().inner)
     }
 
     /// The prefix, without the colon.
-    pub fn prefix(self) -> Option<&'a str> {
+    pub fn prefix(self) -> Option<&'t str> {
         if self.node().prefix == 0 {
             return None;
         }
@@ -477,9 +493,14 @@ impl<'t, 'a> Element<'t, 'a> {
         &self.tree.namespaces[usize::from(self.node().namespace)]
     }
 
-    /// The same, for as long as the text is there.
-    pub fn namespace_name(self) -> Cow<'a, str> {
+    /// The same, to be kept beyond the tree.
+    pub fn namespace_name(self) -> Slice {
         self.tree.namespaces[usize::from(self.node().namespace)].clone()
+    }
+
+    /// A part of the text, or what it was decoded to, to be kept beyond the tree.
+    pub(crate) fn keep(self, part: &str) -> Slice {
+        self.tree.keep(part)
     }
 
     /// Where the name stands in the start tag.
@@ -519,27 +540,27 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// The element that holds it.
-    pub fn parent(self) -> Option<Element<'t, 'a>> {
+    pub fn parent(self) -> Option<Element<'t>> {
         self.node().parent.some().map(|id| Element { tree: self.tree, id })
     }
 
     /// All nodes directly below.
-    pub fn children(self) -> Children<'t, 'a> {
+    pub fn children(self) -> Children<'t> {
         Children { tree: self.tree, next: self.node().first_child }
     }
 
     /// The elements directly below.
-    pub fn elements(self) -> impl Iterator<Item = Element<'t, 'a>> + Clone {
+    pub fn elements(self) -> impl Iterator<Item = Element<'t>> + Clone {
         self.children().filter_map(Child::element)
     }
 
     /// The first element of this local name directly below.
-    pub fn child(self, name: &str) -> Option<Element<'t, 'a>> {
+    pub fn child(self, name: &str) -> Option<Element<'t>> {
         self.elements().find(|element| element.name() == name)
     }
 
     /// The attributes in the order they are written, namespace declarations included.
-    pub fn attributes(self) -> impl Iterator<Item = AttributeRef<'t, 'a>> + Clone {
+    pub fn attributes(self) -> impl Iterator<Item = AttributeRef<'t>> + Clone {
         let node = self.node();
         let first = node.first_attribute as usize;
         let tree = self.tree;
@@ -549,12 +570,12 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// The attribute of this name without a prefix.
-    pub fn attribute(self, name: &str) -> Option<AttributeRef<'t, 'a>> {
+    pub fn attribute(self, name: &str) -> Option<AttributeRef<'t>> {
         self.attributes().find(|attribute| attribute.qualified_name() == name)
     }
 
     /// The namespace name a prefix stands for here (`""` asks for the default namespace).
-    pub fn resolve_prefix(self, prefix: &str) -> Option<Cow<'a, str>> {
+    pub fn resolve_prefix(self, prefix: &str) -> Option<Cow<'t, str>> {
         if prefix == "xml" {
             return Some(Cow::Borrowed(XML_NAMESPACE));
         }
@@ -570,7 +591,7 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// Its own character data, CDATA included, elements and comments left out.
-    pub fn text(self) -> Decoded<'a> {
+    pub fn text(self) -> Decoded<'t> {
         let mut parts = self
             .children()
             .filter(|child| matches!(child.kind(), NodeKind::Text | NodeKind::CData));
@@ -592,23 +613,23 @@ impl<'t, 'a> Element<'t, 'a> {
     }
 
     /// Every element below and itself, in order; without recursion.
-    pub fn descendants(self) -> Descendants<'t, 'a> {
+    pub fn descendants(self) -> Descendants<'t> {
         Descendants { tree: self.tree, top: self.id, next: self.id }
     }
 }
 
 /// Iterates over an element and all elements below it, in the order of the tree.
 #[derive(Clone, Debug)]
-pub struct Descendants<'t, 'a> {
-    tree: &'t Tree<'a>,
+pub struct Descendants<'t> {
+    tree: &'t Tree,
     top: NodeId,
     next: NodeId,
 }
 
-impl<'t, 'a> Iterator for Descendants<'t, 'a> {
-    type Item = Element<'t, 'a>;
+impl<'t> Iterator for Descendants<'t> {
+    type Item = Element<'t>;
 
-    fn next(&mut self) -> Option<Element<'t, 'a>> {
+    fn next(&mut self) -> Option<Element<'t>> {
         loop {
             let id = self.next.some()?;
             let node = self.tree.node(id);
@@ -634,9 +655,9 @@ impl<'t, 'a> Iterator for Descendants<'t, 'a> {
     }
 }
 
-impl<'a> Child<'_, 'a> {
+impl<'t> Child<'t> {
     /// Character data decoded; anything else as it is.
-    pub fn decoded(self) -> Decoded<'a> {
+    pub fn decoded(self) -> Decoded<'t> {
         let place = if self.kind() == NodeKind::Text { Place::Text } else { Place::CData };
         decode(self.raw(), self.raw_span().start, place)
     }
@@ -644,30 +665,35 @@ impl<'a> Child<'_, 'a> {
 
 /// An attribute in its tree.
 #[derive(Clone, Copy, Debug)]
-pub struct AttributeRef<'t, 'a> {
-    tree: &'t Tree<'a>,
+pub struct AttributeRef<'t> {
+    tree: &'t Tree,
     attribute: Attribute,
 }
 
-impl<'t, 'a> AttributeRef<'t, 'a> {
+impl<'t> AttributeRef<'t> {
+    /// The tree it belongs to.
+    pub fn tree(self) -> &'t Tree {
+        self.tree
+    }
+
     /// The name as written.
-    pub fn qualified_name(self) -> &'a str {
+    pub fn qualified_name(self) -> &'t str {
         self.tree.slice(self.attribute.name_span)
     }
 
     /// The name without its prefix.
-    pub fn name(self) -> &'a str {
+    pub fn name(self) -> &'t str {
         let name = self.qualified_name();
         name.split_once(':').map_or(name, |(_, local)| local)
     }
 
     /// The prefix, without the colon.
-    pub fn prefix(self) -> Option<&'a str> {
+    pub fn prefix(self) -> Option<&'t str> {
         self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
     }
 
     /// The prefix that this attribute declares, if it is a namespace declaration; `""` for the default namespace.
-    pub fn declares(self) -> Option<&'a str> {
+    pub fn declares(self) -> Option<&'t str> {
         match self.qualified_name() {
             "xmlns" => Some(""),
             name => name.strip_prefix("xmlns:"),
@@ -696,12 +722,12 @@ impl<'t, 'a> AttributeRef<'t, 'a> {
     }
 
     /// The value as written.
-    pub fn raw(self) -> &'a str {
+    pub fn raw(self) -> &'t str {
         self.tree.slice(self.attribute.value_span)
     }
 
     /// The value, decoded and normalized as XML asks (each blank becomes a space).
-    pub fn value(self) -> Decoded<'a> {
+    pub fn value(self) -> Decoded<'t> {
         decode(self.raw(), self.attribute.value_span.start, Place::Attribute)
     }
 }
@@ -717,7 +743,7 @@ mod tests {
 
     /// The tree as an outline: names with attribute values, text in quotes.
     fn outline(text: &str) -> String {
-        fn walk(element: Element<'_, '_>, out: &mut String) {
+        fn walk(element: Element<'_>, out: &mut String) {
             out.push_str(element.name());
             for attribute in element.attributes() {
                 out.push_str(&format!(" {}={}", attribute.name(), attribute.value().text));

@@ -60,7 +60,7 @@ pub(crate) fn opened_quote(text: &str, tag_end: usize) -> Damaged {
 pub(crate) fn tag_ends(text: &str) -> Vec<usize> {
     let (tree, _) = Tree::parse(text);
     let nodes: Vec<_> = tree.root().into_iter().flat_map(Element::elements).collect();
-    let end = |element: &Element<'_, '_>| {
+    let end = |element: &Element<'_>| {
         let span = element.span();
         let tag = &text[span.start as usize..span.end as usize];
         let end = tag.find('>')?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ankus::ir::lower;
 use ankus::passes::expressions::{self, Input, place};
@@ -52,7 +53,7 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
             properties: &BTreeMap::new(),
             provided: &[],
             built: false,
-            shipped: &|name| std::fs::read_to_string(beside.join(name)).ok(),
+            shipped: &|name| std::fs::read_to_string(beside.join(name)).ok().map(Arc::new),
         });
         let source = Source::new(path.display().to_string(), text.clone());
         for place in place::collect(&tree) {

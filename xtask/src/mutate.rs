@@ -250,10 +250,10 @@ fn changed(text: &str, dice: &mut Dice) -> Option<(&'static str, String)> {
     if !broken.is_empty() {
         return None;
     }
-    let elements: Vec<Element<'_, '_>> = tree.root()?.descendants().collect();
+    let elements: Vec<Element<'_>> = tree.root()?.descendants().collect();
     let one = dice.one(&elements);
     let other = dice.one(&elements);
-    let whole = |element: Element<'_, '_>| text[element.span().range()].to_owned();
+    let whole = |element: Element<'_>| text[element.span().range()].to_owned();
     let with = |range: Range<usize>, new: &str| {
         format!("{}{new}{}", &text[..range.start], &text[range.end..])
     };
@@ -268,7 +268,7 @@ fn changed(text: &str, dice: &mut Dice) -> Option<(&'static str, String)> {
         copy.replace_range(1..1 + length, name);
         with(one.span().range(), &copy)
     };
-    let siblings: Vec<Element<'_, '_>> = one.parent()?.elements().collect();
+    let siblings: Vec<Element<'_>> = one.parent()?.elements().collect();
     let attributes: Vec<_> = one.attributes().collect();
     Some(match dice.below(20) {
         0 => ("delete", with(one.span().range(), "")),

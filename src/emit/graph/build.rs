@@ -147,7 +147,7 @@ fn fault(finding: &Finding) -> Fault {
 impl Builder<'_> {
     fn draw(&mut self, task: Task) {
         let source = &task.definition.source;
-        let (tree, _) = Tree::parse_tolerantly(&source.text);
+        let (tree, _) = Tree::of(&source.text);
         let name = tree.root().and_then(|root| root.attribute("name"));
         let group = self.drawing.groups.len();
         self.drawing.groups.push(Group {
@@ -213,7 +213,7 @@ impl Builder<'_> {
 
     fn workflow(
         &mut self,
-        workflow: &Workflow<'_>,
+        workflow: &Workflow,
         task: &Task,
         group: usize,
         faults: &mut Faults<'_>,
@@ -343,7 +343,7 @@ impl Builder<'_> {
 
     fn data(
         &mut self,
-        action: &Action<'_>,
+        action: &Action,
         index: usize,
         group: usize,
         paths: &mut HashMap<String, usize>,
@@ -400,13 +400,12 @@ impl Builder<'_> {
 
     fn coordinator_node(
         &mut self,
-        written: &Coordinator<'_>,
+        written: &Coordinator,
         source: &Source,
         group: usize,
         faults: &mut Faults<'_>,
     ) -> usize {
-        let text =
-            |scalar: &Option<Scalar<'_>>| scalar.as_ref().map(|text| text.as_str().to_owned());
+        let text = |scalar: &Option<Scalar>| scalar.as_ref().map(|text| text.as_str().to_owned());
         let name = text(&written.name).unwrap_or_default();
         let mut notes = Vec::new();
         for (word, value) in
@@ -438,7 +437,7 @@ impl Builder<'_> {
     /// Draws the data and the workflow of a coordinator.
     fn around_coordinator(
         &mut self,
-        written: &Coordinator<'_>,
+        written: &Coordinator,
         task: &Task,
         source: &Source,
         group: usize,
@@ -456,7 +455,7 @@ impl Builder<'_> {
 
     fn workflow_of(
         &mut self,
-        written: &Coordinator<'_>,
+        written: &Coordinator,
         source: &Source,
         group: usize,
         node: usize,
@@ -481,7 +480,7 @@ impl Builder<'_> {
 
     fn data_of_coordinator(
         &mut self,
-        written: &Coordinator<'_>,
+        written: &Coordinator,
         source: &Source,
         group: usize,
         node: usize,
@@ -497,13 +496,13 @@ impl Builder<'_> {
         for include in &written.includes {
             let opened = self.definitions.open(source, include.as_str(), FileKind::Datasets);
             let Some(opened) = opened else { continue };
-            let (tree, _) = Tree::parse_tolerantly(&opened.source.text);
+            let (tree, _) = Tree::of(&opened.source.text);
             let mut own = Faults::new(&opened);
             for dataset in tree.root().map(coordinator::datasets_of).unwrap_or_default() {
                 let name = dataset.name.as_ref().map(Scalar::as_str).unwrap_or_default().to_owned();
                 // Of an included file, what is used; it may be the list of a whole company.
                 let events = written.inputs.iter().chain(&written.outputs);
-                let used = |event: &DataEvent<'_>| {
+                let used = |event: &DataEvent| {
                     event.dataset.as_ref().is_some_and(|used| used.as_str() == name)
                 };
                 if !by_name.contains_key(&name) && events.into_iter().any(used) {
@@ -557,14 +556,13 @@ impl Builder<'_> {
 
     fn dataset(
         &mut self,
-        dataset: &coordinator::Dataset<'_>,
+        dataset: &coordinator::Dataset,
         source: &Source,
         group: usize,
         datasets: &mut HashMap<(String, String), usize>,
         faults: &mut Faults<'_>,
     ) -> usize {
-        let text =
-            |scalar: &Option<Scalar<'_>>| scalar.as_ref().map(|text| text.as_str().to_owned());
+        let text = |scalar: &Option<Scalar>| scalar.as_ref().map(|text| text.as_str().to_owned());
         let name = text(&dataset.name).unwrap_or_default();
         let template = without_password(&text(&dataset.uri_template).unwrap_or_default());
         let key = (name.clone(), template.clone());
@@ -591,7 +589,7 @@ impl Builder<'_> {
         node
     }
 
-    fn bundle(&mut self, tree: &Tree<'_>, task: &Task, group: usize, faults: &mut Faults<'_>) {
+    fn bundle(&mut self, tree: &Tree, task: &Task, group: usize, faults: &mut Faults<'_>) {
         let source = &task.definition.source;
         let written = coordinator::bundle(tree);
         let name = written.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
@@ -647,7 +645,7 @@ impl Builder<'_> {
             self.edge(bundle, node, Relation::Runs, None);
             let Some(opened) = opened else { continue };
             self.opened += 1;
-            let (tree, _) = Tree::parse_tolerantly(&opened.source.text);
+            let (tree, _) = Tree::of(&opened.source.text);
             let written = coordinator::coordinator(&tree);
             let mut own = Faults::new(&opened);
             let source = &opened.source;
@@ -666,7 +664,7 @@ impl Builder<'_> {
 }
 
 /// What an action does, in a line or two.
-fn notes(action: &Action<'_>) -> Vec<String> {
+fn notes(action: &Action) -> Vec<String> {
     let Some(body) = &action.body else { return Vec::new() };
     let what = match &body.details {
         Details::Shell { exec, .. } => ("runs", exec),
@@ -687,7 +685,7 @@ fn notes(action: &Action<'_>) -> Vec<String> {
 }
 
 /// Which instances of a dataset are meant, with the name they go by.
-fn instances(event: &DataEvent<'_>) -> String {
+fn instances(event: &DataEvent) -> String {
     let name = event.name.as_ref().map(Scalar::as_str).unwrap_or_default();
     let ends = (event.part("start-instance"), event.part("end-instance"));
     let range = match ends {
@@ -696,7 +694,7 @@ fn instances(event: &DataEvent<'_>) -> String {
             all.join(", ")
         }
         (start, end) => {
-            let text = |part: Option<&Scalar<'_>>| {
+            let text = |part: Option<&Scalar>| {
                 part.map(|text| text.as_str().to_owned()).unwrap_or_default()
             };
             format!("{} … {}", text(start), text(end))

@@ -13,7 +13,7 @@ const INPUTS: [&str; 2] = ["mapred.input.dir", "mapreduce.input.fileinputformat.
 const OUTPUTS: [&str; 2] = ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"];
 
 /// What is done to which path, in the order of the text.
-pub(super) fn of_action(action: &Action<'_>) -> Vec<(Relation, String)> {
+pub(super) fn of_action(action: &Action) -> Vec<(Relation, String)> {
     let mut found = Vec::new();
     let Some(body) = &action.body else { return found };
     operations(&body.prepare, &mut found);
@@ -23,7 +23,7 @@ pub(super) fn of_action(action: &Action<'_>) -> Vec<(Relation, String)> {
     match &body.details {
         Details::Fs { operations: all } => operations(all, &mut found),
         Details::Distcp { arguments, .. } => {
-            let plain = |text: &&Scalar<'_>| !text.as_str().starts_with('-') && !text.is_empty();
+            let plain = |text: &&Scalar| !text.as_str().starts_with('-') && !text.is_empty();
             let paths: Vec<_> = arguments.iter().filter(plain).collect();
             if let Some((target, sources)) = paths.split_last().filter(|(_, rest)| !rest.is_empty())
             {
@@ -49,9 +49,9 @@ pub(super) fn of_action(action: &Action<'_>) -> Vec<(Relation, String)> {
     found
 }
 
-fn operations(operations: &[FileOperation<'_>], found: &mut Vec<(Relation, String)>) {
+fn operations(operations: &[FileOperation], found: &mut Vec<(Relation, String)>) {
     for operation in operations {
-        let mut add = |relation, path: &Option<Scalar<'_>>| {
+        let mut add = |relation, path: &Option<Scalar>| {
             if let Some(path) = path {
                 found.push((relation, path.as_str().to_owned()));
             }
@@ -67,7 +67,7 @@ fn operations(operations: &[FileOperation<'_>], found: &mut Vec<(Relation, Strin
     }
 }
 
-fn configured(property: &Property<'_>, found: &mut Vec<(Relation, String)>) {
+fn configured(property: &Property, found: &mut Vec<(Relation, String)>) {
     let Some(value) = &property.value else { return };
     let name = property.name.as_str();
     if INPUTS.contains(&name) {

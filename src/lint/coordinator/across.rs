@@ -140,7 +140,7 @@ fn path_of(uri: &str) -> &str {
 /// What the workflow of a coordinator asks for, and whether it is there at all. A coordinator that the server would not
 /// keep as it is, or of which something is not at hand, has a workflow all the same.
 pub(super) fn workflow(
-    written: &Coordinator<'_>,
+    written: &Coordinator,
     kept: Option<&Definition>,
     around: Around<'_>,
     out: &mut Vec<Diagnostic>,
@@ -168,7 +168,7 @@ pub(super) fn workflow(
         }
         return;
     };
-    let (tree, _) = Tree::parse_tolerantly(&found.text);
+    let (tree, _) = Tree::of(&found.text);
     let Some(root) = tree.root() else { return };
     if ["coordinator-app", "bundle-app"].contains(&root.name()) {
         let message = format!("this is not a workflow: its root is `{}`", root.name());
@@ -187,7 +187,7 @@ pub(super) fn workflow(
     let kept = kept.into_iter().flat_map(|kept| kept.configuration.iter());
     let mut passed: BTreeSet<&str> = kept.map(|(name, _)| name.as_str()).collect();
     // The first property of each name.
-    let mut named: HashMap<&str, &Scalar<'_>> = HashMap::new();
+    let mut named: HashMap<&str, &Scalar> = HashMap::new();
     for name in written.configuration.iter().filter_map(|property| property.name.as_ref()) {
         named.entry(name.as_str()).or_insert(name);
     }
@@ -342,7 +342,7 @@ pub struct Sibling {
 
 /// What members of a bundle are to each other and to their files; siblings are in the order of the members.
 pub fn bundle(
-    written: &ir::Bundle<'_>,
+    written: &ir::Bundle,
     kept: &Bundle,
     siblings: &[Sibling],
     around: Around<'_>,
@@ -432,12 +432,12 @@ pub fn bundle(
 /// bundle.
 fn given_at(
     around: Around<'_>,
-    member: &Member<'_>,
+    member: &Member,
     name: &str,
-    path: &Scalar<'_>,
+    path: &Scalar,
     message: &str,
 ) -> Diagnostic {
-    let is_it = |property: &&ir::Property<'_>| {
+    let is_it = |property: &&ir::Property| {
         property.name.as_ref().is_some_and(|own| own.as_str().trim() == name)
     };
     let own = member.configuration.iter().rev().find(is_it);
@@ -457,12 +457,12 @@ fn given_at(
     moved
 }
 
-fn name_of<'m>(member: &'m Member<'_>) -> &'m str {
+fn name_of(member: &Member) -> &str {
     member.name.as_ref().map_or("", Scalar::as_str)
 }
 
 /// What coordinators write and others read. Only those are compared that name one place or one dataset.
-fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnostic>) {
+fn between(written: &ir::Bundle, siblings: &[Sibling], out: &mut Vec<Diagnostic>) {
     let mut readers: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
     for (at, sibling) in siblings.iter().enumerate() {
         let inputs = sibling.definition.as_deref().map_or(&[][..], |kept| &kept.inputs);
@@ -529,7 +529,7 @@ fn between(written: &ir::Bundle<'_>, siblings: &[Sibling], out: &mut Vec<Diagnos
 }
 
 /// What a member is given, by name.
-fn values<'m, 'a>(member: &'m Member<'a>) -> HashMap<&'m str, &'m Scalar<'a>> {
+fn values(member: &Member) -> HashMap<&str, &Scalar> {
     let mut values = HashMap::new();
     for property in &member.configuration {
         if let (Some(name), Some(value)) = (&property.name, &property.value) {
@@ -542,8 +542,8 @@ fn values<'m, 'a>(member: &'m Member<'a>) -> HashMap<&'m str, &'m Scalar<'a>> {
 /// Properties that two coordinators of one dataset are given different values of.
 fn diverging(
     first: &str,
-    others: &HashMap<&str, &Scalar<'_>>,
-    second: &Member<'_>,
+    others: &HashMap<&str, &Scalar>,
+    second: &Member,
     out: &mut Vec<Diagnostic>,
 ) {
     for own in &second.configuration {
@@ -615,8 +615,8 @@ pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Prop
 }
 
 /// `coord:dataIn` and `coord:dataOut` of names that are none, or of the other kind.
-pub(super) fn calls(written: &Coordinator<'_>, out: &mut Vec<Diagnostic>) {
-    let named = |events: &[ir::DataEvent<'_>]| -> Vec<String> {
+pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
+    let named = |events: &[ir::DataEvent]| -> Vec<String> {
         let names = events.iter().filter_map(|event| event.name.as_ref());
         names.map(|name| name.as_str().to_owned()).collect()
     };

@@ -11,7 +11,7 @@ use crate::source::Span;
 
 /// All findings of the rules; a refusal becomes an error with its code.
 pub fn bundle(
-    written: &Bundle<'_>,
+    written: &Bundle,
     refused: Option<&Refused>,
     found: &[Diagnostic],
     around: Around<'_>,

@@ -12,9 +12,9 @@ use crate::diag::{Diagnostic, Fix, Level, Patience};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
 
-pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     names(facts, out);
-    let datasets = |events: &'_ [DataEvent<'_>]| -> HashSet<Option<String>> {
+    let datasets = |events: &'_ [DataEvent]| -> HashSet<Option<String>> {
         events.iter().map(|event| known(&event.dataset).map(str::to_owned)).collect()
     };
     let (read, made) = (datasets(&facts.written.inputs), datasets(&facts.written.outputs));
@@ -50,11 +50,11 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     sla(facts, out);
 }
 
-fn known<'s>(scalar: &'s Option<Scalar<'_>>) -> Option<&'s str> {
+fn known(scalar: &Option<Scalar>) -> Option<&str> {
     scalar.as_ref().and_then(|scalar| scalar.known())
 }
 
-fn names(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let written = facts.written;
     let events = written.inputs.iter().chain(&written.outputs);
     let used: HashSet<&str> = events.clone().filter_map(|event| known(&event.dataset)).collect();
@@ -151,7 +151,7 @@ fn between(text: &str, quote: char) -> Vec<&str> {
     parts
 }
 
-fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) {
+fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
     let Some(template) = &dataset.uri_template else { return };
     let text = template.as_str();
     let is_table = text.starts_with("hcat:");
@@ -204,7 +204,7 @@ fn templates(dataset: &Dataset<'_>, is_output: bool, out: &mut Vec<Diagnostic>) 
 }
 
 /// Names in a template that look like parts of a time and are none, and schemes that nobody serves.
-fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnostic>) {
+fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     const MEANT: [(&str, &str); 21] = [
         ("YYYY", "YEAR"),
         ("YY", "YEAR"),
@@ -262,7 +262,7 @@ fn constants(facts: &Facts<'_, '_>, dataset: &Dataset<'_>, out: &mut Vec<Diagnos
 }
 
 /// About how many minutes lie between two instances.
-fn period(frequency: &Scalar<'_>) -> Option<i64> {
+fn period(frequency: &Scalar) -> Option<i64> {
     let text = frequency.as_str().trim();
     if let Ok(number) = text.parse::<i64>() {
         return Some(number);
@@ -304,12 +304,7 @@ const INSTANCE_FUNCTIONS: [&str; 11] = [
     "endOfMonths",
 ];
 
-fn instances(
-    facts: &Facts<'_, '_>,
-    event: &DataEvent<'_>,
-    is_input: bool,
-    out: &mut Vec<Diagnostic>,
-) {
+fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec<Diagnostic>) {
     for (part, _, text) in &event.instances {
         let written = text.as_str();
         // At the ends of a range as well, a call without its braces is text.
@@ -371,9 +366,9 @@ fn instances(
 }
 
 /// The first written event of each name.
-type Written<'f, 'a> = HashMap<&'f str, &'f DataEvent<'a>>;
+type Written<'f> = HashMap<&'f str, &'f DataEvent>;
 
-fn written<'f, 'a>(facts: &'f Facts<'_, 'a>) -> Written<'f, 'a> {
+fn written<'f>(facts: &'f Facts<'_>) -> Written<'f> {
     let mut all = Written::new();
     for event in facts.written.inputs.iter().chain(&facts.written.outputs) {
         if let Some(name) = known(&event.name) {
@@ -400,12 +395,7 @@ fn current(text: &str) -> Option<i64> {
 }
 
 /// What consecutive actions read of a dataset.
-fn windows(
-    facts: &Facts<'_, '_>,
-    event: &Kept,
-    written: &Written<'_, '_>,
-    out: &mut Vec<Diagnostic>,
-) {
+fn windows(facts: &Facts<'_>, event: &Kept, written: &Written<'_>, out: &mut Vec<Diagnostic>) {
     let (Ok(definition), Some(shown)) = (facts.kept, written.get(event.name.as_str())) else {
         return;
     };
@@ -439,9 +429,9 @@ fn windows(
 
 /// How a dataset lies to the nominal times.
 fn phases(
-    facts: &Facts<'_, '_>,
+    facts: &Facts<'_>,
     event: &Kept,
-    written: &Written<'_, '_>,
+    written: &Written<'_>,
     nominal: Option<Instant>,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -498,7 +488,7 @@ fn phases(
     }
 }
 
-fn outputs(facts: &Facts<'_, '_>, written: &Written<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn outputs(facts: &Facts<'_>, written: &Written<'_>, out: &mut Vec<Diagnostic>) {
     let Ok(definition) = facts.kept else { return };
     // The first input of each place and instance.
     let mut read: HashMap<(&str, &str), usize> = HashMap::new();
@@ -530,7 +520,7 @@ fn listed(event: &Kept) -> impl Iterator<Item = &str> {
 }
 
 /// Dates in the workflow's configuration.
-fn texts(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_local =
         facts.written.timezone.as_ref().and_then(|zone| zone.known()).is_some_and(|id| {
             Zone::from_id(id.trim()).is_ok_and(|zone| !is_same_clock(&zone, &Zone::utc()))
@@ -610,7 +600,7 @@ fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
     found
 }
 
-fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(sla) = &facts.written.sla else { return };
     let leaf =
         |name: &str| sla.leaves.iter().find(|(known, _)| known == name).map(|(_, value)| value);
@@ -671,7 +661,7 @@ fn sla(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// A number of minutes, or `${n * HOURS}` and its kind.
-fn minutes_written(value: &Scalar<'_>) -> Option<i64> {
+fn minutes_written(value: &Scalar) -> Option<i64> {
     let text = value.as_str().trim();
     if let Some(number) = value.known() {
         return number.trim().parse().ok();

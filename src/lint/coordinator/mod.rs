@@ -24,9 +24,9 @@ pub use bundle::bundle;
 pub use kinds::KINDS;
 
 /// What the rules of a coordinator read.
-pub struct Facts<'f, 'a> {
+pub struct Facts<'f> {
     /// As it is written.
-    pub written: &'f Coordinator<'a>,
+    pub written: &'f Coordinator,
     /// As the server would keep it, or why it would not.
     pub kept: Result<&'f Definition, &'f Refused>,
     /// Whether times, data or controls depend on a property that nobody gave.
@@ -41,9 +41,9 @@ pub struct Facts<'f, 'a> {
     pub around: Around<'f>,
 }
 
-impl<'f> Facts<'f, '_> {
+impl<'f> Facts<'f> {
     /// What is written, or what the one property that it refers to is given.
-    fn value(&self, written: &'f Scalar<'_>) -> Option<&'f str> {
+    fn value(&self, written: &'f Scalar) -> Option<&'f str> {
         let name =
             written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         let given = name.and_then(|name| self.around.submission.get(name.trim()));
@@ -52,7 +52,7 @@ impl<'f> Facts<'f, '_> {
 }
 
 /// All findings of the rules.
-pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
+pub fn coordinator(facts: &Facts<'_>, found: &[Diagnostic]) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     time::check(facts, &mut out);
     data::check(facts, &mut out);
@@ -71,12 +71,7 @@ pub fn coordinator(facts: &Facts<'_, '_>, found: &[Diagnostic]) -> Vec<Diagnosti
 
 /// Puts a finding about a value where that is written: at its line among the properties, where all that stands in the
 /// definition is a reference to it.
-fn at_origin(
-    around: Around<'_>,
-    written: &Scalar<'_>,
-    words: &str,
-    finding: Diagnostic,
-) -> Diagnostic {
+fn at_origin(around: Around<'_>, written: &Scalar, words: &str, finding: Diagnostic) -> Diagnostic {
     let name = written.as_str().trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     let bound = name.and_then(|name| around.submission.values.get(name.trim()));
     let Some(bound) = bound else { return finding };
@@ -90,7 +85,7 @@ fn at_origin(
 
 /// A value in the words of a finding. One that a run is given is not quoted: it may be what nobody else is to read, and
 /// its name says enough.
-fn in_words(written: Option<&Scalar<'_>>, value: &str) -> String {
+fn in_words(written: Option<&Scalar>, value: &str) -> String {
     let Some(written) = written.filter(|written| written.known().is_none()) else {
         return format!("`{value}`");
     };
@@ -103,7 +98,7 @@ fn in_words(written: Option<&Scalar<'_>>, value: &str) -> String {
 }
 
 /// The finding for a text that is no date.
-fn no_date(written: Option<&Scalar<'_>>, value: &str, span: crate::source::Span) -> Diagnostic {
+fn no_date(written: Option<&Scalar>, value: &str, span: crate::source::Span) -> Diagnostic {
     let message = format!("{} is not a valid date here", in_words(written, value));
     let found = finding(&kinds::DATE_FORMAT, span, message);
     let is_placeholder = |text: &str| {

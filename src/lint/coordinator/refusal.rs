@@ -11,7 +11,7 @@ use crate::reference::coordinator::Refused;
 
 /// The finding for a refusal; nothing where another finding says the same.
 pub(super) fn explain(
-    written: &Coordinator<'_>,
+    written: &Coordinator,
     around: Around<'_>,
     refused: &Refused,
     is_told: bool,
@@ -169,7 +169,7 @@ pub(super) fn explain(
 }
 
 /// Gives each of several expressions with commas between them an element of its own.
-fn apart(value: &Scalar<'_>) -> Option<Fix> {
+fn apart(value: &Scalar) -> Option<Fix> {
     let text = value.as_str();
     let ranges = crate::lint::reads::expressions(text);
     let mut edits = Vec::new();
@@ -187,7 +187,7 @@ fn apart(value: &Scalar<'_>) -> Option<Fix> {
 }
 
 /// The value that a refusal is about.
-fn place<'c, 'a>(written: &'c Coordinator<'a>, about: &str) -> Option<&'c Scalar<'a>> {
+fn place<'c>(written: &'c Coordinator, about: &str) -> Option<&'c Scalar> {
     let (owner, part) = about.split_once('/').unwrap_or(("", about));
     let control = |name: &str| {
         written.controls.iter().find(|(known, _)| known == name).map(|(_, value)| value)

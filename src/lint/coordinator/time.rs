@@ -7,7 +7,7 @@ use super::{Facts, at_origin, changes, finding, is_same_clock, no_date};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
 
-pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     frequency(facts, out);
     zones(facts, out);
     dates(facts, out);
@@ -16,7 +16,7 @@ pub(super) fn check(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// The zone of the coordinator, where it is known.
-fn zone(facts: &Facts<'_, '_>) -> Option<Zone> {
+fn zone(facts: &Facts<'_>) -> Option<Zone> {
     match facts.kept {
         Ok(definition) if !facts.is_unsure => Some(definition.schedule.zone.clone()),
         _ => Zone::from_id(facts.written.timezone.as_ref()?.known()?.trim()).ok(),
@@ -31,7 +31,7 @@ fn call(text: &str, name: &str) -> Option<i64> {
     (rest.trim() == "}").then(|| number.trim().parse().ok())?
 }
 
-fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn frequency(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(written) = &facts.written.frequency else { return };
     let (text, span) = (written.as_str().trim(), written.span());
     let zone = zone(facts);
@@ -100,7 +100,7 @@ fn frequency(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn cron_rules(written: &Scalar<'_>, text: &str, zone: Option<&Zone>, out: &mut Vec<Diagnostic>) {
+fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<Diagnostic>) {
     let fields: Vec<&str> = text.split(' ').collect();
     let [_, _, day, _, weekday] = fields[..] else { return };
     let is_literal = written.as_str() == text;
@@ -206,7 +206,7 @@ fn named_days(field: &str) -> String {
     text
 }
 
-fn zones(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn zones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let datasets = facts.written.datasets.iter().filter_map(|dataset| dataset.timezone.as_ref());
     for written in facts.written.timezone.iter().chain(datasets) {
         let Some(text) = written.known() else { continue };
@@ -225,7 +225,7 @@ fn zones(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let server = facts.processing;
     let initial = facts.written.datasets.iter().map(|dataset| &dataset.initial_instance);
     let all = [&facts.written.start, &facts.written.end].into_iter().chain(initial).flatten();
@@ -239,7 +239,7 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
         let found = no_date(Some(written), value, written.span());
         out.push(at_origin(facts.around, written, "read here", found));
     }
-    let is_literal = |written: &&Scalar<'_>| {
+    let is_literal = |written: &&Scalar| {
         // An end beyond anybody's plans is another way to say that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");
         written.known().is_some_and(|text| server.parse(text).is_ok() && !far(text))
@@ -266,7 +266,7 @@ fn dates(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// What only today's date shows.
-fn clock(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(now) = facts.now else { return };
     let schedule = facts.kept.ok().filter(|_| !facts.is_unsure).map(|kept| &kept.schedule);
     if let Some(written) = &facts.written.end {
@@ -312,7 +312,7 @@ fn behind(schedule: &Schedule, until: Instant) -> i64 {
     }
 }
 
-fn controls(facts: &Facts<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let written = facts.written;
     let control = |name: &str| {
         written.controls.iter().find(|(known, _)| known == name).map(|(_, value)| value)

@@ -22,8 +22,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for decision in facts.nodes(&["decision"]) {
-        let mut before: HashMap<String, Element<'_, '_>> = HashMap::new();
-        let mut always: Option<Element<'_, '_>> = None;
+        let mut before: HashMap<String, Element<'_>> = HashMap::new();
+        let mut always: Option<Element<'_>> = None;
         for case in cases(decision) {
             let text = case.text().trimmed();
             let span = if text.text.is_empty() { case.name_span() } else { text.span() };

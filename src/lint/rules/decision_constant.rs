@@ -38,13 +38,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// The cases of a decision.
-pub(super) fn cases<'a>(decision: Element<'a, 'a>) -> impl Iterator<Item = Element<'a, 'a>> {
+pub(super) fn cases<'a>(decision: Element<'a>) -> impl Iterator<Item = Element<'a>> {
     let switches = decision.elements().filter(|child| child.name() == "switch");
     switches.flat_map(Element::elements).filter(|child| child.name() == "case")
 }
 
 /// What a predicate comes to whatever the job is given.
-pub(super) fn constant(facts: &Facts<'_>, case: Element<'_, '_>) -> Option<bool> {
+pub(super) fn constant(facts: &Facts<'_>, case: Element<'_>) -> Option<bool> {
     let text = case.text();
     let dialect = Dialect::of_target(facts.settings.target.name());
     let template = Template::compile(text.text.trim(), Phase::Workflow, dialect);

@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let kills: Vec<_> = facts.nodes(&["kill"]).collect();
-    let message = |kill: &crate::syntax::xml::Element<'_, '_>| {
+    let message = |kill: &crate::syntax::xml::Element<'_>| {
         kill.child("message")
             .map(|message| message.text().text.trim().to_owned())
             .unwrap_or_default()

@@ -19,7 +19,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let mut seen: BTreeMap<String, crate::syntax::xml::AttributeRef<'_, '_>> = BTreeMap::new();
+    let mut seen: BTreeMap<String, crate::syntax::xml::AttributeRef<'_>> = BTreeMap::new();
     for node in facts.nodes(&["action", "decision", "fork", "join", "kill", "end"]) {
         let Some(attribute) = node.attribute("name") else { continue };
         let name = attribute.value().text;

@@ -31,7 +31,7 @@ const KEYS: [&str; 6] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let queue = |element: crate::syntax::xml::Element<'_, '_>| {
+    let queue = |element: crate::syntax::xml::Element<'_>| {
         element.child("launcher").is_some_and(|launcher| launcher.child("queue").is_some())
     };
     if facts.global().is_some_and(queue) {

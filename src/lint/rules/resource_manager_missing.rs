@@ -31,7 +31,7 @@ pub(super) fn is_known(facts: &Facts<'_>) -> bool {
         || server.resource_manager.is_some()
 }
 
-fn has(element: &crate::syntax::xml::Element<'_, '_>) -> bool {
+fn has(element: &crate::syntax::xml::Element<'_>) -> bool {
     ["job-tracker", "resource-manager"].iter().any(|name| element.child(name).is_some())
 }
 

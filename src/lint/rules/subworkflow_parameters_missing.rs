@@ -50,7 +50,7 @@ impl Wants {
     fn of(facts: &Facts<'_>, child: &Source) -> Wants {
         let mut wants =
             Wants { wanted: Vec::new(), read: HashSet::new(), not_needed: HashSet::new() };
-        let (tree, _) = Tree::parse_tolerantly(&child.text);
+        let (tree, _) = Tree::of(&child.text);
         let Some(root) = tree.root() else { return wants };
         for parameter in root.child("parameters").map(block).unwrap_or_default() {
             let name = parameter.name.text.to_string();

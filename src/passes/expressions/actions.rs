@@ -38,8 +38,8 @@ struct Question {
 
 pub(super) fn check(
     all: &[Expression<'_>],
-    workflow: &Workflow<'_>,
-    input: &Input<'_, '_>,
+    workflow: &Workflow,
+    input: &Input<'_>,
     facts: &Facts<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -178,7 +178,7 @@ fn order(
     question: &Question,
     action: NodeId,
     here: NodeId,
-    workflow: &Workflow<'_>,
+    workflow: &Workflow,
     runs: &mut Order<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
@@ -218,7 +218,7 @@ fn order(
 }
 
 /// Types of action whose output can be captured with an element of their own.
-fn captures(body: &Body<'_>) -> Option<bool> {
+fn captures(body: &Body) -> Option<bool> {
     match body.kind.as_ref() {
         "shell" | "java" | "ssh" | "spark" | "distcp" => Some(body.capture_output.is_some()),
         // They always leave the ids of their jobs, and nothing else.
@@ -231,9 +231,9 @@ fn captures(body: &Body<'_>) -> Option<bool> {
 fn captured(
     question: &Question,
     name: Span,
-    body: &Body<'_>,
+    body: &Body,
     printed: Option<&(String, Vec<String>)>,
-    input: &Input<'_, '_>,
+    input: &Input<'_>,
     out: &mut Vec<Diagnostic>,
 ) {
     if captures(body) == Some(false) {
@@ -284,7 +284,7 @@ fn captured(
 const LISTED_KEYS: usize = 20;
 
 /// Where an element would be added as the last one, with the blanks before it.
-fn end_of_content(input: &Input<'_, '_>, body: &Body<'_>) -> Option<(usize, String)> {
+fn end_of_content(input: &Input<'_>, body: &Body) -> Option<(usize, String)> {
     let element = input.tree.element(body.element)?;
     let last = element.elements().last()?;
     let first = element.elements().next()?;
@@ -295,7 +295,7 @@ fn end_of_content(input: &Input<'_, '_>, body: &Body<'_>) -> Option<(usize, Stri
     Some((last.span().end as usize, indent))
 }
 
-fn counters(question: &Question, name: Span, body: &Body<'_>, out: &mut Vec<Diagnostic>) {
+fn counters(question: &Question, name: Span, body: &Body, out: &mut Vec<Diagnostic>) {
     let written = |setting: &str| {
         body.configuration.iter().any(|property| {
             property.name.as_str() == setting
@@ -322,7 +322,7 @@ fn counters(question: &Question, name: Span, body: &Body<'_>, out: &mut Vec<Diag
 
 /// The keys that the script of a shell action prints, where the script ships with the application and all it prints is
 /// plain to see.
-fn printed_keys(body: &Body<'_>, input: &Input<'_, '_>) -> Option<(String, Vec<String>)> {
+fn printed_keys(body: &Body, input: &Input<'_>) -> Option<(String, Vec<String>)> {
     let Details::Shell { exec, arguments, .. } = &body.details else { return None };
     let exec = exec.as_ref()?.known()?;
     // One line, of the arguments with blanks between them.

@@ -14,6 +14,7 @@ mod rules;
 pub mod types;
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use ankus_runtime::el::functions::{Gives, Takes};
 use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
@@ -31,11 +32,11 @@ use types::{Known, Type};
 
 /// What the pass may know.
 #[derive(Clone, Copy)]
-pub struct Input<'i, 'a> {
+pub struct Input<'i> {
     /// The tree.
-    pub tree: &'i Tree<'a>,
+    pub tree: &'i Tree,
     /// The workflow, where it is one.
-    pub workflow: Option<&'i Workflow<'a>>,
+    pub workflow: Option<&'i Workflow>,
     /// The library that evaluates.
     pub dialect: Dialect,
     /// Functions of the site.
@@ -47,7 +48,7 @@ pub struct Input<'i, 'a> {
     /// Whether the file is a source from which a build makes what is deployed.
     pub built: bool,
     /// The text of a file of the application, by its path below the folder of the definition.
-    pub shipped: &'i dyn Fn(&str) -> Option<String>,
+    pub shipped: &'i dyn Fn(&str) -> Option<Arc<String>>,
 }
 
 /// An expression with its place.
@@ -59,7 +60,7 @@ struct Expression<'a> {
 }
 
 /// Reads, places and types every expression. Total: it answers for every tree.
-pub fn examine(input: &Input<'_, '_>) -> Vec<Diagnostic> {
+pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
     let declared = input.workflow.into_iter().flat_map(|workflow| &workflow.parameters);
     let declared = declared.map(|property| property.name.as_str().to_owned()).collect();
     let cdata = input.tree.nodes().filter(|node| node.kind() == NodeKind::CData);
@@ -125,7 +126,7 @@ pub fn reserved_property(name: &str, span: Span) -> Diagnostic {
 
 /// Properties that a definition itself submits: the configuration of a coordinator's workflow and of a sub-workflow, and
 /// formal parameters.
-fn constants(input: &Input<'_, '_>, out: &mut Vec<Diagnostic>) {
+fn constants(input: &Input<'_>, out: &mut Vec<Diagnostic>) {
     let Some(root) = input.tree.root() else { return };
     for property in root.descendants().filter(|element| element.name() == "property") {
         let Some(parent) = property.parent() else { continue };
@@ -170,7 +171,7 @@ trait Outside {
     fn is_built(&self) -> bool;
 }
 
-impl Outside for Input<'_, '_> {
+impl Outside for Input<'_> {
     fn property(&self, name: &str) -> Option<&str> {
         self.properties.get(name).map(String::as_str)
     }

@@ -67,7 +67,7 @@ struct Context<'a> {
 }
 
 /// Every text of a definition that is evaluated and holds an expression.
-pub fn collect<'a>(tree: &Tree<'a>) -> Vec<Place<'a>> {
+pub fn collect<'a>(tree: &'a Tree) -> Vec<Place<'a>> {
     let Some(root) = tree.root() else { return Vec::new() };
     let mut collector = Collector { places: Vec::new() };
     match root.name() {
@@ -103,12 +103,12 @@ impl<'a> Context<'a> {
     }
 }
 
-fn is_sla(element: Element<'_, '_>) -> bool {
+fn is_sla(element: Element<'_>) -> bool {
     element.name() == "info"
         && (element.namespace().starts_with("uri:oozie:sla:") || element.prefix() == Some("sla"))
 }
 
-fn name_of<'a>(element: Element<'_, 'a>) -> Option<Cow<'a, str>> {
+fn name_of<'a>(element: Element<'a>) -> Option<Cow<'a, str>> {
     element.attribute("name").map(|name| name.value().text)
 }
 
@@ -143,7 +143,7 @@ impl<'a> Collector<'a> {
         });
     }
 
-    fn attribute(&mut self, element: Element<'_, 'a>, name: &str, context: &Context<'a>) {
+    fn attribute(&mut self, element: Element<'a>, name: &str, context: &Context<'a>) {
         if let Some(attribute) = element.attribute(name)
             && attribute.is_quoted()
         {
@@ -152,7 +152,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn text(&mut self, element: Element<'_, 'a>, context: &Context<'a>, role: Role) {
+    fn text(&mut self, element: Element<'a>, context: &Context<'a>, role: Role) {
         if role != Role::Predicate && !element.may_hold(b'{') {
             return;
         }
@@ -160,7 +160,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Everything in an element: texts and attributes.
-    fn subtree(&mut self, top: Element<'_, 'a>, context: &Context<'a>) {
+    fn subtree(&mut self, top: Element<'a>, context: &Context<'a>) {
         for element in top.descendants() {
             for attribute in element.attributes() {
                 let holds = memchr::memchr2(b'{', b'&', attribute.raw().as_bytes()).is_some();
@@ -195,7 +195,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn workflow(&mut self, root: Element<'_, 'a>) {
+    fn workflow(&mut self, root: Element<'a>) {
         self.attribute(root, "name", &Context::of(Phase::JobSubmit));
         for child in root.elements() {
             match child.name() {
@@ -228,7 +228,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn action(&mut self, action: Element<'_, 'a>) {
+    fn action(&mut self, action: Element<'a>) {
         let node = name_of(action);
         for name in ["retry-max", "retry-interval", "retry-policy"] {
             self.attribute(action, name, &Context::of(Phase::JobSubmit));
@@ -248,7 +248,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn datasets(&mut self, datasets: Element<'_, 'a>) {
+    fn datasets(&mut self, datasets: Element<'a>) {
         let plain = Context::of(Phase::CoordinatorPlain);
         for child in datasets.elements() {
             if child.name() == "include" {
@@ -268,7 +268,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn coordinator(&mut self, root: Element<'_, 'a>) {
+    fn coordinator(&mut self, root: Element<'a>) {
         let plain = Context::of(Phase::CoordinatorPlain);
         let instances = Context::of(Phase::CoordinatorInstances);
         self.attribute(root, "name", &Context::of(Phase::JobSubmit));

@@ -56,7 +56,7 @@ pub struct Graph {
 
 impl Graph {
     /// The graph of a workflow. What is unreachable has no exits.
-    pub fn of(workflow: &Workflow<'_>, names: &Names, reach: &Reach) -> Graph {
+    pub fn of(workflow: &Workflow, names: &Names, reach: &Reach) -> Graph {
         let count = workflow.nodes.len();
         let mut graph = Graph { start: workflow.start().map(|id| id.0), ..Graph::default() };
         graph.offsets.push(0);

@@ -9,6 +9,13 @@ use crate::source::Span;
 pub struct Decoded<'a> {
     /// The text as an application sees it.
     pub text: Cow<'a, str>,
+    /// Where it stands.
+    pub places: Places,
+}
+
+/// Where a decoded text stands in the source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Places {
     /// Where it is not written as it is read, which is rare enough to be kept apart.
     map: Option<Box<Map>>,
     /// Where the text begins in the source, and where it ends.
@@ -30,16 +37,7 @@ struct Run {
     verbatim: bool,
 }
 
-impl<'a> Decoded<'a> {
-    pub(super) fn empty(at: u32) -> Decoded<'a> {
-        Decoded { text: Cow::Borrowed(""), map: None, source: Span { start: at, end: at } }
-    }
-
-    fn verbatim(text: &'a str, start: u32) -> Decoded<'a> {
-        let source = Span { start, end: start + text.len() as u32 };
-        Decoded { text: Cow::Borrowed(text), map: None, source }
-    }
-
+impl Places {
     /// No runs stand for one that is all of it.
     fn runs(&self) -> &[Run] {
         self.map.as_ref().map_or(&[], |map| &map.runs)
@@ -50,17 +48,17 @@ impl<'a> Decoded<'a> {
         self.source
     }
 
-    /// The source of a range of bytes of the decoded text.
-    pub fn source(&self, range: std::ops::Range<usize>) -> Span {
-        let start = self.source_start(range.start);
+    /// The source of a range of bytes of the decoded `text`.
+    pub fn source(&self, text: &str, range: std::ops::Range<usize>) -> Span {
+        let start = self.source_start(range.start.min(text.len()) as u32);
         if range.end <= range.start {
             return Span { start, end: start };
         }
-        Span { start, end: self.source_end(range.end).max(start) }
+        let end = self.source_end(range.end.min(text.len()) as u32);
+        Span { start, end: end.max(start) }
     }
 
-    fn source_start(&self, offset: usize) -> u32 {
-        let offset = (offset.min(self.text.len())) as u32;
+    fn source_start(&self, offset: u32) -> u32 {
         match self.run_at(offset) {
             None => (self.source.start + offset).min(self.source.end),
             Some(run) if run.verbatim => {
@@ -70,8 +68,7 @@ impl<'a> Decoded<'a> {
         }
     }
 
-    fn source_end(&self, offset: usize) -> u32 {
-        let offset = (offset.min(self.text.len())) as u32;
+    fn source_end(&self, offset: u32) -> u32 {
         match self.run_at(offset.saturating_sub(1)) {
             None => (self.source.start + offset).min(self.source.end),
             Some(run) if run.verbatim => {
@@ -84,6 +81,31 @@ impl<'a> Decoded<'a> {
     fn run_at(&self, offset: u32) -> Option<Run> {
         let behind = self.runs().partition_point(|run| run.decoded <= offset);
         behind.checked_sub(1).map(|index| self.runs()[index])
+    }
+}
+
+impl<'a> Decoded<'a> {
+    pub(super) fn empty(at: u32) -> Decoded<'a> {
+        Decoded::of(Cow::Borrowed(""), None, Span { start: at, end: at })
+    }
+
+    fn verbatim(text: &'a str, start: u32) -> Decoded<'a> {
+        let source = Span { start, end: start + text.len() as u32 };
+        Decoded::of(Cow::Borrowed(text), None, source)
+    }
+
+    fn of(text: Cow<'a, str>, map: Option<Box<Map>>, source: Span) -> Decoded<'a> {
+        Decoded { text, places: Places { map, source } }
+    }
+
+    /// Where all of it stands in the source, delimiters of CDATA between its parts included.
+    pub fn span(&self) -> Span {
+        self.places.source
+    }
+
+    /// The source of a range of bytes of the decoded text.
+    pub fn source(&self, range: std::ops::Range<usize>) -> Span {
+        self.places.source(&self.text, range)
     }
 
     /// The same text without blanks at both ends (XML's four), the map kept.
@@ -107,18 +129,19 @@ impl<'a> Decoded<'a> {
 
     /// `text`, which is what stands at `range`, with its part of the map.
     fn part<'t>(&self, range: std::ops::Range<usize>, text: Cow<'t, str>) -> Decoded<'t> {
-        if self.map.is_none() {
-            let at = |offset: usize| (self.source.start + offset as u32).min(self.source.end);
+        let Places { map, source: whole } = &self.places;
+        if map.is_none() {
+            let at = |offset: usize| (whole.start + offset as u32).min(whole.end);
             let source = Span { start: at(range.start), end: at(range.end) };
-            return Decoded { text, map: None, source };
+            return Decoded::of(text, None, source);
         }
         let (start, end) = (range.start, range.end);
         let source = self.source(range);
         let shift = start as u32;
         let mut runs = Vec::new();
-        for (index, run) in self.runs().iter().enumerate() {
-            let until =
-                self.runs().get(index + 1).map_or(self.text.len() as u32, |next| next.decoded);
+        let all = self.places.runs();
+        for (index, run) in all.iter().enumerate() {
+            let until = all.get(index + 1).map_or(self.text.len() as u32, |next| next.decoded);
             if until <= shift || run.decoded as usize >= end {
                 continue;
             }
@@ -131,7 +154,7 @@ impl<'a> Decoded<'a> {
                 verbatim: run.verbatim,
             });
         }
-        Decoded { text, map: mapped(runs), source }
+        Decoded::of(text, mapped(runs), source)
     }
 
     pub(super) fn append(&mut self, other: Decoded<'a>) {
@@ -142,20 +165,21 @@ impl<'a> Decoded<'a> {
             *self = other;
             return;
         }
-        let own = Run { decoded: 0, source: self.source, verbatim: true };
-        let runs = &mut self.map.get_or_insert_default().runs;
+        let (places, others) = (&mut self.places, &other.places);
+        let own = Run { decoded: 0, source: places.source, verbatim: true };
+        let runs = &mut places.map.get_or_insert_default().runs;
         if runs.is_empty() {
             runs.push(own);
         }
         let shift = self.text.len() as u32;
-        if other.runs().is_empty() {
-            runs.push(Run { decoded: shift, source: other.source, verbatim: true });
+        if others.runs().is_empty() {
+            runs.push(Run { decoded: shift, source: others.source, verbatim: true });
         } else {
             let shifted = |run: &Run| Run { decoded: run.decoded + shift, ..*run };
-            runs.extend(other.runs().iter().map(shifted));
+            runs.extend(others.runs().iter().map(shifted));
         }
+        places.source = places.source.to(others.source);
         self.text.to_mut().push_str(&other.text);
-        self.source = self.source.to(other.source);
     }
 }
 
@@ -212,7 +236,7 @@ pub(super) fn decode(raw: &str, start: u32, place: Place) -> Decoded<'_> {
         at = special(&bytes[verbatim_from..]).map_or(bytes.len(), |next| verbatim_from + next);
     }
     let source = Span { start, end: start + raw.len() as u32 };
-    Decoded { text: Cow::Owned(text), map: mapped(runs), source }
+    Decoded::of(Cow::Owned(text), mapped(runs), source)
 }
 
 /// What of a text lies between the blanks at its ends.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use memchr::memchr;
 use quick_xml::Reader;
@@ -19,7 +20,7 @@ use crate::syntax::scope::{Namespaces, Prefixes};
 
 pub(super) struct Parser<'a> {
     text: &'a str,
-    pub(super) tree: Tree<'a>,
+    pub(super) tree: Tree,
     pub(super) findings: Vec<Diagnostic>,
     /// Open elements, the root first, and how many prefixes were declared before each.
     open: Vec<(NodeId, u32)>,
@@ -43,9 +44,9 @@ struct Tag {
 }
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Parser<'a> {
+    pub(super) fn new(text: &'a Arc<String>) -> Parser<'a> {
         let tree = Tree {
-            text,
+            text: text.clone(),
             nodes: Vec::with_capacity(text.len() / 24),
             attributes: Vec::with_capacity(text.len() / 96),
             namespaces: Vec::new(),
@@ -100,7 +101,8 @@ impl<'a> Parser<'a> {
         while let Some((id, _)) = self.open.pop() {
             self.close_unclosed(id, end);
         }
-        self.tree.namespaces = std::mem::take(&mut self.namespaces.list);
+        let namespaces = std::mem::take(&mut self.namespaces.list);
+        self.tree.namespaces = namespaces.iter().map(|name| self.tree.keep(name)).collect();
         // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
         let any = memchr(b'&', self.text.as_bytes()).is_some();
         for index in (0..self.tree.nodes.len()).take_while(|_| any) {
@@ -612,7 +614,7 @@ impl<'a> Parser<'a> {
         let first_attribute = tag.first_attribute;
         for index in first_attribute..self.tree.attributes.len() {
             let attribute = self.tree.attributes[index];
-            let name = self.tree.slice(attribute.name_span);
+            let name = &self.text[attribute.name_span.range()];
             // Real tags have a handful of attributes; past 64 the strict parser is left to compare them.
             let before = &self.tree.attributes[first_attribute..index.min(first_attribute + 64)];
             if before.iter().any(|other| self.tree.slice(other.name_span) == name) {
@@ -632,7 +634,7 @@ impl<'a> Parser<'a> {
         }
         let attribute_count = self.tree.attributes.len() - first_attribute;
 
-        let name = self.tree.slice(tag.name);
+        let name = &self.text[tag.name.range()];
         let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
         let namespace = match self.prefixes.find(prefix) {
             Some(namespace) => namespace,
