@@ -55,6 +55,29 @@ impl LoadedSettings {
     }
 }
 
+/// The trees that are looked at, found by the folders that they begin at: a command may name files of thousands.
+#[derive(Debug, Default)]
+struct Trees {
+    list: Vec<Arc<Tree>>,
+    by_folder: HashMap<PathBuf, Vec<usize>>,
+}
+
+impl Trees {
+    fn add(&mut self, tree: Arc<Tree>) {
+        for folder in tree.beginnings() {
+            self.by_folder.entry(folder.to_owned()).or_default().push(self.list.len());
+        }
+        self.list.push(tree);
+    }
+
+    /// The tree that was added first of those that hold an absolute path.
+    fn first_around(&self, path: &Path) -> Option<Arc<Tree>> {
+        let known = path.ancestors().filter_map(|folder| self.by_folder.get(folder)).flatten();
+        let holding = known.filter(|at| self.list[**at].holds(path));
+        holding.min().map(|at| Arc::clone(&self.list[*at]))
+    }
+}
+
 /// The trees a command looks at, the settings in them, each file of them read once, and what lies in their folders.
 #[derive(Debug)]
 pub struct Project {
@@ -64,7 +87,7 @@ pub struct Project {
     /// The baseline that those name, beside their file.
     user_baseline: Option<PathBuf>,
     fixed: Option<LoadedSettings>,
-    trees: Mutex<Vec<Arc<Tree>>>,
+    trees: Mutex<Trees>,
     by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
     /// Tables of settings that were left out, by the file that has them.
     left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
@@ -109,8 +132,8 @@ impl Project {
 
     /// A tree that is looked at already and holds a path.
     pub(crate) fn known_tree(&self, path: &Path) -> Option<Arc<Tree>> {
-        let trees = self.trees.lock().expect("readers do not panic");
-        trees.iter().find(|tree| tree.holds(path)).cloned()
+        let whole = absolute(path).ok()?;
+        self.trees.lock().expect("readers do not panic").first_around(&whole)
     }
 
     /// The tree a path belongs to: one that is looked at already, or that which [`Tree::of`] finds.
@@ -131,7 +154,7 @@ impl Project {
             let failure = Failure::new(format!("`{}` lies outside `--tree`", path.display()));
             return Err(failure.into());
         }
-        self.trees.lock().expect("readers do not panic").push(Arc::clone(&tree));
+        self.trees.lock().expect("readers do not panic").add(Arc::clone(&tree));
         Ok(tree)
     }
 

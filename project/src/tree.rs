@@ -193,6 +193,12 @@ impl Tree {
         here().is_some_and(|here| here.starts_with(&self.root))
     }
 
+    /// The folders that paths into it begin with.
+    pub(crate) fn beginnings(&self) -> impl Iterator<Item = &Path> {
+        let entered = self.entered.as_ref().map(|(spelled, _)| spelled);
+        [&self.spelled, &self.root].into_iter().chain(entered).map(PathBuf::as_path)
+    }
+
     /// Whether a path lies below the root, as it is written.
     pub fn holds(&self, path: &Path) -> bool {
         self.relative(path).is_ok()
