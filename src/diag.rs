@@ -440,9 +440,13 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len() > (b.len() + most) * 4 || b.len() > (a.len() + most) * 4 {
         return None;
     }
+    // An edit brings no more than one new letter.
+    let (of_a, of_b) = (letters(a.chars()), letters(b.chars()));
+    if (of_a & !of_b).count_ones().max((of_b & !of_a).count_ones()) as usize > most {
+        return None;
+    }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let far = letters(a.iter().copied()) & !letters(b.iter().copied());
-    if far.count_ones() as usize > most || a.len().max(b.len()) > LONGEST_COMPARED {
+    if a.len().max(b.len()) > LONGEST_COMPARED {
         return None;
     }
     distance(&a, &b, most)

@@ -177,12 +177,12 @@ fn other_form(bare: &str) -> Option<&'static str> {
         let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
         short.len() >= 3 && long.starts_with(short) && long.len() - short.len() <= 4
     };
-    let mut near = HADOOP.iter().copied().filter(|known| {
+    let dots = |text: &str| text.bytes().filter(|byte| *byte == b'.').count();
+    let of_so_many = HADOOP.iter().copied().filter(|known| dots(known) + 1 == own.len());
+    let mut near = of_so_many.filter(|known| {
         let words: Vec<&str> = known.split('.').collect();
         let differ = || own.iter().zip(&words).filter(|(own, known)| own != known);
-        words.len() == own.len()
-            && differ().count() == 1
-            && differ().all(|(own, known)| forms(own, known))
+        differ().count() == 1 && differ().all(|(own, known)| forms(own, known))
     });
     near.next().filter(|_| near.next().is_none())
 }

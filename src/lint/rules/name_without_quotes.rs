@@ -39,9 +39,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let events =
         events.filter_map(|event| Some(event.attribute("name")?.value().text.into_owned()));
     let actions: HashSet<String> = actions.into_iter().chain(events).collect();
-    let has = |text: &str, function: &str| text.contains(function);
+    let calls = |text: &str| {
+        let mut colons = memchr::memchr_iter(b':', text.as_bytes());
+        colons.any(|at| text[..at].ends_with("wf") || text[..at].ends_with("coord"))
+    };
     for (_, text) in facts.texts() {
-        if !has(&text.text, "wf:") && !has(&text.text, "coord:") {
+        if !calls(&text.text) {
             continue;
         }
         for range in expressions(&text.text) {

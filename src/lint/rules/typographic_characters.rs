@@ -23,6 +23,10 @@ const WORDS: [&str; 6] = ["message", "description", "body", "subject", "name", "
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let whole = facts.tree.text();
     // Most definitions hold none of these signs, all of which begin with the same bytes.
+    let begin = &"\u{2013}".as_bytes()[..2];
+    if memchr::memmem::find(whole.as_bytes(), begin).is_none() {
+        return;
+    }
     if !whole.contains("\u{2013}") && !whole.contains("\u{2014}") && !whole.contains(QUOTES) {
         return;
     }

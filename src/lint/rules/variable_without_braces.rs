@@ -50,8 +50,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             text.text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ \n\r\t".contains(&b))
         });
     paths(facts, &known, out);
-    let said =
-        facts.texts().iter().filter(|(_, text)| text.text.contains(['$', '{', '}'])).cloned();
+    let said = facts
+        .texts()
+        .iter()
+        .filter(|(_, text)| memchr::memchr3(b'$', b'{', b'}', text.text.as_bytes()).is_some());
+    let said = said.cloned();
     for (element, text) in said.chain(plain) {
         if WORDS.contains(&element.name()) || element.elements().next().is_some() {
             continue;
@@ -145,10 +148,10 @@ fn forgotten(
     let expressions = expressions(text);
     let inside = |at: usize| expressions.iter().any(|range| range.contains(&at));
     let letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    for (at, sign) in text.char_indices().filter(|(at, c)| "${".contains(*c) && !inside(*at)) {
-        let rest = &text[at + 1..];
+    for at in memchr::memchr2_iter(b'$', b'{', text.as_bytes()).filter(|at| !inside(*at)) {
+        let (sign, rest) = (&text[at..=at], &text[at + 1..]);
         let (skipped, open) = match sign {
-            '{' => (0, true),
+            "{" => (0, true),
             _ if rest.trim_start().starts_with('{') => {
                 (rest.len() - rest.trim_start().len() + 1, true)
             }
@@ -156,7 +159,7 @@ fn forgotten(
             _ => (0, false),
         };
         // A call between the parentheses of a shell.
-        if sign == '$' && rest.starts_with('(') && calls(&rest[1..]) {
+        if sign == "$" && rest.starts_with('(') && calls(&rest[1..]) {
             let closed = rest.find("))").map_or(rest.len(), |end| end + 2);
             let call = rest[1..closed].strip_suffix(')').unwrap_or(&rest[1..closed]);
             return Some((at..at + 1 + closed, call.to_owned()));
@@ -171,10 +174,10 @@ fn forgotten(
         return Some((at..end, name));
     }
     // A brace behind an expression, where no other one was opened.
-    let plain: String =
-        text.char_indices().filter(|(at, _)| !inside(*at)).map(|(_, c)| c).collect();
-    let count = |sign: char| plain.matches(sign).count();
-    let stray = expressions.iter().find(|range| text[range.end..].starts_with('}'));
-    let stray = stray.filter(|_| count('}') > count('{'))?;
+    let stray = expressions.iter().find(|range| text[range.end..].starts_with('}'))?;
+    let count = |sign: u8| memchr::memchr_iter(sign, text.as_bytes()).filter(|at| !inside(*at));
+    if count(b'}').count() <= count(b'{').count() {
+        return None;
+    }
     Some((stray.end..stray.end + 1, String::new()))
 }
