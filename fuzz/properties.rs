@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ankus::analysis::Analysis;
 use ankus::check;
 use ankus::diag::Diagnostic;
 use ankus::files::Files;
-use ankus::ir::lower;
 use ankus::passes::expressions;
 use ankus::passes::expressions::types::{Known, NothingKnown, Type, infer};
-use ankus::passes::{names, pairs, reach};
+use ankus::passes::pairs;
 use ankus::settings::{Settings, SiteAction, Target};
 use ankus::source::{Encoding, Source, Span};
 use ankus::syntax::properties::{self, Origin, Submission};
@@ -218,16 +218,13 @@ pub(crate) fn xml(data: &[u8]) {
 /// Whatever the tree, the workflow in it is lowered, bound, walked and judged, and its expressions are read.
 pub(crate) fn lower(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let (tree, _) = Tree::parse(&text);
-    let workflow = lower::workflow(&tree);
-    let (bound, findings) = names::bind(&workflow);
-    found(&text, &findings);
-    let (reached, findings) = reach::reach(&workflow, &bound);
-    found(&text, &findings);
-    found(&text, &pairs::judge(&workflow, &bound, &reached));
+    let analysis = Analysis::new(Arc::new(Source::new("workflow.xml", text.clone())));
+    found(&text, &analysis.names().1);
+    found(&text, &analysis.reach().1);
+    found(&text, &pairs::judge(analysis.flow()));
     let findings = expressions::examine(&expressions::Input {
-        tree: &tree,
-        workflow: Some(&workflow),
+        tree: analysis.tree(),
+        flow: Some(analysis.flow()),
         dialect: Dialect::Tomcat,
         site: &[],
         properties: &Default::default(),

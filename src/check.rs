@@ -13,6 +13,7 @@ mod kind;
 mod suppression;
 mod workflow;
 
+use crate::analysis::Analysis;
 use crate::budget;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Patience, Safety};
 use crate::files::Files;
@@ -23,7 +24,7 @@ use crate::schema;
 use crate::settings::{Rating, Ratings, Settings, Target};
 use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
-use crate::syntax::xml::{self, Tree};
+use crate::syntax::xml;
 use ankus_runtime::time::Instant;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -237,7 +238,7 @@ impl Verdict {
 /// A definition that the target server would accept: only [`check`] makes one.
 #[derive(Clone, Debug)]
 pub struct Checked {
-    source: Arc<Source>,
+    analysis: Arc<Analysis>,
     kind: FileKind,
 }
 
@@ -253,9 +254,9 @@ impl Checked {
 pub struct CheckedWorkflow<'a>(&'a Checked);
 
 impl<'a> CheckedWorkflow<'a> {
-    /// Its text.
-    pub fn text(self) -> &'a str {
-        &self.0.source.text
+    /// What was found out of it.
+    pub fn analysis(self) -> &'a Analysis {
+        &self.0.analysis
     }
 }
 
@@ -387,8 +388,9 @@ fn judge(input: &Input<'_>) -> Outcome {
             let verdicts = server.answers(input);
             (server, verdicts)
         });
-        let (mut tree, findings) = Tree::of(&input.source.text);
-        found.extend(findings);
+        let analysis = Arc::new(Analysis::new(input.source.clone()));
+        let tree = analysis.tree();
+        found.extend(analysis.markup().iter().cloned());
         // The server is a strict judge as well.
         if asked.as_ref().is_none_or(|(_, verdicts)| !verdicts.valid) {
             found.extend(tree.judge());
@@ -403,7 +405,7 @@ fn judge(input: &Input<'_>) -> Outcome {
         // Before the server is asked, whose refusal may be explained here.
         {
             let (path, settings) = (input.source.path.as_str(), input.settings);
-            let facts = Facts::new(path, &tree, input.files, input.submission, settings);
+            let facts = Facts::new(&analysis, input.files, input.submission, settings);
             // What the tree switches off is counted, and so has to be looked for.
             found.extend(lint::run(&facts, |kind| !is_off(kind)));
             let clear = lint::in_the_clear(&facts).into_iter();
@@ -411,16 +413,16 @@ fn judge(input: &Input<'_>) -> Outcome {
             secrets.extend(clear.map(|(file, span)| (named(file), span)));
         }
         if let Some((server, verdicts)) = &asked {
-            let asked = workflow::ask(input, &tree, (server, verdicts), &mut found);
+            let asked = workflow::ask(input, &analysis, (server, verdicts), &mut found);
             file.nodes = Some(asked.nodes);
             file.reference = Some(asked.reference);
-            checked = asked.accepted.then(|| proof(input));
+            checked = asked.accepted.then(|| proof(input, &analysis));
         } else if input.kind.is_definition() {
-            let asked = coordinator::ask(input, &tree, &mut found);
+            let asked = coordinator::ask(input, &analysis, &mut found);
             file.reference = Some(asked.reference);
-            checked = asked.accepted.then(|| proof(input));
+            checked = asked.accepted.then(|| proof(input, &analysis));
         } else if input.kind == FileKind::Datasets {
-            found.extend(expressions::ask(input, &tree, None));
+            found.extend(expressions::ask(input, tree, None));
         }
         if found.iter().any(|finding| std::ptr::eq(finding.kind, &xml::NESTED_TOO_DEEP)) {
             one_sentence(&file, &mut found);
@@ -433,11 +435,11 @@ fn judge(input: &Input<'_>) -> Outcome {
         }
         if !input.settings.with_followers {
             let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
-            causes::of_markup(&tree, &is_on, &mut found);
-            causes::in_elements(&tree, &is_on, &mut found);
+            causes::of_markup(tree, &is_on, &mut found);
+            causes::in_elements(tree, &is_on, &mut found);
         }
-        fixture::soften(input, &tree, &mut found);
-        suppressions = suppression::of_tree(&tree);
+        fixture::soften(input, tree, &mut found);
+        suppressions = suppression::of_tree(tree);
     }
     // Properties are judged together with the definition that uses them, and so are their comments.
     let mut by_file: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
@@ -493,8 +495,8 @@ fn one_sentence(file: &FileReport, found: &mut Vec<Diagnostic>) {
     found.retain(|finding| own(finding) || (!explained && explains(finding)));
 }
 
-fn proof(input: &Input<'_>) -> Checked {
-    Checked { source: input.source.clone(), kind: input.kind }
+fn proof(input: &Input<'_>, analysis: &Arc<Analysis>) -> Checked {
+    Checked { analysis: Arc::clone(analysis), kind: input.kind }
 }
 
 /// What the server makes of the encoding of a definition.
@@ -1030,9 +1032,8 @@ mod tests {
                 is_walked: false,
                 now: None,
             };
-            let (tree, _) = Tree::of(&source.text);
-            let path = source.path.as_str();
-            let facts = Facts::new(path, &tree, &files, &submission, &settings);
+            let analysis = Analysis::new(source.clone());
+            let facts = Facts::new(&analysis, &files, &submission, &settings);
             let mut parts: Vec<(&str, u64)> = vec![("all", looks(|| drop(check(&input))))];
             parts.extend(
                 lint::rules()

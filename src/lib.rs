@@ -33,6 +33,8 @@ pub mod ir;
 
 pub mod passes;
 
+pub mod analysis;
+
 pub mod lint;
 
 pub mod reference;

@@ -2,10 +2,10 @@
 
 use super::{Exit, Shell};
 use crate::properties::PropertyArguments;
+use ankus::analysis::Analysis;
 use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::source::Source;
-use ankus::syntax::xml::Tree;
 use ankus::text::{self, WIDEST, line};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -39,10 +39,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let found =
         shell.project()?.application(&arguments.application, &arguments.properties.given())?;
     let loaded = &found.loaded;
-    let (tree, _) = Tree::parse(&loaded.source.text);
     let settings = &loaded.settings.settings;
     let path = loaded.source.path.as_str();
-    let facts = Facts::new(path, &tree, &loaded.files, &loaded.submission, settings);
+    let analysis = Analysis::new(loaded.source.clone());
+    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
     let mut list = parameters(&facts);
     for parameter in &mut list {
         let name = parameter.name.clone();

@@ -3,10 +3,10 @@
 mod timed;
 
 use super::{Exit, Failure, Shell};
+use ankus::analysis::Analysis;
 use ankus::lint::Facts;
 use ankus::lint::parameters::{Shape, parameters};
 use ankus::render;
-use ankus::syntax::xml::Tree;
 use ankus::text::{self, line};
 use ankus_project::application::{self, Application, Frontend};
 use ankus_project::{Given, Kind, Project, shown, unreadable, write};
@@ -733,9 +733,9 @@ const MOST_MADE_UP: usize = 200;
 /// The properties that an application needs and nobody gives, each with a value that its uses may ask for.
 fn missing(application: &Application) -> BTreeMap<String, String> {
     let loaded = &application.loaded;
-    let (tree, _) = Tree::parse(&loaded.source.text);
+    let analysis = Analysis::new(loaded.source.clone());
     let settings = &loaded.settings.settings;
-    let facts = Facts::new(&loaded.source.path, &tree, &loaded.files, &loaded.submission, settings);
+    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
     parameters(&facts)
         .into_iter()
         .filter(|parameter| parameter.is_required && parameter.given.is_none())

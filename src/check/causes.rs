@@ -6,8 +6,8 @@
 
 use crate::diag::{Diagnostic, Group, Level};
 use crate::ir::workflow::{NodeId, Shape, Workflow};
+use crate::passes::flow::Flow;
 use crate::passes::names::Names;
-use crate::passes::reach::Reach;
 use crate::schema;
 use crate::source::Span;
 use crate::syntax::xml::{self, Element, Tree};
@@ -634,12 +634,12 @@ fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
 
 /// One finding for each group of forks that are wrong together. `code` is the one the server refuses with.
 pub(super) fn of_forks(
-    workflow: &Workflow,
-    names: &Names,
+    flow: Flow<'_>,
     code: Option<&str>,
     is_on: IsOn<'_>,
     found: &mut Vec<Diagnostic>,
 ) {
+    let Flow { workflow, names, .. } = flow;
     let place = |finding: &Diagnostic| {
         FORKS.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
     };
@@ -781,13 +781,8 @@ fn reach(workflow: &Workflow, names: &Names, fork: NodeId, paths: bool) -> Vec<b
 }
 
 /// Opinions about nodes that no run enters are for those who ask for them: that nothing leads there is said already.
-pub(super) fn out_of_reach(
-    workflow: &Workflow,
-    names: &Names,
-    reach: &Reach,
-    code: Option<&str>,
-    found: &mut [Diagnostic],
-) {
+pub(super) fn out_of_reach(flow: Flow<'_>, code: Option<&str>, found: &mut [Diagnostic]) {
+    let Flow { workflow, names, reach, .. } = flow;
     let mut dead: Vec<Span> = workflow
         .nodes()
         .filter(|(id, node)| node.shape != Shape::Start && !reach.is_reachable(*id))

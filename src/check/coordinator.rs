@@ -2,10 +2,10 @@
 
 use super::workflow::server_text;
 use super::{FileKind, Input, Reference, Verdict};
+use crate::analysis::Analysis;
 use crate::budget;
 use crate::diag::Diagnostic;
 use crate::files::{folder_of, join, name_of};
-use crate::ir::coordinator as ir;
 use crate::lint::coordinator as rules;
 use crate::passes::expressions::site_function;
 use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
@@ -229,8 +229,8 @@ pub fn application_paths(input: &Input<'_>) -> Vec<(String, &'static str)> {
 }
 
 /// Asks the schema, the rules and the server.
-pub(super) fn ask(input: &Input<'_>, tree: &Tree, found: &mut Vec<Diagnostic>) -> Asked {
-    let target = input.settings.target;
+pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagnostic>) -> Asked {
+    let (target, tree) = (input.settings.target, analysis.tree());
     let language = Language::default();
     let document = match input.kind {
         FileKind::Bundle => Document::Bundle,
@@ -254,15 +254,15 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, found: &mut Vec<Diagnostic>) -
     };
     let (refused, unknown, submit) = match input.kind {
         FileKind::Bundle => {
-            let written = ir::bundle(tree);
+            let written = analysis.bundle();
             let (outcome, unknown) =
                 bundle::submit_leniently(&text, &properties, &rules_of_server, &site);
             if let Ok(kept) = &outcome {
                 let siblings = siblings(kept, &unknown, around, &rules_of_server, input);
-                found.extend(rules::across_bundle(&written, kept, &siblings, around));
+                found.extend(rules::across_bundle(written, kept, &siblings, around));
             }
             let refused = outcome.err();
-            found.extend(rules::bundle(&written, refused.as_ref(), found, around));
+            found.extend(rules::bundle(written, refused.as_ref(), found, around));
             let submit = broken(input, "E1310")
                 .and_then(|()| refused_path(input))
                 .and_then(|()| bundle::submit(&text, &properties, &rules_of_server, &site))
@@ -270,12 +270,11 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, found: &mut Vec<Diagnostic>) -
             (refused, unknown, submit)
         }
         _ => {
-            let written = ir::coordinator(tree);
             let (outcome, unknown) =
                 coordinator::submit_leniently(&text, &properties, &files, &rules_of_server, &site);
             let needed = unknown.needed.iter().cloned().collect();
             let facts = rules::Facts {
-                written: &written,
+                written: analysis.coordinator(),
                 kept: outcome.as_ref(),
                 is_unsure: unknown.is_unsure(),
                 filesystems: &input.settings.server.filesystems,

@@ -3,15 +3,15 @@
 use super::Input;
 use crate::diag::Diagnostic;
 use crate::files;
-use crate::ir::workflow::Workflow;
 use crate::passes::expressions::{self, site_function};
+use crate::passes::flow::Flow;
 use crate::syntax::properties;
 use crate::syntax::xml::Tree;
 use ankus_runtime::el::{Dialect, SiteFunction};
 use std::collections::BTreeMap;
 
 /// Asks about the expressions of a definition.
-pub(super) fn ask(input: &Input<'_>, tree: &Tree, workflow: Option<&Workflow>) -> Vec<Diagnostic> {
+pub(super) fn ask(input: &Input<'_>, tree: &Tree, flow: Option<Flow<'_>>) -> Vec<Diagnostic> {
     let (filled, given): (Vec<_>, Vec<_>) =
         input.submission.iter().partition(|(name, value)| properties::is_filled_in(name, value));
     let mut properties: BTreeMap<String, String> =
@@ -27,7 +27,7 @@ pub(super) fn ask(input: &Input<'_>, tree: &Tree, workflow: Option<&Workflow>) -
     let site: Vec<SiteFunction> = input.settings.functions.iter().map(site_function).collect();
     expressions::examine(&expressions::Input {
         tree,
-        workflow,
+        flow,
         dialect: Dialect::of_target(input.settings.target.name()),
         site: &site,
         properties: &properties,

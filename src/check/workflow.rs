@@ -1,17 +1,18 @@
 //! All checks of a workflow.
 
 use super::{Input, Reference, Verdict, causes};
+use crate::analysis::Analysis;
 use crate::diag::Diagnostic;
-use crate::ir::{self, workflow::Shape};
+use crate::ir::workflow::Shape;
 use crate::passes::expressions::site_function;
-use crate::passes::{lone, names, pairs, reach};
+use crate::passes::{lone, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, Verdicts, findings};
 use crate::schema::validate::{self, Document};
 use crate::schema::{self, Language};
 use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::{Origin, is_filled_in};
-use crate::syntax::xml::{DOCTYPE_FORBIDDEN, Tree};
+use crate::syntax::xml::DOCTYPE_FORBIDDEN;
 use ankus_runtime::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -79,12 +80,12 @@ impl Server {
 /// Asks the schema and the passes about a workflow, and explains what the server answered.
 pub(super) fn ask(
     input: &Input<'_>,
-    tree: &Tree,
+    analysis: &Analysis,
     (server, verdicts): (&Server, &Verdicts),
     found: &mut Vec<Diagnostic>,
 ) -> Asked {
     let (settings, language) = (input.settings, &server.language);
-    let target = settings.target;
+    let (target, tree) = (settings.target, analysis.tree());
     let text = server_text(input);
     if target == Target::V3_3_2 && verdicts.structure.rejected.is_none() {
         // This release reads what lies behind one.
@@ -94,30 +95,29 @@ pub(super) fn ask(
     if !verdicts.valid {
         found.extend(validate::check(tree, Document::Workflow, language, target.name()));
     }
-    let workflow = ir::lower::workflow(tree);
-    let (names, more) = names::bind(&workflow);
-    found.extend(more);
-    lone::mend(&workflow, &names, schema::kinds::FORK_SINGLE_PATH.name, found);
-    let (reach, more) = reach::reach(&workflow, &names);
-    found.extend(more);
-    found.extend(reach::long_names(&workflow, &reach, target));
-    found.extend(pairs::judge(&workflow, &names, &reach));
+    let flow = analysis.flow();
+    let workflow = flow.workflow;
+    found.extend(analysis.names().1.iter().cloned());
+    lone::mend(flow, schema::kinds::FORK_SINGLE_PATH.name, found);
+    found.extend(analysis.reach().1.iter().cloned());
+    found.extend(reach::long_names(workflow, flow.reach, target));
+    found.extend(pairs::judge(flow));
 
-    found.extend(findings::forks_and_joins(&workflow, target));
+    found.extend(findings::forks_and_joins(workflow, target));
 
-    found.extend(super::expressions::ask(input, tree, Some(&workflow)));
+    found.extend(super::expressions::ask(input, tree, Some(flow)));
     found.extend(findings::parser(tree, &server.rules(settings)));
     let code = verdicts.structure.rejected.as_ref().map(|rejected| rejected.code);
     // Where the schema is not kept, a way that should be there may be missing.
     if verdicts.valid {
-        causes::out_of_reach(&workflow, &names, &reach, code, found);
+        causes::out_of_reach(flow, code, found);
     }
     if !settings.with_followers {
         let ratings = settings.ratings(input.settings_path);
         let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
-        causes::of_forks(&workflow, &names, code, &is_on, found);
+        causes::of_forks(flow, code, &is_on, found);
     }
-    found.extend(findings::unexplained(&verdicts.structure, Some(&workflow), &text, found));
+    found.extend(findings::unexplained(&verdicts.structure, Some(workflow), &text, found));
 
     let mut shown = Verdict::new(&verdicts.structure, &text);
     let of_global = |subject: &String| matches!(subject.as_str(), "name-node" | "job-tracker");

@@ -44,11 +44,7 @@ const JAVA_FAMILY: [&str; 10] =
 
 /// Compiles a workflow.
 pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
-    let (tree, _) = Tree::parse(checked.text());
-    compile(&tree, &crate::ir::lower::workflow(&tree), options)
-}
-
-fn compile(tree: &Tree, workflow: &Workflow, options: &Options) -> Plan {
+    let (tree, workflow) = (checked.analysis().tree(), checked.analysis().workflow());
     let global = shared(workflow, options.inherited.as_ref());
     let mut names: HashMap<&str, NodeIndex> = HashMap::new();
     for (id, node) in workflow.nodes() {

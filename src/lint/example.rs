@@ -10,6 +10,7 @@
 //! ```
 
 use super::{Facts, Rule};
+use crate::analysis::Analysis;
 use crate::diag::{Diagnostic, Level};
 use crate::files::Files;
 use crate::settings::Settings;
@@ -182,9 +183,10 @@ impl Example {
         let files = self.snapshot();
         let submission = self.submission();
         let settings = Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
-        let (tree, _) = Tree::parse(text);
+        let analysis = Analysis::new(Source::new(path, text).into());
+        analysis.tree().judge();
         let mut findings = Vec::new();
-        (rule.check)(&Facts::new(path, &tree, &files, &submission, &settings), &mut findings);
+        (rule.check)(&Facts::new(&analysis, &files, &submission, &settings), &mut findings);
         findings
     }
 

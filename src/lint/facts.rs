@@ -1,10 +1,12 @@
 //! What rules read: one parsed file with its surroundings.
 
-use super::graph::Graph;
 use super::reads::{self, Read};
 use super::secrets::Secret;
+use crate::analysis::Analysis;
 use crate::diag::Diagnostic;
 use crate::files::{self, Files, Presence};
+use crate::ir::workflow;
+use crate::passes::flow::Flow;
 use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
@@ -101,6 +103,34 @@ impl<'a> Action<'a> {
         self.body.elements().filter(wanted).map(|element| element.text().trimmed())
     }
 
+    /// Whether it only tells of something or tidies up, so that its failure need not be one of the job: mail, an `fs`
+    /// that removes or does nothing, or a name that says so.
+    pub(super) fn is_aside(&self) -> bool {
+        const WORDS: [&str; 15] = [
+            "mail",
+            "email",
+            "notify",
+            "notification",
+            "alert",
+            "log",
+            "report",
+            "status",
+            "clean",
+            "cleanup",
+            "cleaning",
+            "clear",
+            "delete",
+            "remove",
+            "drop",
+        ];
+        let tidies = |step: Element<'_>| matches!(step.name(), "delete" | "chmod" | "name-node");
+        let name = self.name().to_ascii_lowercase();
+        self.kind() == "email"
+            || self.kind() == "fs" && self.body.elements().all(tidies)
+            || name.split(|c: char| !c.is_ascii_alphabetic()).any(|word| WORDS.contains(&word))
+            || ["cleanup", "notify", "sendmail", "sendemail"].iter().any(|word| name.contains(word))
+    }
+
     /// The properties of its own configuration.
     pub fn configuration(&self) -> Vec<Property<'a>> {
         self.each("configuration").flat_map(block).collect()
@@ -126,6 +156,8 @@ pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
 /// One file with what lies around it.
 #[derive(Debug)]
 pub struct Facts<'a> {
+    /// What was found out of it alone.
+    pub analysis: &'a Analysis,
     /// Its path, as shown.
     pub path: &'a str,
     /// Its text as a tree.
@@ -151,9 +183,9 @@ pub struct Facts<'a> {
 pub(super) struct Known<'a> {
     texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
     configurations: OnceCell<Vec<Element<'a>>>,
+    property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
     pub(super) secrets: OnceCell<Vec<Secret>>,
-    pub(super) graph: OnceCell<Graph<'a>>,
     blocks: OnceCell<Vec<(NodeId, Vec<Property<'a>>)>>,
     global: OnceCell<Option<Element<'a>>>,
     for_all: OnceCell<HashSet<String>>,
@@ -166,12 +198,12 @@ pub(super) struct Known<'a> {
 impl<'a> Facts<'a> {
     /// Looks at a file.
     pub fn new(
-        path: &'a str,
-        tree: &'a Tree,
+        analysis: &'a Analysis,
         files: &'a Files,
         submission: &'a Submission,
         settings: &'a Settings,
     ) -> Facts<'a> {
+        let (path, tree) = (analysis.source().path.as_str(), analysis.tree());
         let language = Language::of(tree);
         let root = tree.root().filter(|_| language == Language::Workflow);
         let actions = root
@@ -186,12 +218,24 @@ impl<'a> Facts<'a> {
             .collect();
         let reads = tree.root().map(reads::of_element).unwrap_or_default();
         let known = Known::default();
-        Facts { path, tree, language, files, submission, settings, actions, reads, known }
+        Facts { analysis, path, tree, language, files, submission, settings, actions, reads, known }
     }
 
     /// The root of a workflow, and nothing for other languages.
     pub fn workflow(&self) -> Option<Element<'a>> {
         self.tree.root().filter(|_| self.language == Language::Workflow)
+    }
+
+    /// The flow of control of a workflow, and nothing for other languages.
+    pub(super) fn flow(&self) -> Option<Flow<'a>> {
+        (self.language == Language::Workflow).then(|| self.analysis.flow())
+    }
+
+    /// What a node does, if it is an action.
+    pub(super) fn action(&self, node: &workflow::Node) -> Option<Action<'a>> {
+        let body = node.action.as_ref()?.body.as_ref()?;
+        let element = |id| self.tree.element(id);
+        Some(Action { element: element(node.element)?, body: element(body.element)? })
     }
 
     /// The version at the end of the namespace of the root.
@@ -266,14 +310,14 @@ impl<'a> Facts<'a> {
     }
 
     /// The `.properties` files that belong to it, read.
-    pub fn property_files(&self) -> Vec<(&'a Arc<Source>, Vec<Entry>)> {
-        self.submission
-            .files
-            .iter()
-            .filter(|path| path.ends_with(".properties"))
-            .filter_map(|path| self.files.text(path))
-            .map(|source| (source, properties::parse(&source.text).entries))
-            .collect()
+    pub fn property_files(&self) -> &[(&'a Arc<Source>, Vec<Entry>)] {
+        self.known.property_files.get_or_init(|| {
+            let paths = self.submission.files.iter().filter(|path| path.ends_with(".properties"));
+            paths
+                .filter_map(|path| self.files.text(path))
+                .map(|source| (source, properties::parse(&source.text).entries))
+                .collect()
+        })
     }
 
     /// `config-default.xml` beside it.
@@ -421,7 +465,7 @@ pub(super) fn job_properties<'f>(facts: &'f Facts<'_>) -> &'f [JobProperty] {
 fn find_job_properties(facts: &Facts<'_>) -> Vec<JobProperty> {
     let mut found = Vec::new();
     for (source, entries) in facts.property_files() {
-        found.extend(entries.into_iter().map(|entry| JobProperty::of(entry, &source.path)));
+        found.extend(entries.iter().cloned().map(|entry| JobProperty::of(entry, &source.path)));
     }
     if let Some(source) = facts.config_default()
         && let Ok(read) = properties::parse_configuration(&source.text)

@@ -16,7 +16,6 @@ pub mod coordinator;
 mod endpoints;
 pub mod example;
 mod facts;
-mod graph;
 mod known;
 pub mod parameters;
 mod paths;

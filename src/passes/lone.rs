@@ -6,6 +6,7 @@
 
 use crate::diag::{Diagnostic, Edit, Fix, Safety};
 use crate::ir::workflow::{NodeId, Shape, TransitionId, Way, Workflow};
+use crate::passes::flow::Flow;
 use crate::passes::names::Names;
 use crate::source::{Span, removal};
 use std::collections::{HashMap, HashSet};
@@ -14,7 +15,8 @@ use std::collections::{HashMap, HashSet};
 const PATIENCE: usize = 1_000_000;
 
 /// Adds the fix to findings of `kind` that stand at forks.
-pub fn mend(workflow: &Workflow, names: &Names, kind: &str, findings: &mut [Diagnostic]) {
+pub fn mend(flow: Flow<'_>, kind: &str, findings: &mut [Diagnostic]) {
+    let Flow { workflow, names, .. } = flow;
     if findings.iter().all(|finding| finding.kind.name != kind) {
         return;
     }
@@ -89,11 +91,11 @@ fn fix(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::passes::names;
+    use crate::analysis::Analysis;
     use crate::schema::Language;
     use crate::schema::kinds::FORK_SINGLE_PATH;
     use crate::schema::validate::{self, Document};
-    use crate::{ir::lower, syntax::xml::Tree};
+    use crate::source::Source;
 
     #[test]
     fn the_fork_and_its_join_go() {
@@ -107,12 +109,10 @@ mod tests {
   <kill name='k'><message>x</message></kill>
   <end name='e'/>
 </workflow-app>";
-        let (tree, _) = Tree::parse(text);
-        let workflow = lower::workflow(&tree);
-        let (names, _) = names::bind(&workflow);
+        let analysis = Analysis::new(Source::new("workflow.xml", text).into());
         let language = Language::default();
-        let mut findings = validate::check(&tree, Document::Workflow, &language, "5.2.1");
-        mend(&workflow, &names, FORK_SINGLE_PATH.name, &mut findings);
+        let mut findings = validate::check(analysis.tree(), Document::Workflow, &language, "5.2.1");
+        mend(analysis.flow(), FORK_SINGLE_PATH.name, &mut findings);
         let fix = &findings[0].fixes[0];
         let mut after = text.to_owned();
         for edit in fix.edits.iter().rev() {

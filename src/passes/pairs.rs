@@ -14,8 +14,7 @@ pub mod solve;
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Move, Witness};
 use crate::ir::workflow::{NodeId, Shape, Transition, Way, Workflow};
-use crate::passes::names::Names;
-use crate::passes::reach::Reach;
+use crate::passes::flow::Flow;
 use game::{Fault, Graph, Role, Step};
 use solve::Found;
 
@@ -63,17 +62,18 @@ kinds! {
 const MOST_BRANCHES: usize = 50;
 
 /// Judges the graph of a workflow.
-pub fn judge(workflow: &Workflow, names: &Names, reach: &Reach) -> Vec<Diagnostic> {
+pub fn judge(flow: Flow<'_>) -> Vec<Diagnostic> {
+    let Flow { workflow, reach, .. } = flow;
     let structured = |(id, node): (NodeId, &crate::ir::workflow::Node)| {
         reach.is_reachable(id) && matches!(node.shape, Shape::Fork | Shape::Join)
     };
     if !workflow.nodes().any(structured) {
         return Vec::new();
     }
-    let graph = Graph::of(workflow, names, reach);
-    let solution = solve::solve(&graph);
+    let graph = flow.game();
+    let solution = solve::solve(graph);
     let mut findings: Vec<Diagnostic> =
-        solution.faults.iter().map(|found| finding(workflow, &graph, found)).collect();
+        solution.faults.iter().map(|found| finding(workflow, graph, found)).collect();
     if solution.undecided {
         let message = "the graph is too tangled for all of it to be judged";
         let help = "what is reported was played and is certain; there may be more";
@@ -259,20 +259,16 @@ fn contradiction(
 
 #[cfg(test)]
 mod tests {
-    use crate::ir::lower;
-    use crate::passes::{names, reach};
-    use crate::syntax::xml::Tree;
+    use crate::analysis::Analysis;
+    use crate::source::Source;
 
     #[track_caller]
     fn check(nodes: &str, expected: &[&str]) {
         let text = format!(
             "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>{nodes}<end name='end'/></workflow-app>"
         );
-        let (tree, _) = Tree::parse(&text);
-        let workflow = lower::workflow(&tree);
-        let (names, _) = names::bind(&workflow);
-        let (reach, _) = reach::reach(&workflow, &names);
-        let found: Vec<_> = super::judge(&workflow, &names, &reach)
+        let analysis = Analysis::new(Source::new("workflow.xml", text).into());
+        let found: Vec<_> = super::judge(analysis.flow())
             .iter()
             .map(|finding| {
                 let run = finding

@@ -13,7 +13,7 @@
 //! How a server treats the same bytes is decided in `reference`.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Safety};
 use crate::source::{Slice, Span, look};
@@ -215,6 +215,8 @@ pub struct Tree {
     doctype: Option<Doctype>,
     declaration: Option<Span>,
     well_formed: bool,
+    /// What the strict parser says, once it was asked.
+    judged: OnceLock<Option<Diagnostic>>,
     truncated: bool,
 }
 
@@ -231,13 +233,17 @@ impl Tree {
     /// assert_eq!(findings.len(), 1);
     /// ```
     pub fn parse(text: &str) -> (Tree, Vec<Diagnostic>) {
-        let (mut tree, mut findings) = Tree::parse_tolerantly(text);
+        let (tree, mut findings) = Tree::parse_tolerantly(text);
         findings.extend(tree.judge());
         (tree, findings)
     }
 
     /// The strict parser's word on what was parsed tolerantly, where nothing was found there.
-    pub fn judge(&mut self) -> Option<Diagnostic> {
+    pub fn judge(&self) -> Option<Diagnostic> {
+        self.judged.get_or_init(|| self.strictly()).clone()
+    }
+
+    fn strictly(&self) -> Option<Diagnostic> {
         let many = |node: &Node| usize::from(node.attribute_count) > STRICT_LIMIT;
         if !self.well_formed || self.namespaces.len() > STRICT_LIMIT || self.nodes.iter().any(many)
         {
@@ -246,7 +252,6 @@ impl Tree {
         let options =
             roxmltree::ParsingOptions { allow_dtd: self.doctype.is_some(), ..Default::default() };
         let error = roxmltree::Document::parse_with_options(&self.text, options).err()?;
-        self.well_formed = false;
         Some(judged(&self.text, &error))
     }
 
@@ -285,7 +290,7 @@ impl Tree {
 
     /// Whether it is well-formed XML with namespaces.
     pub fn is_well_formed(&self) -> bool {
-        self.well_formed
+        self.well_formed && self.judged.get().is_none_or(Option::is_none)
     }
 
     /// Whether reading stopped at [`DEPTH_LIMIT`].

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use ankus::ir::lower;
+use ankus::analysis::Analysis;
 use ankus::passes::expressions::{self, Input, place};
 use ankus::source::Source;
-use ankus::syntax::xml::Tree;
 use ankus_runtime::el::{Dialect, Piece, Template};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
@@ -37,17 +36,18 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
     let mut silent = Vec::new();
     for path in files(&folder) {
         let Ok(text) = std::fs::read_to_string(&path) else { continue };
-        let (tree, _) = Tree::parse(&text);
+        let source = Arc::new(Source::new(path.display().to_string(), text.clone()));
+        let analysis = Analysis::new(source.clone());
+        let tree = analysis.tree();
         let Some(root) = tree.root() else { continue };
         if !matches!(root.name(), "workflow-app" | "coordinator-app" | "bundle-app" | "datasets") {
             continue;
         }
         definitions += 1;
-        let workflow = (root.name() == "workflow-app").then(|| lower::workflow(&tree));
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let findings = expressions::examine(&Input {
-            tree: &tree,
-            workflow: workflow.as_ref(),
+            tree,
+            flow: (root.name() == "workflow-app").then(|| analysis.flow()),
             dialect: Dialect::Tomcat,
             site: &[],
             properties: &BTreeMap::new(),
@@ -55,8 +55,7 @@ fn every_expression_of_the_corpus_parses_or_has_a_finding() {
             built: false,
             shipped: &|name| std::fs::read_to_string(beside.join(name)).ok().map(Arc::new),
         });
-        let source = Source::new(path.display().to_string(), text.clone());
-        for place in place::collect(&tree) {
+        for place in place::collect(tree) {
             texts += 1;
             let template = Template::compile(&place.text.text, place.phase, Dialect::Tomcat);
             let pieces = template.pieces().iter();
@@ -124,14 +123,11 @@ fn pages_of_the_pass_show_what_it_finds() {
         for (at, block) in page.split("```").enumerate().filter(|(at, _)| at % 2 == 1) {
             let bad = page.split("## Good").next().is_some_and(|part| part.contains(block));
             let (text, marks) = marked(block.trim_start_matches("xml").trim_start_matches('\n'));
-            let (tree, _) = Tree::parse(&text);
-            let workflow = tree
-                .root()
-                .filter(|root| root.name() == "workflow-app")
-                .map(|_| lower::workflow(&tree));
+            let analysis = Analysis::new(Arc::new(Source::new("page.xml", text.clone())));
+            let root = analysis.tree().root();
             let findings = expressions::examine(&Input {
-                tree: &tree,
-                workflow: workflow.as_ref(),
+                tree: analysis.tree(),
+                flow: root.filter(|root| root.name() == "workflow-app").map(|_| analysis.flow()),
                 dialect: Dialect::Tomcat,
                 site: &[],
                 properties: &BTreeMap::new(),

@@ -1,12 +1,12 @@
 //! What the rules report for real applications.
 
 use crate::shared;
+use ankus::analysis::Analysis;
 use ankus::files::{Entry, Files, folder_of};
 use ankus::lint::{self, Facts};
 use ankus::settings::{Rating, Settings};
 use ankus::source::Source;
 use ankus::syntax::properties::{self, Origin, Submission};
-use ankus::syntax::xml::Tree;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -57,21 +57,20 @@ fn rules_say_little_about_real_applications() {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let (mut definitions, mut per_file) = (0, Vec::new());
     for source in files.texts().filter(|source| source.path.ends_with(".xml")) {
-        let (tree, _) = Tree::parse(&source.text);
-        if matches!(
-            lint::Language::of(&tree),
-            lint::Language::Other | lint::Language::Configuration
-        ) {
+        let analysis = Analysis::new(source.clone());
+        let tree = analysis.tree();
+        if matches!(lint::Language::of(tree), lint::Language::Other | lint::Language::Configuration)
+        {
             continue;
         }
         definitions += 1;
-        let name = match lint::Language::of(&tree) {
+        let name = match lint::Language::of(tree) {
             lint::Language::Coordinator => "coordinator",
             lint::Language::Bundle => "bundle",
             _ => "workflow",
         };
         let submission = submission(&files, &source.path, name);
-        let facts = Facts::new(&source.path, &tree, &files, &submission, &settings);
+        let facts = Facts::new(&analysis, &files, &submission, &settings);
         let all = lint::run(&facts, |_| true);
         let rated = |kind| settings.rating(kind, "") != Rating::Off;
         let on: Vec<_> = lint::kinds().filter(|kind| rated(kind)).map(|kind| kind.name).collect();

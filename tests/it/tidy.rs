@@ -20,16 +20,20 @@ const CORE: &[(&str, &str)] = &[
     ("ir", "source budget diag syntax"),
     // What the pass over expressions knows of the site's functions comes from the settings.
     ("passes", "source budget diag settings syntax ir"),
+    ("analysis", "source diag syntax ir passes"),
     ("reference", "source budget diag settings syntax schema ir"),
     // A rule reads facts, and some faults are what the server refuses.
-    ("lint", "source budget diag edit settings files syntax callers schema ir passes reference"),
-    ("check", "source budget diag settings files syntax schema ir passes reference lint"),
+    (
+        "lint",
+        "source budget diag edit settings files syntax callers schema ir passes analysis reference",
+    ),
+    ("check", "source budget diag settings files syntax schema ir passes analysis reference lint"),
     ("baseline", "text source diag syntax check"),
     ("mend", "source budget syntax diag edit files check emit"),
     // Pictures are drawn of any workflow, plans are made of checked ones.
     (
         "emit",
-        "text source budget diag edit settings files syntax schema ir passes reference lint check",
+        "text source budget diag edit settings files syntax schema ir passes analysis reference lint check",
     ),
     ("ide", "*"),
     // Neither the findings nor the words are decided here.

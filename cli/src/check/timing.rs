@@ -2,9 +2,9 @@
 
 use super::super::Shell;
 use super::checked;
+use ankus::analysis::Analysis;
 use ankus::lint::{self, Facts};
 use ankus::settings::Rating;
-use ankus::syntax::xml::Tree;
 use ankus_project::Loaded;
 use std::time::{Duration, Instant};
 
@@ -23,11 +23,11 @@ pub(super) fn print(files: &[Loaded], shell: &mut Shell) -> miette::Result<()> {
             continue;
         }
         let began = Instant::now();
-        let (tree, _) = Tree::parse(&input.source.text);
+        let analysis = Analysis::new(input.source.clone());
+        analysis.tree();
         parse += began.elapsed();
         let began = Instant::now();
-        let facts =
-            Facts::new(&input.source.path, &tree, input.files, input.submission, input.settings);
+        let facts = Facts::new(&analysis, input.files, input.submission, input.settings);
         gather += began.elapsed();
         for (rule, row) in rules.iter().zip(&mut rows) {
             if input.settings.rating(&rule.kind, input.settings_path) == Rating::Off {

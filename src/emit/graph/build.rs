@@ -4,12 +4,13 @@ use super::{
     DEPTH_LIMIT, Definition, Definitions, Drawing, Edge, Fault, GROUP_LIMIT, Group, Hidden, Kind,
     Node, Options, Place, Relation, clipped, clipped_path, data, shortened,
 };
+use crate::analysis::Analysis;
 use crate::check::{FileKind, Finding};
 use crate::diag::{self, Level};
-use crate::ir::coordinator::{self, Coordinator, DataEvent};
-use crate::ir::workflow::{Action, Details, Shape, Way, Workflow};
-use crate::ir::{Scalar, lower};
-use crate::passes::{names, reach};
+use crate::ir::Scalar;
+use crate::ir::coordinator::{self, Bundle, Coordinator, DataEvent};
+use crate::ir::workflow::{Action, Details, Shape, Way};
+use crate::passes::flow::Flow;
 use crate::source::{Source, Span};
 use crate::syntax::xml::Tree;
 use std::collections::{HashMap, VecDeque};
@@ -147,7 +148,8 @@ fn fault(finding: &Finding) -> Fault {
 impl Builder<'_> {
     fn draw(&mut self, task: Task) {
         let source = &task.definition.source;
-        let (tree, _) = Tree::of(&source.text);
+        let analysis = Analysis::new(source.clone());
+        let tree = analysis.tree();
         let name = tree.root().and_then(|root| root.attribute("name"));
         let group = self.drawing.groups.len();
         self.drawing.groups.push(Group {
@@ -160,17 +162,17 @@ impl Builder<'_> {
         let mut faults = Faults::new(&task.definition);
         match task.definition.kind {
             FileKind::Coordinator => {
-                let written = coordinator::coordinator(&tree);
-                let node = self.coordinator_node(&written, source, group, &mut faults);
-                self.around_coordinator(&written, &task, source, group, node, &mut faults);
+                let written = analysis.coordinator();
+                let node = self.coordinator_node(written, source, group, &mut faults);
+                self.around_coordinator(written, &task, source, group, node, &mut faults);
             }
-            FileKind::Bundle => self.bundle(&tree, &task, group, &mut faults),
+            FileKind::Bundle => self.bundle(analysis.bundle(), &task, group, &mut faults),
             FileKind::Datasets => {
                 for dataset in tree.root().map(coordinator::datasets_of).unwrap_or_default() {
                     self.dataset(&dataset, source, group, &mut HashMap::new(), &mut faults);
                 }
             }
-            _ => self.workflow(&lower::workflow(&tree), &task, group, &mut faults),
+            _ => self.workflow(analysis.flow(), &task, group, &mut faults),
         }
         self.drawing.groups[group].faults = faults.rest();
     }
@@ -213,14 +215,12 @@ impl Builder<'_> {
 
     fn workflow(
         &mut self,
-        workflow: &Workflow,
+        Flow { workflow, names, reach, .. }: Flow<'_>,
         task: &Task,
         group: usize,
         faults: &mut Faults<'_>,
     ) {
         let source = &task.definition.source;
-        let (names, _) = names::bind(workflow);
-        let (reach, _) = reach::reach(workflow, &names);
         // The run that shows a fault is part of it.
         let mut runs: HashMap<(String, &str, String), Vec<Fault>> = HashMap::new();
         for (finding, _) in &faults.found {
@@ -589,9 +589,8 @@ impl Builder<'_> {
         node
     }
 
-    fn bundle(&mut self, tree: &Tree, task: &Task, group: usize, faults: &mut Faults<'_>) {
+    fn bundle(&mut self, written: &Bundle, task: &Task, group: usize, faults: &mut Faults<'_>) {
         let source = &task.definition.source;
-        let written = coordinator::bundle(tree);
         let name = written.name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default();
         let bundle = self.node(Bare {
             id: name.clone(),
@@ -645,12 +644,12 @@ impl Builder<'_> {
             self.edge(bundle, node, Relation::Runs, None);
             let Some(opened) = opened else { continue };
             self.opened += 1;
-            let (tree, _) = Tree::of(&opened.source.text);
-            let written = coordinator::coordinator(&tree);
+            let analysis = Analysis::new(opened.source.clone());
+            let written = analysis.coordinator();
             let mut own = Faults::new(&opened);
             let source = &opened.source;
-            self.data_of_coordinator(&written, source, group, node, &mut datasets, &mut own);
-            let workflow = self.workflow_of(&written, source, group, node, &mut own);
+            self.data_of_coordinator(written, source, group, node, &mut datasets, &mut own);
+            let workflow = self.workflow_of(written, source, group, node, &mut own);
             self.drawing.nodes[node].faults.extend(own.rest());
             if let (Some(workflow), Some(path)) = (workflow, &written.app_path) {
                 let mut around = task.around.clone();

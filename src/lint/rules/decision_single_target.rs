@@ -1,7 +1,7 @@
 //! Decisions that make no difference.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::ir::workflow::{Shape, Way};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,19 +19,18 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    for decision in graph.nodes.iter().filter(|node| node.kind == "decision") {
-        let Some(first) = decision.ways.first().and_then(|way| way.target) else { continue };
-        let cases = decision.ways.iter().filter(|way| way.how == "case").count();
-        if cases == 0 || decision.ways.iter().any(|way| way.target != Some(first)) {
+    let Some(flow) = facts.flow() else { return };
+    let decisions = flow.workflow.nodes().filter(|(_, node)| node.shape == Shape::Decision);
+    for (id, decision) in decisions {
+        let Some((_, Some(first))) = flow.exits(id).next() else { continue };
+        let has_cases = flow.exit(id, Way::Case).is_some();
+        if !has_cases || flow.exits(id).any(|(_, target)| target != Some(first)) {
             continue;
         }
-        let name = decision.element.attribute("name");
-        let span = name.map_or(decision.element.name_span(), |name| name.value_span());
-        let message =
-            format!("whatever `{}` decides, `{}` is next", decision.name, graph.nodes[first].name);
+        let (name, next) = (&decision.name, &flow.workflow.node(first).name.text);
+        let message = format!("whatever `{}` decides, `{next}` is next", name.text);
         out.push(
-            Diagnostic::new(&RULE.kind, span, message)
+            Diagnostic::new(&RULE.kind, name.span, message)
                 .help("lead one of the cases elsewhere, or take the decision out"),
         );
     }

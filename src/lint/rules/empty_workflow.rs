@@ -1,7 +1,7 @@
 //! Workflows that do nothing.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::ir::workflow::{Shape, Way};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,13 +19,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    let Some(start) = graph.nodes.iter().find(|node| node.kind == "start") else { return };
-    let ends = graph.nodes.iter().any(|node| node.kind == "end" && node.reachable);
+    let Some(flow) = facts.flow() else { return };
+    let Some(start) = flow.workflow.start() else { return };
     // One that cannot be followed to its end has worse faults.
-    if !ends || graph.actions().next().is_some() {
+    if flow.reachable(Shape::End).next().is_none() || flow.reachable(Shape::Action).next().is_some()
+    {
         return;
     }
-    let span = start.way("start").map_or(start.element.name_span(), |way| way.to.value_span());
+    let exit = flow.exit(start, Way::Start);
+    let span = exit.map_or(flow.workflow.node(start).tag, |(exit, _)| exit.target.span);
     out.push(Diagnostic::new(&RULE.kind, span, "no action runs between here and the end"));
 }

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let value = |name: &str| facts.submission.get(name);
     let mut length = 0;
     for (source, entries) in facts.property_files() {
-        for entry in &entries {
+        for entry in entries {
             let Some(own) = value(&entry.name) else { continue };
             let lookup = |name: &str| value(name).map(std::borrow::Cow::Borrowed);
             if length > MOST_RESOLVED {

@@ -1,7 +1,7 @@
 //! Failures that change nothing.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::{Graph, is_aside};
+use crate::ir::workflow::{Shape, Way};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -22,27 +22,23 @@ pub(super) static RULE: Rule = Rule {
 const HABIT: usize = 3;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    let to_end = graph.leading_to("end");
+    let Some(flow) = facts.flow() else { return };
+    let to_end = flow.leading_to(Shape::End);
     let mut found = Vec::new();
-    for action in graph.actions() {
-        let (Some(ok), Some(error)) = (action.way("ok"), action.way("error")) else { continue };
-        let Some(target) = ok.target.filter(|target| Some(*target) == error.target) else {
-            continue;
-        };
-        let body = action.action.and_then(|at| facts.actions.get(at as usize));
-        if body.is_some_and(is_aside) {
+    for (id, action) in flow.reachable(Shape::Action) {
+        let Some((ok, Some(target))) = flow.exit(id, Way::Ok) else { continue };
+        let Some((error, to)) = flow.exit(id, Way::Error) else { continue };
+        if to != Some(target) || facts.action(action).is_some_and(|action| action.is_aside()) {
             continue;
         }
         // Where nothing but a `kill` comes, the run has failed already, and this cleans up or tells of it.
-        if !to_end[target] {
+        if !to_end[target.index()] {
             continue;
         }
-        let target = &graph.nodes[target];
-        let message =
-            format!("`{}` goes on to `{}` whether it succeeds or fails", action.name, target.name);
-        let finding = Diagnostic::new(&RULE.kind, error.to.value_span(), message)
-            .note(ok.to.value_span(), "this is where it goes when it succeeds");
+        let (name, target) = (&action.name.text, &flow.workflow.node(target).name.text);
+        let message = format!("`{name}` goes on to `{target}` whether it succeeds or fails");
+        let finding = Diagnostic::new(&RULE.kind, error.target.span, message)
+            .note(ok.target.span, "this is where it goes when it succeeds");
         found.push(finding.help("send errors to a `kill` node, or allow this with the reason why the failure does not matter"));
     }
     // Whoever does so throughout a workflow does it for a reason.

@@ -1,7 +1,7 @@
 //! Joins of one path.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::ir::workflow::{NodeId, Shape};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,30 +19,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
+    let Some(flow) = facts.flow() else { return };
     // A transition that leads nowhere, which is a finding of its own, may be the one that is missed here.
-    if graph.nodes.iter().any(|node| node.ways.iter().any(|way| way.target.is_none())) {
+    let nodes = || flow.workflow.nodes().map(|(id, _)| id);
+    if nodes().any(|id| flow.exits(id).any(|(_, target)| target.is_none())) {
         return;
     }
     // By node: the first source that a run can come to, and whether there are more, or more ways from it.
-    let mut sources: Vec<Option<(usize, bool)>> = vec![None; graph.nodes.len()];
-    for (index, node) in graph.nodes.iter().enumerate().filter(|(_, node)| node.reachable) {
-        for target in node.ways.iter().filter_map(|way| way.target) {
+    let mut sources: Vec<Option<(NodeId, bool)>> = vec![None; flow.workflow.nodes.len()];
+    for id in nodes().filter(|id| flow.reach.is_reachable(*id)) {
+        for target in flow.exits(id).filter_map(|(_, target)| target) {
             // Several cases of one decision, or paths of one fork, may end at one join.
-            sources[target] = Some(sources[target].map_or((index, false), |(one, _)| (one, true)));
+            let known = &mut sources[target.index()];
+            *known = Some(known.map_or((id, false), |(one, _)| (one, true)));
         }
     }
-    for (join, source) in graph.nodes.iter().zip(sources) {
-        let Some((source, false)) = source else { continue };
-        if join.kind != "join" || !join.reachable {
-            continue;
-        }
-        let source = &graph.nodes[source];
-        let name = join.element.attribute("name");
-        let span = name.map_or(join.element.name_span(), |name| name.value_span());
-        let message = format!("only `{}` leads to this join", source.name);
+    for (join, node) in flow.reachable(Shape::Join) {
+        let Some((source, false)) = sources[join.index()] else { continue };
+        // The start has no name of its own.
+        let source = flow.workflow.node(source);
+        let source = if source.shape == Shape::Start { "" } else { &source.name.text };
+        let message = format!("only `{source}` leads to this join");
         out.push(
-            Diagnostic::new(&RULE.kind, span, message)
+            Diagnostic::new(&RULE.kind, node.name.span, message)
                 .help("lead the other paths of the fork here, or take fork and join out"),
         );
     }

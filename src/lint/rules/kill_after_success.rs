@@ -1,7 +1,7 @@
 //! Success that ends in failure.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::{Graph, Node, is_aside};
+use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,29 +19,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    let start = graph.nodes.iter().position(|node| node.kind == "start");
+    let Some(flow) = facts.flow() else { return };
+    let start = flow.workflow.start();
     // Nothing failed and nothing was decided: every run that gets here without a failure goes this way.
-    let certain = graph.reach(start, |node, way| way.how != "error" && node.kind != "decision");
+    let certain =
+        flow.behind(start, |node, exit| exit.way != Way::Error && node.shape != Shape::Decision);
     // What has its ways exchanged goes on where it fails. A decision may lead to a step that tells of something wrong;
     // that step would not lead to others only where it fails.
-    let without_failure = graph.reach(start, |_, way| way.how != "error");
-    let exchanged = |action: &Node<'_>| {
-        let error = action.way("error").and_then(|error| error.target);
+    let without_failure = flow.behind(start, |_, exit| exit.way != Way::Error);
+    let exchanged = |action: NodeId| {
+        let error = flow.exit(action, Way::Error).and_then(|(_, target)| target);
         error.is_some_and(|target| {
-            let next = &graph.nodes[target];
-            let aside = next.action.is_some_and(|at| is_aside(&facts.actions[at as usize]));
-            next.kind != "kill" && !aside
+            let next = flow.workflow.node(target);
+            let aside = facts.action(next).is_some_and(|action| action.is_aside());
+            next.shape != Shape::Kill && !aside
         })
     };
-    for ((action, certain), without) in graph.nodes.iter().zip(certain).zip(without_failure) {
-        let certain = certain || without && exchanged(action);
-        let Some(ok) = action.way("ok").filter(|_| certain) else { continue };
-        let Some(kill) = ok.target.map(|target| &graph.nodes[target]) else { continue };
-        if kill.kind == "kill" {
-            let message = format!("`{}` succeeds, and the job is killed", action.name);
+    for (id, node) in flow.workflow.nodes() {
+        let certain = certain[id.index()] || without_failure[id.index()] && exchanged(id);
+        let Some((ok, Some(next))) = flow.exit(id, Way::Ok).filter(|_| certain) else { continue };
+        if flow.workflow.node(next).shape == Shape::Kill {
+            let message = format!("`{}` succeeds, and the job is killed", node.name.text);
             out.push(
-                Diagnostic::new(&RULE.kind, ok.to.value_span(), message)
+                Diagnostic::new(&RULE.kind, ok.target.span, message)
                     .help("go on to `end`, or to the next step"),
             );
         }

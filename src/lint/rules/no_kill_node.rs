@@ -1,7 +1,7 @@
 //! Workflows without a `kill`.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::graph::Graph;
+use crate::ir::workflow::Shape;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -19,12 +19,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    let none = graph.nodes.iter().all(|node| node.kind != "kill");
-    if !none || graph.actions().next().is_none() {
+    let (Some(root), Some(flow)) = (facts.workflow(), facts.flow()) else { return };
+    let none = flow.workflow.nodes().all(|(_, node)| node.shape != Shape::Kill);
+    if !none || flow.reachable(Shape::Action).next().is_none() {
         return;
     }
-    let Some(root) = facts.workflow() else { return };
     out.push(
         Diagnostic::new(
             &RULE.kind,

@@ -2,9 +2,9 @@
 
 use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::ir::workflow::{NodeId, Shape, Way};
 use crate::lint::endpoints::outputs;
-use crate::lint::facts::operations;
-use crate::lint::graph::Graph;
+use crate::lint::facts::{Action, operations};
 use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -33,22 +33,18 @@ const MOST_WRITERS: usize = 16;
 const MOST_WALKS: usize = 8;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    let mut writers: BTreeMap<String, Vec<(usize, Span)>> = BTreeMap::new();
-    for (index, node) in graph.nodes.iter().enumerate() {
-        let Some(action) = node.action.map(|action| &facts.actions[action as usize]) else {
-            continue;
-        };
+    let Some(flow) = facts.flow() else { return };
+    let mut writers: BTreeMap<String, Vec<(NodeId, Span)>> = BTreeMap::new();
+    for (id, node) in flow.reachable(Shape::Action) {
         // A copy adds to what is there, and so may a statement of Hive.
-        if !node.reachable || !action.is(&["map-reduce", "pig", "sqoop"]) {
-            continue;
-        }
-        for (path, span) in outputs(action) {
+        let writes = |action: &Action<'_>| action.is(&["map-reduce", "pig", "sqoop"]);
+        let Some(action) = facts.action(node).filter(writes) else { continue };
+        for (path, span) in outputs(&action) {
             let path = behind_file_system(&path);
             // A path with something of the run in it may be another one every time.
             let unique = ["timestamp", "wf:lastErrorNode"].iter().any(|part| path.contains(part));
             if path.len() > 1 && path.len() <= LONGEST && !unique {
-                writers.entry(path.to_owned()).or_default().push((index, span));
+                writers.entry(path.to_owned()).or_default().push((id, span));
             }
         }
     }
@@ -64,22 +60,22 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     // The paths of forks that a node is on: which fork, and which of its paths.
-    let mut on: HashMap<usize, Vec<(usize, usize)>> = HashMap::new();
-    let mut patience = PATIENCE * graph.nodes.len();
-    let forks = graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable);
-    for (fork, branches) in forks.map_while(|f| graph.branches(f, &mut patience)).enumerate() {
+    let mut on: HashMap<NodeId, Vec<(usize, usize)>> = HashMap::new();
+    let mut patience = PATIENCE * flow.workflow.nodes.len();
+    let forks = flow.reachable(Shape::Fork);
+    for (fork, branches) in forks.map_while(|f| flow.branches(f.0, &mut patience)).enumerate() {
         for (branch, nodes) in branches.iter().enumerate() {
             nodes.iter().for_each(|node| on.entry(*node).or_default().push((fork, branch)));
         }
     }
-    let beside = |one: usize, other: usize| {
-        let places = |node: usize| on.get(&node).map(Vec::as_slice).unwrap_or_default();
+    let beside = |one: NodeId, other: NodeId| {
+        let places = |node: NodeId| on.get(&node).map(Vec::as_slice).unwrap_or_default();
         let of_fork = |fork: usize| places(other).iter().find(|(known, _)| *known == fork);
         places(one)
             .iter()
             .any(|(fork, branch)| of_fork(*fork).is_some_and(|(_, other)| other != branch))
     };
-    let mut behind: HashMap<usize, Vec<bool>> = HashMap::new();
+    let mut behind: HashMap<NodeId, Vec<bool>> = HashMap::new();
     for (path, all) in writers.iter().take(MOST_PLACES) {
         // Who names the place otherwise may read it before it is written again.
         let times = facts.tree.text().matches(path.as_str()).count();
@@ -89,12 +85,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if budget::spent_often() {
                 return;
             }
-            let mut follows = |first: usize| {
+            let mut follows = |first: NodeId| {
                 if behind.len() >= MOST_WALKS && !behind.contains_key(&first) {
                     return false;
                 }
-                let reach = || graph.reach([first], |_, way| way.how != "error");
-                first != *second && behind.entry(first).or_insert_with(reach)[*second]
+                let reach = || flow.behind([first], |_, exit| exit.way != Way::Error);
+                first != *second && behind.entry(first).or_insert_with(reach)[second.index()]
             };
             let mut before = all[..at].iter();
             let clash = before.find(|(first, _)| {

@@ -2,8 +2,8 @@
 
 use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::ir::workflow::{NodeId, Shape};
 use crate::lint::endpoints;
-use crate::lint::graph::Graph;
 use crate::lint::paths::{LONGEST, behind_file_system};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -28,26 +28,24 @@ pub(super) static RULE: Rule = Rule {
 const PATIENCE: usize = 32;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let graph = Graph::of(facts);
-    if graph.nodes.iter().all(|node| node.kind != "fork") {
+    let Some(flow) = facts.flow() else { return };
+    if flow.workflow.nodes().all(|(_, node)| node.shape != Shape::Fork) {
         return;
     }
     // What is deleted, and what is written there or below, by node.
-    let mut outputs: BTreeMap<String, Vec<(usize, Span)>> = BTreeMap::new();
-    let mut deletes: Vec<(usize, Span, String)> = Vec::new();
-    let mut own: HashSet<(usize, String)> = HashSet::new();
-    for (index, node) in graph.nodes.iter().enumerate() {
-        let Some(action) = node.action.map(|action| &facts.actions[action as usize]) else {
-            continue;
-        };
-        for (output, span) in endpoints::outputs(action) {
+    let mut outputs: BTreeMap<String, Vec<(NodeId, Span)>> = BTreeMap::new();
+    let mut deletes: Vec<(NodeId, Span, String)> = Vec::new();
+    let mut own: HashSet<(NodeId, String)> = HashSet::new();
+    for (id, node) in flow.workflow.nodes() {
+        let Some(action) = facts.action(node) else { continue };
+        for (output, span) in endpoints::outputs(&action) {
             let path = behind_file_system(&output);
-            own.insert((index, path.to_owned()));
+            own.insert((id, path.to_owned()));
             if path.len() > LONGEST || budget::spent_often() {
                 continue;
             }
             for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
-                outputs.entry(path[..end].to_owned()).or_default().push((index, span));
+                outputs.entry(path[..end].to_owned()).or_default().push((id, span));
             }
         }
         let prepare = action.body.child("prepare").into_iter().flat_map(Element::elements);
@@ -55,7 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if let Some(path) = path.attribute("path") {
                 let value = path.value();
                 let deleted = behind_file_system(&value.text).to_owned();
-                deletes.push((index, path.value_span(), deleted));
+                deletes.push((id, path.value_span(), deleted));
             }
         }
     }
@@ -63,19 +61,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if deletes.is_empty() {
         return;
     }
-    let mut by_node: HashMap<usize, Vec<&(usize, Span, String)>> = HashMap::new();
+    let mut by_node: HashMap<NodeId, Vec<&(NodeId, Span, String)>> = HashMap::new();
     for delete in &deletes {
         by_node.entry(delete.0).or_default().push(delete);
     }
-    let mut patience = PATIENCE * graph.nodes.len();
-    for fork in graph.nodes.iter().filter(|node| node.kind == "fork" && node.reachable) {
-        let Some(branches) = graph.branches(fork, &mut patience) else { return };
-        let has = |branch: &[usize], node| branch.binary_search(&node).is_ok();
-        let of_fork: HashSet<usize> = branches.iter().flatten().copied().collect();
+    let mut patience = PATIENCE * flow.workflow.nodes.len();
+    for (fork, _) in flow.reachable(Shape::Fork) {
+        let Some(branches) = flow.branches(fork, &mut patience) else { return };
+        let has = |branch: &[NodeId], node| branch.binary_search(&node).is_ok();
+        let of_fork: HashSet<NodeId> = branches.iter().flatten().copied().collect();
         for branch in &branches {
             // A branch is in the order of the text, and so are the deletes of a node.
             for (_, span, path) in branch.iter().filter_map(|node| by_node.get(node)).flatten() {
-                let beside = |node: usize| {
+                let beside = |node: NodeId| {
                     !budget::spent_often() && !has(branch, node) && of_fork.contains(&node)
                 };
                 let Some((other, output)) = outputs[path].iter().find(|(node, _)| beside(*node))
@@ -83,7 +81,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     continue;
                 };
                 // Where both write one place, that is the fault.
-                let writes = |node: usize| own.contains(&(node, path.clone()));
+                let writes = |node: NodeId| own.contains(&(node, path.clone()));
                 if branch.iter().any(|node| writes(*node)) && writes(*other) {
                     continue;
                 }

@@ -29,7 +29,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
         let given: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         let is_template = entries.iter().any(|entry| is_filled_in(&entry.name, &entry.value));
-        for entry in &entries {
+        for entry in entries {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
                 let Some(end) = raw[at..].find('}') else { break };

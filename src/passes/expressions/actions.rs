@@ -14,9 +14,8 @@ use super::{Expression, Facts, Input};
 use crate::budget;
 use crate::diag::{Diagnostic, Fix, nearest};
 use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
-use crate::passes::pairs::game::Graph;
+use crate::passes::flow::Flow;
 use crate::passes::pairs::order::{Chance, Order};
-use crate::passes::{names, reach};
 use crate::source::Span;
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
@@ -38,7 +37,7 @@ struct Question {
 
 pub(super) fn check(
     all: &[Expression<'_>],
-    workflow: &Workflow,
+    flow: Flow<'_>,
     input: &Input<'_>,
     facts: &Facts<'_>,
     out: &mut Vec<Diagnostic>,
@@ -47,14 +46,12 @@ pub(super) fn check(
     if questions.is_empty() {
         return;
     }
+    let workflow = flow.workflow;
     let mut by_name: HashMap<&str, NodeId> = HashMap::new();
     for (id, node) in workflow.nodes() {
         by_name.entry(node.name.text.as_ref()).or_insert(id);
     }
-    let (names, _) = names::bind(workflow);
-    let (reach, _) = reach::reach(workflow, &names);
-    let graph = Graph::of(workflow, &names, &reach);
-    let mut runs = Order::of(&graph, None);
+    let mut runs = Order::of(flow.game(), None);
     let mut patience = MOST_COMPARED;
     // What the script of an action prints, looked up once.
     let mut printed: HashMap<NodeId, Option<(String, Vec<String>)>> = HashMap::new();

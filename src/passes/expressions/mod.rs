@@ -19,9 +19,9 @@ use std::sync::Arc;
 use ankus_runtime::el::functions::{Gives, Takes};
 use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
+use super::flow::Flow;
 use crate::budget;
 use crate::diag::{Diagnostic, Patience};
-use crate::ir::workflow::Workflow;
 use crate::source::Span;
 use crate::syntax::xml::{NodeKind, Tree};
 
@@ -35,8 +35,8 @@ use types::{Known, Type};
 pub struct Input<'i> {
     /// The tree.
     pub tree: &'i Tree,
-    /// The workflow, where it is one.
-    pub workflow: Option<&'i Workflow>,
+    /// The flow of a workflow, where it is one.
+    pub flow: Option<Flow<'i>>,
     /// The library that evaluates.
     pub dialect: Dialect,
     /// Functions of the site.
@@ -61,7 +61,7 @@ struct Expression<'a> {
 
 /// Reads, places and types every expression. Total: it answers for every tree.
 pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
-    let declared = input.workflow.into_iter().flat_map(|workflow| &workflow.parameters);
+    let declared = input.flow.into_iter().flat_map(|flow| &flow.workflow.parameters);
     let declared = declared.map(|property| property.name.as_str().to_owned()).collect();
     let cdata = input.tree.nodes().filter(|node| node.kind() == NodeKind::CData);
     let cdata = cdata.map(|node| node.span()).collect();
@@ -81,8 +81,8 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
             asking.push(Expression { place, template });
         }
     }
-    if let Some(workflow) = input.workflow {
-        actions::check(&asking, workflow, input, &facts, &mut out);
+    if let Some(flow) = input.flow {
+        actions::check(&asking, flow, input, &facts, &mut out);
     }
     constants(input, &mut out);
     out

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memchr::memchr;
 use quick_xml::Reader;
@@ -55,6 +55,7 @@ impl<'a> Parser<'a> {
             doctype: None,
             declaration: None,
             well_formed: false,
+            judged: OnceLock::new(),
             truncated: false,
         };
         Parser {

@@ -1,0 +1,110 @@
+//! One definition with everything that is found out of it, resolved once.
+//!
+//! In: a text. Out: [`Analysis`], which has its tree, its typed definition, and the facts of the passes with their
+//! findings. Each part is computed when it is first asked for, so that whoever lays a text out or draws it does not pay
+//! for what rules need; nothing in it borrows from outside, so that it can be kept as long as somebody asks. Whatever
+//! depends on settings, properties or other files is not part of it.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::diag::Diagnostic;
+use crate::ir::coordinator::{self, Bundle, Coordinator};
+use crate::ir::lower;
+use crate::ir::workflow::Workflow;
+use crate::passes::flow::Flow;
+use crate::passes::names::{self, Names};
+use crate::passes::pairs::game;
+use crate::passes::reach::{self, Reach};
+use crate::source::Source;
+use crate::syntax::xml::Tree;
+
+/// A definition in any state of disrepair, resolved as far as somebody asked.
+#[derive(Debug)]
+pub struct Analysis {
+    source: Arc<Source>,
+    tree: OnceLock<(Tree, Vec<Diagnostic>)>,
+    workflow: OnceLock<Workflow>,
+    coordinator: OnceLock<Coordinator>,
+    bundle: OnceLock<Bundle>,
+    names: OnceLock<(Names, Vec<Diagnostic>)>,
+    reach: OnceLock<(Reach, Vec<Diagnostic>)>,
+    game: OnceLock<game::Graph>,
+}
+
+impl Analysis {
+    /// Of a text; nothing is done yet.
+    ///
+    /// ```
+    /// use ankus::analysis::Analysis;
+    /// use ankus::source::Source;
+    /// use std::sync::Arc;
+    ///
+    /// let text = "<workflow-app name='w'><start to='end'/><end name='end'/></workflow-app>";
+    /// let analysis = Analysis::new(Arc::new(Source::new("workflow.xml", text)));
+    /// let flow = analysis.flow();
+    /// let (_, end) = flow.exits(flow.workflow.start().unwrap()).next().unwrap();
+    /// assert_eq!(flow.workflow.node(end.unwrap()).name.text, "end");
+    /// ```
+    pub fn new(source: Arc<Source>) -> Analysis {
+        Analysis {
+            source,
+            tree: OnceLock::new(),
+            workflow: OnceLock::new(),
+            coordinator: OnceLock::new(),
+            bundle: OnceLock::new(),
+            names: OnceLock::new(),
+            reach: OnceLock::new(),
+            game: OnceLock::new(),
+        }
+    }
+
+    /// The text.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    fn read(&self) -> &(Tree, Vec<Diagnostic>) {
+        self.tree.get_or_init(|| Tree::of(&self.source.text))
+    }
+
+    /// Its tree.
+    pub fn tree(&self) -> &Tree {
+        &self.read().0
+    }
+
+    /// What the tolerant reader found; the strict one is asked with [`Tree::judge`].
+    pub fn markup(&self) -> &[Diagnostic] {
+        &self.read().1
+    }
+
+    /// As a workflow, whatever its root is called.
+    pub fn workflow(&self) -> &Workflow {
+        self.workflow.get_or_init(|| lower::workflow(self.tree()))
+    }
+
+    /// As a coordinator, whatever its root is called.
+    pub fn coordinator(&self) -> &Coordinator {
+        self.coordinator.get_or_init(|| coordinator::coordinator(self.tree()))
+    }
+
+    /// As a bundle, whatever its root is called.
+    pub fn bundle(&self) -> &Bundle {
+        self.bundle.get_or_init(|| coordinator::bundle(self.tree()))
+    }
+
+    /// Where the transitions of the workflow lead, and what is wrong with its names.
+    pub fn names(&self) -> &(Names, Vec<Diagnostic>) {
+        self.names.get_or_init(|| names::bind(self.workflow()))
+    }
+
+    /// What a run of the workflow can come to, and what of that is wrong.
+    pub fn reach(&self) -> &(Reach, Vec<Diagnostic>) {
+        self.reach.get_or_init(|| reach::reach(self.workflow(), &self.names().0))
+    }
+
+    /// The flow of control of the workflow.
+    pub fn flow(&self) -> Flow<'_> {
+        let (names, reach) = (&self.names().0, &self.reach().0);
+        Flow { workflow: self.workflow(), names, reach, game: &self.game }
+    }
+}
