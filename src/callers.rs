@@ -219,10 +219,18 @@ impl Gathering {
     pub fn index(self) -> Index {
         let followed = Followed::new(&self.definitions, &self.starters);
         let mut index = Index { common: followed.common, ..Index::default() };
+        // To a definition above all folders, all of them belong.
+        let above = self.definitions.iter().any(|path| top(path, followed.common).is_none());
         for script in &self.scripts {
-            let top = top(script, followed.common).unwrap_or_default().to_owned();
-            let of_name = index.scripts.entry(top).or_default();
-            of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            let top = top(script, followed.common);
+            for top in [top, Some("").filter(|_| above && top.is_some())].into_iter().flatten() {
+                let of_name = index.scripts.entry(top.to_owned()).or_default();
+                of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            }
+            if top.is_none() {
+                let of_name = index.scripts.entry(String::new()).or_default();
+                of_name.entry(name_of(script).to_owned()).or_default().insert(script.clone());
+            }
         }
         let there: HashSet<&str> = self.scripts.iter().map(String::as_str).collect();
         let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
@@ -399,7 +407,7 @@ fn call(element: Element<'_>, name: &'static str, hands_on: bool) -> Option<Call
 }
 
 /// The text with the properties that are known in the place of their names.
-fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
+pub(crate) fn resolved(text: &str, values: &BTreeMap<String, String>) -> String {
     let mut text = text.to_owned();
     // Whoever it is, it is the same one everywhere.
     let someone = |text: String| {
@@ -443,6 +451,30 @@ fn parts_of(uri: &str) -> Vec<&str> {
         None => uri,
     };
     path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
+}
+
+/// The path in the tree that a URI means, where an application that lies at `here` in the tree is started at `own`: what
+/// stands beside it there stands beside it here.
+pub(crate) fn beside_application(uri: &str, own: &str, here: &str) -> Option<String> {
+    let mut there = parts_of(own);
+    if there.last().is_some_and(|last| last.ends_with(".xml")) {
+        there.pop();
+    }
+    let mut here_parts: Vec<&str> = split(folder_of(here));
+    while let (Some(one), Some(other)) = (there.last(), here_parts.last()) {
+        if one != other {
+            break;
+        }
+        there.pop();
+        here_parts.pop();
+    }
+    let wanted = parts_of(uri);
+    let rest = wanted.strip_prefix(there.as_slice()).filter(|rest| !rest.is_empty())?;
+    let mut path = here_parts.join("/");
+    if here.starts_with('/') {
+        path.insert(0, '/');
+    }
+    join(&path, &rest.join("/"))
 }
 
 /// The first folder of a path behind those that all paths have; none for what lies in the last of these.
@@ -590,34 +622,12 @@ impl<'d> Followed<'d> {
         if uri.contains("${") || starter.kind == Kind::Properties {
             return None;
         }
-        let wanted: Vec<&str> = parts_of(&uri);
         for (key, name) in KEYS {
             let Some(own) = values.get(key) else { continue };
             let own_uri = resolved(own, values);
             let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
             let Some(target) = self.to(&starter.path, &probe, values) else { continue };
-            let mut there = parts_of(&own_uri);
-            if there.last().is_some_and(|last| last.ends_with(".xml")) {
-                there.pop();
-            }
-            let mut here: Vec<&str> =
-                folder_of(target).split('/').filter(|part| !part.is_empty()).collect();
-            while let (Some(one), Some(other)) = (there.last(), here.last()) {
-                if one != other {
-                    break;
-                }
-                there.pop();
-                here.pop();
-            }
-            let Some(rest) = wanted.strip_prefix(there.as_slice()).filter(|rest| !rest.is_empty())
-            else {
-                continue;
-            };
-            let mut path = here.join("/");
-            if target.starts_with('/') {
-                path.insert(0, '/');
-            }
-            let path = join(&path, &rest.join("/"))?;
+            let Some(path) = beside_application(&uri, &own_uri, target) else { continue };
             let is_file = path.ends_with(".xml");
             let wanted = if is_file { folder_of(&path) } else { path.as_str() };
             let folder = folder_of(wanted);

@@ -4,7 +4,7 @@
 //! the effect of a broken tag on the elements around it, of a faulty fork on joins and runs, of a constant on the other
 //! cases of its decision. A finding that explains the server's refusal stays.
 
-use crate::diag::{Diagnostic, Group, Level};
+use crate::diag::{Diagnostic, Group, Level, nearest};
 use crate::ir::workflow::{NodeId, Shape, Workflow};
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
@@ -374,10 +374,12 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
             .filter(|(at, _)| odd.get(at) == Some(&1))
             .filter(|(at, name)| {
                 let odd = found.iter().find(|f| unknown(f) && tag(f) == Some(*at));
+                // One that is nearly another attribute is not this one.
+                let lone = odd.is_some_and(|f| f.fixes.is_empty());
                 let odd = odd.and_then(|f| text.get(f.span.range()));
                 odd.is_some_and(|odd| {
                     let leads = LEADS.contains(&odd) && LEADS.contains(&name.as_str());
-                    leads || is_short_for(odd, name) || is_short_for(name, odd)
+                    lone || leads || is_short_for(odd, name) || is_short_for(name, odd)
                 })
             })
             .collect();
@@ -401,6 +403,25 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         found.retain(|finding| {
             !["name-node-missing", "resource-manager-missing"].contains(&finding.kind.name)
         });
+    }
+    // Of two properties of one name, the second was meant to be the one that is missing.
+    let only = |name: &str| -> Option<usize> {
+        let mut places = (0..found.len()).filter(|at| is(&found[*at], name));
+        places.next().filter(|_| places.next().is_none())
+    };
+    let missing = only("workflow-parameters-missing").or(only("subworkflow-parameters-missing"));
+    if let (Some(missing), Some(twice)) = (missing, only("duplicate-configuration-property"))
+        && is_on(&found[missing])
+        && is_on(&found[twice])
+        && found[missing].message.contains(", and is not given it")
+    {
+        let name = found[twice].message.split('`').nth(1).unwrap_or_default().to_owned();
+        let (place, asked) = (found[twice].span, found[missing].span);
+        let finding = &mut found[missing];
+        finding.message.push_str(&format!(", and this is the second `{name}`"));
+        *finding = finding.clone().note(asked, "it is started here");
+        finding.span = place;
+        found.remove(twice);
     }
     // Of two datasets of one name, the second was meant to be the one that is missed.
     let places = |name: &str| -> Vec<usize> {
@@ -505,6 +526,26 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         let name = finding.message.split('`').nth(1).unwrap_or_default();
         !(is(finding, "property-unresolved-reference") && misnamed.contains(name))
     });
+    // What properties name in a value of their own is told where they do.
+    let unresolved: HashSet<(String, String)> = found
+        .iter()
+        .filter(|finding| is(finding, "property-unresolved-reference") && is_on(finding))
+        .filter_map(|finding| {
+            let name = finding.message.split('`').nth(1)?;
+            Some((finding.file.clone()?, name.to_owned()))
+        })
+        .collect();
+    let told = |finding: &Diagnostic| {
+        let mut words = finding.message.split('`').skip(1).step_by(2).map(str::to_owned);
+        match (words.next(), words.next()) {
+            (Some(file), Some(name)) => unresolved.contains(&(file, name)),
+            (Some(name), None) => {
+                finding.file.is_none() && unresolved.iter().any(|(_, told)| *told == name)
+            }
+            _ => false,
+        }
+    };
+    found.retain(|finding| !(is(finding, "undefined-variable") && told(finding)));
     // Who has misspelt the key of the path has not given it.
     if found.iter().any(|f| is(f, "application-path-leads-nowhere") && is_on(f)) {
         found.retain(|f| !is(f, "application-path-is-file"));
@@ -579,6 +620,33 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
                 || is(finding, "unused-kill"))
         });
     }
+    // Where every way of a decision leads to one node, and none to another with nearly its name, one has the wrong name.
+    let single = of_one_way(found, tree, is_on);
+    if let Some((span, other)) = single {
+        let finding = found.iter_mut().find(|f| is(f, "decision-single-target") && f.span == span);
+        if let Some(finding) = finding {
+            finding.help = Some(format!("did you mean `{other}` in one of them?"));
+        }
+        found.retain(|f| !is(f, "unreachable-node") || !f.message.ends_with(&format!("`{other}`")));
+    }
+    // A new name for an old thing: the old one is missing because the new one is there.
+    let newer = |f: &Diagnostic| {
+        is(f, "element-needs-newer-schema") && f.message.contains("`resource-manager`")
+    };
+    let newer: Vec<Span> =
+        found.iter().filter(|f| newer(f) && is_on(f)).map(|finding| finding.span).collect();
+    if !newer.is_empty() {
+        found.retain(|finding| {
+            let old =
+                is(finding, "missing-element") && finding.message.ends_with("needs `job-tracker`");
+            // The element that lacks it begins shortly before the one that it has instead.
+            !(old
+                && newer.iter().any(|span| {
+                    let between = text.get(finding.span.end as usize..span.start as usize);
+                    between.is_some_and(|between| between.matches('<').count() == 1)
+                }))
+        });
+    }
     // A way that leads where it may not is missing where it should lead.
     let astray = [
         "self-transition",
@@ -632,6 +700,31 @@ fn decisions(root: Element<'_>, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     });
 }
 
+/// The decision whose ways all lead to one node, with the unreachable node whose name is nearly that node's.
+fn of_one_way(found: &[Diagnostic], tree: &Tree, is_on: IsOn<'_>) -> Option<(Span, String)> {
+    let last = |finding: &Diagnostic| finding.message.rsplit('`').nth(1).map(str::to_owned);
+    let lost: Vec<String> =
+        found.iter().filter(|f| is(f, "unreachable-node") && is_on(f)).filter_map(last).collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let single = |finding: &&Diagnostic| is(finding, "decision-single-target") && is_on(finding);
+    let count = found.iter().filter(single).count();
+    let nodes = || tree.root().into_iter().flat_map(Element::elements);
+    found.iter().filter(single).find_map(|finding| {
+        // The next node: what the message ends with is words.
+        let target = finding.message.split('`').nth(3)?;
+        let near = nearest(target, lost.iter().map(String::as_str));
+        // The only node that nothing leads to, and the only decision that could.
+        let alone = || (lost.len() == 1 && count == 1).then(|| lost[0].as_str());
+        let near = near.or_else(alone)?;
+        let is_node = |element: Element<'_>| {
+            element.attribute("name").is_some_and(|name| name.value().text == near)
+        };
+        nodes().any(is_node).then(|| (finding.span, near.to_owned()))
+    })
+}
+
 /// One finding for each group of forks that are wrong together. `code` is the one the server refuses with.
 pub(super) fn of_forks(
     flow: Flow<'_>,
@@ -643,7 +736,13 @@ pub(super) fn of_forks(
     let place = |finding: &Diagnostic| {
         FORKS.iter().position(|name| is(finding, name)).filter(|_| is_on(finding))
     };
-    if found.iter().filter(|finding| place(finding).is_some()).count() < 2 {
+    let faults = found.iter().filter(|finding| place(finding).is_some()).count();
+    // What runs at once is not known before the forks are right.
+    if faults > 0 {
+        let follows = ["prepare-deletes-sibling-output", "output-written-twice"];
+        found.retain(|finding| !follows.contains(&finding.kind.name));
+    }
+    if faults < 2 {
         return;
     }
     let forks: Vec<NodeId> =

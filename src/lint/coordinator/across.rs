@@ -12,14 +12,14 @@ use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Pro
 use super::finding;
 use super::kinds as k;
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Patience};
+use crate::diag::{Diagnostic, Fix, Level, Patience};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
 use crate::lint::reads::{self, How};
 use crate::lint::slips;
 use crate::source::{Source, Span};
-use crate::syntax::properties::{self, Submission};
+use crate::syntax::properties::{self, Origin, Submission};
 use crate::syntax::xml::Tree;
 
 /// Parts of a path that are looked for around a definition, from its end.
@@ -263,6 +263,10 @@ pub(super) fn workflow(
             let near = patience.nearest(name, passed.iter().chain(given).copied().chain(defaults));
             // Read under a wrong name: the workflow is told of that.
             let own = around.files.text(around.path).map_or("", |source| &source.text);
+            // What the coordinator reads itself is told of there.
+            if own.contains(&format!("${{{name}}}")) {
+                continue;
+            }
             // A name that it asks for by declaring it is none that it has got wrong.
             let is_ours = |near: &str| match own.contains(&format!(">{near}<")) {
                 true => declares.contains(name) || !slips::is_slip(name, near, [own, &found.text]),
@@ -295,7 +299,16 @@ pub(super) fn workflow(
             let mut found = finding(&k::WORKFLOW_PARAMETERS_MISSING, place, message)
                 .note_in(found.path.clone(), span, words)
                 .help(help);
-            if slip.is_none() {
+            // A slip in the properties is shown there.
+            let written = near.and_then(|near| around.submission.values.get(near));
+            if let (None, Some(near), Some(bound)) = (slip, near, written)
+                && let Origin::File(file) = &bound.origin
+            {
+                found.message = format!("the workflow reads `{name}`, and is given `{near}`");
+                found = found.note_in(around.path, path.span(), "the workflow is started here");
+                found.span = bound.name_span;
+                found = found.in_file(file.clone());
+            } else if slip.is_none() {
                 // Whoever gives too little does so for one reason.
                 found = found.about(*start);
             }
@@ -404,7 +417,9 @@ pub fn bundle(
                         .iter()
                         .any(|function| text.contains(&format!("coord:{function}({name})")))
             };
-            for name in sibling.missing.iter().filter(|name| !slip(name)) {
+            // What it is given with a name in it that nobody gives is told where that name stands.
+            let open = |name: &str| around.submission.get(name).is_some_and(|v| v.contains("${"));
+            for name in sibling.missing.iter().filter(|name| !slip(name) && !open(name)) {
                 let message = format!("the coordinator needs `{name}`, and is not given it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)
@@ -614,6 +629,21 @@ pub fn given(bundle: &Bundle, unknown: &BTreeSet<String>, member: usize) -> Prop
     given
 }
 
+/// Functions of an input or an output by its name, with the one of the other kind.
+const FUNCTIONS: [(&str, &str); 11] = [
+    ("coord:dataIn", "coord:dataOut"),
+    ("coord:dataOut", "coord:dataIn"),
+    ("coord:databaseIn", "coord:databaseOut"),
+    ("coord:databaseOut", "coord:databaseIn"),
+    ("coord:tableIn", "coord:tableOut"),
+    ("coord:tableOut", "coord:tableIn"),
+    ("coord:dataInPartitions", ""),
+    ("coord:dataInPartitionFilter", ""),
+    ("coord:dataInPartitionMin", ""),
+    ("coord:dataInPartitionMax", ""),
+    ("coord:dataOutPartitions", ""),
+];
+
 /// `coord:dataIn` and `coord:dataOut` of names that are none, or of the other kind.
 pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
     let named = |events: &[ir::DataEvent]| -> Vec<String> {
@@ -636,10 +666,9 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
     let values = written.configuration.iter().filter_map(|property| property.value.as_ref());
     for value in values {
         let text = value.as_str();
-        for (function, own, others, other_function) in [
-            ("coord:dataIn", &inputs, &outputs, "coord:dataOut"),
-            ("coord:dataOut", &outputs, &inputs, "coord:dataIn"),
-        ] {
+        for (function, other_function) in FUNCTIONS {
+            let of_inputs = function.contains("In");
+            let (own, others) = if of_inputs { (&inputs, &outputs) } else { (&outputs, &inputs) };
             for (at, _) in text.match_indices(function) {
                 let rest = &text[at + function.len()..];
                 let Some(argument) = rest.trim_start().strip_prefix('(') else { continue };
@@ -660,9 +689,21 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                 let span = value.place(start..start + end);
                 let call = value.place(at..at + function.len());
                 out.push(if others.0.contains(name) {
-                    let what = if function == "coord:dataIn" { "output" } else { "input" };
-                    finding(&k::DATA_IN_FUNCTION_ON_OUTPUT, call, format!("`{name}` is an {what}"))
-                        .fix(Fix::safe(format!("Write {other_function}"), call, other_function))
+                    let what = if of_inputs { "output" } else { "input" };
+                    let found = finding(
+                        &k::DATA_IN_FUNCTION_ON_OUTPUT,
+                        call,
+                        format!("`{name}` is an {what}"),
+                    );
+                    // Of a table of the other kind these give an empty text.
+                    let found = match function {
+                        "coord:dataIn" | "coord:dataOut" => found,
+                        _ => found.at_most(Level::Warning),
+                    };
+                    match other_function {
+                        "" => found,
+                        other => found.fix(Fix::safe(format!("Write {other}"), call, other)),
+                    }
                 } else if let Some([event]) = events.get(name).map(Vec::as_slice) {
                     let message = format!("`{name}` is a dataset; `{event}` is the event of it");
                     finding(&k::DATASET_NAME_FOR_EVENT_NAME, span, message).fix(Fix::safe(

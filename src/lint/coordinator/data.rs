@@ -549,6 +549,21 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let Some(pattern) = pattern(rest) else { continue };
             let start = pattern.as_ptr() as usize - text.as_ptr() as usize;
+            // What a property is called says what it should hold.
+            let called = property.name.as_ref().map_or("", |name| name.as_str());
+            let called = called.to_ascii_lowercase();
+            let other = match pattern.trim_matches(['\'', '"']) {
+                "m" | "mm" if called.contains("month") => Some("`m` is the minute; a month is `M`"),
+                "M" | "MM" if called.contains("minute") => {
+                    Some("`M` is the month; a minute is `m`")
+                }
+                _ => None,
+            };
+            if let Some(words) = other {
+                let span = value.place(start..start + pattern.len());
+                out.push(finding(&k::DATE_PATTERN_SUSPECT, span, words));
+                continue;
+            }
             for (letters, words) in suspects(pattern) {
                 let Some(found) = pattern.find(letters) else { continue };
                 let span = value.place(start + found..start + found + letters.len());

@@ -4,7 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level, nearest, within};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
-use crate::syntax::properties::Entry;
+use crate::syntax::properties::{self, Entry};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -28,7 +28,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let path = files::join(own, name)?;
         Some(facts.files.presence(&path) != Presence::Absent)
     };
-    for (source, entries) in facts.property_files() {
+    // Other files of properties beside it that are taken for one that starts it.
+    let mut files = facts.property_files().to_vec();
+    for caller in facts.submission.callers.iter().filter(|caller| caller.is_properties) {
+        let is_known = files.iter().any(|(source, _)| source.path == caller.path);
+        if let Some(source) = facts.files.text(&caller.path).filter(|_| !is_known) {
+            files.push((source, properties::parse(&source.text).entries));
+        }
+    }
+    for (source, entries) in files {
         if files::folder_of(&source.path) != own {
             continue;
         }
@@ -60,7 +68,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if here(last) != Some(false) {
                 continue;
             }
-            let near = nearest(last, NAMES.iter().copied().filter(|name| here(name) == Some(true)));
+            let beside = facts.files.below(own).map(|(path, _)| path);
+            let beside =
+                beside.filter(|path| files::folder_of(path) == own && path.ends_with(".xml"));
+            let near = nearest(last, beside.map(files::name_of));
             // Where the path leads to this very folder, its definition is meant, whatever it is called there.
             let leads_here = !own_name.is_empty() && own_name == files::name_of(folder);
             let only = (leads_here && here(NAMES[index]) == Some(true)).then_some(NAMES[index]);

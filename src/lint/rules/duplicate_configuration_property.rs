@@ -26,28 +26,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
         let properties = facts.block(configuration);
         // A value that is empty is dropped and replaces nothing; of the others the last counts.
-        let mut last: HashMap<&str, usize> = HashMap::new();
-        for (index, property) in properties.iter().enumerate() {
-            if !value_of(property).is_empty() {
-                last.insert(&property.name.text, index);
-            }
-        }
+        let mut before: HashMap<&str, usize> = HashMap::new();
         for (index, property) in properties.iter().enumerate() {
             let name = property.name.text.as_ref();
             let value = value_of(property);
-            let later = last.get(name).copied().filter(|later| *later > index);
-            let Some(later) = later.filter(|_| !name.is_empty() && !value.is_empty()) else {
+            if name.is_empty() || value.is_empty() {
                 continue;
-            };
-            let later = &properties[later];
-            let equal = value_of(later) == value;
+            }
+            // What was written last is what somebody added.
+            let Some(earlier) = before.insert(name, index) else { continue };
+            let earlier = &properties[earlier];
+            let equal = value_of(earlier) == value;
             let message = match equal {
-                true => format!("`{name}` is set to the same value again below"),
-                false => format!("`{name}` is set again below, and this value never counts"),
+                true => format!("`{name}` is set to the same value above already"),
+                false => format!("`{name}` is set above already, and only this value counts"),
             };
             let finding = Diagnostic::new(&RULE.kind, property.name.span(), message)
-                .note(later.name.span(), "this one counts");
-            let span = facts.removal(property.element.span());
+                .note(earlier.name.span(), "this one never counts");
+            let span = facts.removal(earlier.element.span());
             let finding = finding.fix(Fix::safe("Remove the first one", span, ""));
             out.push(if equal { finding.at_most(Level::Info) } else { finding });
         }

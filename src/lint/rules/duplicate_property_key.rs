@@ -22,23 +22,19 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (source, entries) in facts.property_files() {
-        let mut last: BTreeMap<&str, usize> = BTreeMap::new();
+        // What was written last is what somebody added, or thought to be new.
+        let mut before: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, entry) in entries.iter().enumerate() {
-            last.insert(&entry.name, index);
-        }
-        for (index, entry) in entries.iter().enumerate() {
-            let counts = last[entry.name.as_str()];
-            if counts == index {
-                continue;
-            }
+            let Some(earlier) = before.insert(&entry.name, index) else { continue };
+            let earlier = &entries[earlier];
             let message =
-                format!("`{}` is set again below, and this value never counts", entry.name);
+                format!("`{}` is set above already, and only this value counts", entry.name);
             let finding = Diagnostic::new(&RULE.kind, entry.name_span, message)
-                .note_in(source.path.clone(), entries[counts].name_span, "this one counts")
+                .note_in(source.path.clone(), earlier.name_span, "this one never counts")
                 .in_file(source.path.clone());
             let line = Span::new(
-                entry.span.start as usize,
-                line_end(&source.text, entry.span.end as usize),
+                earlier.span.start as usize,
+                line_end(&source.text, earlier.span.end as usize),
             );
             let edit = Edit { file: Some(source.path.clone()), span: line, text: String::new() };
             let title = "Remove the value that never counts".to_owned();

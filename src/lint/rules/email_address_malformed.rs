@@ -22,7 +22,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for text in action.texts(&["to", "cc", "bcc"]) {
             if let Some(said) = Said::at(facts, &text).filter(|said| !said.value.contains("${")) {
-                let wrong = said.value.split(',').map(str::trim).find_map(problem);
+                let torn = said.value.contains('@') && said.value.split(',').any(is_torn);
+                let torn = torn.then_some("a comma ends an address");
+                let wrong = said.value.split(',').map(str::trim).find_map(problem).or(torn);
                 let semicolon =
                     said.value.contains(';').then_some("addresses are separated by commas");
                 if let Some(why) = semicolon.or(wrong) {
@@ -50,9 +52,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let from = start + (piece.len() - piece.trim_start().len());
                 start += piece.len() + 1;
                 let written = &text.text[from..from + item.len()];
-                let Some(message) = problem(written).filter(|_| !plain.is_empty()) else {
-                    continue;
-                };
+                // A name alone is a user of the mail server; between others with a host it was torn from one.
+                let torn = plain.contains('@') && !plain.contains('"') && is_torn(written);
+                let message = problem(written).or(torn.then_some("this is not a valid address"));
+                let Some(message) = message.filter(|_| !plain.is_empty()) else { continue };
                 let end = (from + item.len()).max(from);
                 out.push(
                     Diagnostic::new(&RULE.kind, text.source(from..end), message)
@@ -61,6 +64,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Whether a piece between commas looks like the end of a host: `org` of `ann@example,org`.
+fn is_torn(item: &str) -> bool {
+    ["com", "org", "net", "edu", "gov", "info", "io", "de", "fr", "uk", "eu", "co"].contains(&item)
 }
 
 /// What is wrong with one address, as it is written.

@@ -1,8 +1,10 @@
 //! Files that are not there.
 
+use crate::budget;
+use crate::callers::{beside_application, resolved};
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::files::{self, Presence};
-use crate::lint::facts::escaped;
+use crate::lint::facts::{Said, escaped};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::HashMap;
@@ -29,7 +31,7 @@ const MOST_NOTES: usize = 8;
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let names = ["job-xml", "script", "file", "archive", "jar"];
     let root = facts.workflow().into_iter();
-    let named: Vec<(Decoded<'_>, String, Presence)> = root
+    let mut named: Vec<(Decoded<'_>, String, Presence)> = root
         .flat_map(Element::descendants)
         .filter(|element| names.contains(&element.name()))
         .filter_map(|element| {
@@ -49,6 +51,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some((text, found, presence))
         })
         .collect();
+    placed(facts, &mut named);
     // Where nothing that the definition names lies in a folder, a build puts it together elsewhere.
     let together: Vec<String> = named
         .iter()
@@ -85,7 +88,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_script = |path: &str| endings.iter().any(|end| path.ends_with(end));
     let missing: std::collections::BTreeSet<&str> = named
         .iter()
-        .filter(|(_, found, presence)| *presence == Presence::Absent && is_script(found))
+        .filter(|(text, found, presence)| {
+            *presence == Presence::Absent && is_script(found) && !text.text.contains("${")
+        })
         .map(|(_, found, _)| found.as_str())
         .collect();
     let lost_one = missing.len() == 1 && files::name_of(facts.path) == "workflow.xml";
@@ -161,7 +166,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             || wanted.ends_with(".egg");
         let same_folder = together.iter().any(|known| known == folder);
         let script = is_script(wanted);
-        let lost = script && (lost_one || facts.submission.keeps_scripts);
+        // Its folder is there, or other things lie beside the definition: a file was lost, and not all around it.
+        let in_place = || match folder == own {
+            true => facts
+                .files
+                .below(own)
+                .any(|(path, entry)| path != facts.path && !matches!(entry, files::Entry::Folder)),
+            false => facts.files.presence(folder) != Presence::Absent,
+        };
+        let lost = script && (lost_one && in_place() || facts.submission.keeps_scripts);
         let wanted_here = match built {
             true => wanted.ends_with(".jar") && has_jars,
             false => has_scripts || same_folder,
@@ -170,7 +183,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let kept = script && facts.submission.keeps_scripts;
         let built_elsewhere = facts.path.contains("src/main/") || elsewhere;
         let packaged = moved.is_none() && built_elsewhere && near.is_none() && !kept;
-        if near.is_none() && moved.is_none() && !wanted_here && !lost {
+        let is_open = text.text.contains("${");
+        // What is named with a whole path may be brought there from anywhere; a slip is one all the same.
+        let expected = match is_open {
+            true => near.is_some() || same_folder && script,
+            false => near.is_some() || moved.is_some() || wanted_here || lost,
+        };
+        if !expected {
+            continue;
+        }
+        if is_open {
+            told.insert(found.clone(), out.len());
+            out.push(open_finding(facts, text, found, near));
             continue;
         }
         let shown = text.text.split('#').next().unwrap_or_default();
@@ -189,5 +213,79 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .fix(Fix::guess(format!("Name `{path}`"), span, escaped(&path))),
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         });
+    }
+}
+
+/// Adds the files of this application that are named with their whole path, through properties: where an application
+/// lies, whoever starts it says.
+fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<(Decoded<'a>, String, Presence)>) {
+    const KEYS: [&str; 3] = [
+        "oozie.wf.application.path",
+        "oozie.coord.application.path",
+        "oozie.bundle.application.path",
+    ];
+    let own = facts.folder();
+    let callers: Vec<_> = facts.submission.callers.iter().filter(|c| c.is_whole).collect();
+    if callers.is_empty() || callers.len() < facts.submission.callers.len() {
+        return;
+    }
+    let root = facts.workflow().into_iter();
+    let elements = root.flat_map(Element::descendants).filter(|element| {
+        ["job-xml", "script", "file", "archive", "jar"].contains(&element.name())
+    });
+    for element in elements {
+        let text = element.text().trimmed();
+        if !text.text.starts_with("${") || text.text.contains(',') || budget::spent_often() {
+            continue;
+        }
+        let mut found: Option<String> = None;
+        for caller in &callers {
+            let [wf, coord, bundle] = KEYS.map(|key| caller.values.get(key));
+            // Who started whoever started this, from the last to the first, which is a file of properties.
+            let above = caller.by.split(", ").next().unwrap_or_default();
+            let (started, here) = match (caller.is_properties, wf, coord, bundle) {
+                (true, Some(wf), _, _) => (wf, facts.path),
+                (false, _, Some(coord), None) if !caller.by.contains(',') => {
+                    (coord, caller.path.as_str())
+                }
+                (false, _, None, Some(bundle)) if above.ends_with(".xml") => (bundle, above),
+                _ => return,
+            };
+            let started = resolved(started, &caller.values);
+            let uri = resolved(text.text.split('#').next().unwrap_or_default(), &caller.values);
+            let is_known = !started.contains("${") && !uri.contains("${");
+            let path = is_known.then(|| beside_application(&uri, &started, here)).flatten();
+            if path.is_none() || found.is_some() && found != path {
+                found = None;
+                break;
+            }
+            found = path;
+        }
+        let Some(found) = found.filter(|path| files::folder_of(path).starts_with(own)) else {
+            continue;
+        };
+        let presence = facts.files.presence(&found);
+        named.push((text, found, presence));
+    }
+}
+
+/// A file that is named with its whole path.
+fn open_finding(
+    facts: &Facts<'_>,
+    text: &Decoded<'_>,
+    found: &str,
+    near: Option<&str>,
+) -> Diagnostic {
+    let wanted = files::name_of(found);
+    let message = format!("the application has no file `{wanted}`");
+    let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+    let finding = match near {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding,
+    };
+    match Said::at(facts, text) {
+        // The property has the slip where it has the name.
+        Some(said) if said.value.ends_with(wanted) => said.place(facts, finding, "it is used here"),
+        _ => finding,
     }
 }

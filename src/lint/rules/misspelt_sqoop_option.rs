@@ -193,10 +193,61 @@ const OPTIONS: [&str; 151] = [
     "--where",
 ];
 
+/// Options that take the word behind them.
+const VALUED: [&str; 22] = [
+    "--columns",
+    "--connect",
+    "--driver",
+    "--export-dir",
+    "--hcatalog-table",
+    "--hive-database",
+    "--hive-table",
+    "--last-value",
+    "--num-mappers",
+    "--options-file",
+    "--password-file",
+    "--query",
+    "--split-by",
+    "--staging-table",
+    "--table",
+    "--target-dir",
+    "--update-key",
+    "--username",
+    "--warehouse-dir",
+    "--where",
+    "-e",
+    "-m",
+];
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
-        for (name, span) in options(action) {
+        let words = options(action);
+        // What is given to an option that ends the command, or stands before another one, is missing.
+        for (at, (name, span)) in words.iter().enumerate() {
+            let next = words.get(at + 1).map(|(word, _)| word.as_str());
+            let lacks = next.is_none_or(|next| OPTIONS.contains(&next));
+            if VALUED.contains(&name.as_str()) && lacks {
+                let message = format!("`{name}` has no value");
+                out.push(Diagnostic::new(&RULE.kind, *span, message).likely());
+            }
+        }
+        let words = words.into_iter().filter(|(word, _)| word.starts_with('-') && word.len() > 3);
+        for (name, span) in words {
             if OPTIONS.contains(&name.as_str()) {
+                continue;
+            }
+            // One dash is enough for options of one letter alone.
+            if !name.starts_with("--") {
+                let Some(near) = OPTIONS.into_iter().find(|known| known[1..] == name) else {
+                    continue;
+                };
+                let message = format!("Sqoop has no option `{name}`, and refuses it");
+                out.push(
+                    Diagnostic::new(&RULE.kind, span, message)
+                        .likely()
+                        .help(format!("did you mean `{near}`?"))
+                        .fix(Fix::guess(format!("Write `{near}`"), span, near)),
+                );
                 continue;
             }
             // A slip of a letter or two: a connector may have options of its own.
@@ -217,7 +268,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The long options of a Sqoop action with their places, up to a `--`: the words behind it are for another program.
+/// The words of a Sqoop action with their places, from the tool up to a `--`: the words behind it are for another program.
 fn options(action: &Action<'_>) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     let mut add = |text: &Decoded<'_>, plain: &str, range: Range<usize>| {
@@ -239,9 +290,5 @@ fn options(action: &Action<'_>) -> Vec<(String, Span)> {
         }
     }
     let is_known = found.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
-    found
-        .into_iter()
-        .take_while(|(word, _)| is_known && word != "--")
-        .filter(|(word, _)| word.starts_with("--") && word.len() > 5)
-        .collect()
+    found.into_iter().take_while(|(word, _)| is_known && word != "--").collect()
 }

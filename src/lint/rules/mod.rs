@@ -76,10 +76,13 @@ mod legacy_action;
 mod malformed_class_name;
 mod malformed_name_node;
 mod malformed_property_value;
+mod malformed_resource_manager;
+mod malformed_uri;
 mod many_kill_nodes;
 mod mapreduce_api_mixed;
 mod mapreduce_output_missing;
 mod missing_application_file;
+mod misspelt_distcp_option;
 mod misspelt_hadoop_property;
 mod misspelt_oozie_property;
 mod misspelt_spark_option;
@@ -129,8 +132,10 @@ mod shell_file_rename_mismatch;
 mod shell_injection;
 mod shell_quoting_in_argument;
 mod shell_script_not_shipped;
+mod spark_class_missing;
 mod spark_jar_local;
 mod spark_master_legacy;
+mod spark_mode_contradicts_master;
 mod spark_mode_missing;
 mod spark_options_quoting;
 mod sqoop_command_newlines;
@@ -207,6 +212,8 @@ pub(super) static ALL: &[&Rule] = &[
     &job_xml_unreadable::RULE,
     &malformed_name_node::RULE,
     &malformed_property_value::RULE,
+    &malformed_resource_manager::RULE,
+    &malformed_uri::RULE,
     &misspelt_hadoop_property::RULE,
     &misspelt_oozie_property::RULE,
     &no_parameters_section::RULE,
@@ -251,6 +258,7 @@ pub(super) static ALL: &[&Rule] = &[
     &malformed_class_name::RULE,
     &mapreduce_api_mixed::RULE,
     &mapreduce_output_missing::RULE,
+    &misspelt_distcp_option::RULE,
     &misspelt_spark_option::RULE,
     &misspelt_sqoop_option::RULE,
     &name_node_missing::RULE,
@@ -271,8 +279,10 @@ pub(super) static ALL: &[&Rule] = &[
     &shell_file_rename_mismatch::RULE,
     &shell_quoting_in_argument::RULE,
     &shell_script_not_shipped::RULE,
+    &spark_class_missing::RULE,
     &spark_jar_local::RULE,
     &spark_master_legacy::RULE,
+    &spark_mode_contradicts_master::RULE,
     &spark_mode_missing::RULE,
     &spark_options_quoting::RULE,
     &sqoop_command_newlines::RULE,

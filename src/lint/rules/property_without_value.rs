@@ -34,23 +34,36 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         entry.value_span.start as usize,
                     ))
                     .contains(['=', ':']);
-            if !(bare || cut) || name.is_empty() {
+            // A part of a path that is nothing, where something was set once.
+            let hole = raw.ends_with('=') && entry.value.is_empty() && is_part(facts, source, name);
+            if !(bare || cut || hole) || name.is_empty() {
                 continue;
             }
-            let wanted = read.contains(name) || name.starts_with("oozie.") || cut;
+            let wanted = read.contains(name) || name.starts_with("oozie.") || cut || hole;
             if !wanted {
                 continue;
             }
             let message = match cut {
+                _ if hole => format!("`{name}` is empty, and a part of a path"),
                 true => format!("the name ends at its first blank: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),
+            };
+            let help = match hole {
+                true => "give it a value",
+                false => "write `name=value`, without blanks in the name",
             };
             out.push(
                 Diagnostic::new(&RULE.kind, entry.name_span, message)
                     .likely()
-                    .help("write `name=value`, without blanks in the name")
+                    .help(help)
                     .in_file(source.path.clone()),
             );
         }
     }
+}
+
+/// Whether a property stands between the slashes of a path, in its own file or in the definition.
+fn is_part(facts: &Facts<'_>, source: &crate::source::Source, name: &str) -> bool {
+    let part = format!("/${{{name}}}/");
+    source.text.contains(&part) || facts.tree.text().contains(&part)
 }

@@ -1,6 +1,7 @@
 //! Parameters of scripts that the action gives under another name, or not at all.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::facts::Action;
 use crate::lint::scripts::Script;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -34,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         .help(format!("did you mean `{name}`?"))
                         .fix(Fix::guess(format!("Rename to `{name}`"), *span, *name)),
                 );
-            } else if action.kind() == "pig" && script.is_whole {
+            } else if script.is_whole && is_given_the_rest(action, &script) {
                 // Pig refuses the script; Hive leaves the text as it is.
                 let message = format!("the script reads `{name}`, which no `param` gives it");
                 out.push(
@@ -45,4 +46,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// Whether the action gives its script what it reads, but for one name. Pig has no other source; what Hive reads may also
+/// come from its own settings, where an action gives nothing at all.
+fn is_given_the_rest(action: &Action<'_>, script: &Script<'_>) -> bool {
+    action.kind() == "pig" || script.missing.len() == 1 && action.each("param").next().is_some()
 }

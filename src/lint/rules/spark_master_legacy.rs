@@ -41,6 +41,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             Some(known) if known.text == mode => {
                 finding.fix(Fix::guess("Write `yarn`", text.span(), "yarn"))
             }
+            // What excludes the other one is worse than old, and told of as such.
+            Some(known) if ["client", "cluster"].contains(&known.text.as_ref()) => continue,
             Some(known) => finding.note(known.span(), "and the mode says otherwise"),
         });
     }

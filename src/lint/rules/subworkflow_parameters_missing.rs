@@ -138,11 +138,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if known || own || !told.insert(name.to_owned()) {
                 continue;
             }
-            let message = format!("the sub-workflow needs `{name}`, and is not given it");
+            // It is given under another name, and that one is read by nobody.
+            let slip = near.filter(|near| given.contains(near)).and_then(|near| {
+                facts.configuration(action).find(|property| property.name.text == near)
+            });
+            // A slip in the child is told of there.
+            let texts = [child.text.as_str(), facts.tree.text()];
+            if slip.is_some_and(|slip| is_slip(name, &slip.name.text, texts)) {
+                continue;
+            }
+            let place = slip.map_or(path.span(), |property| property.name.span());
+            let message = match slip {
+                Some(slip) => {
+                    format!("the sub-workflow reads `{name}`, and is given `{}`", slip.name.text)
+                }
+                None => format!("the sub-workflow needs `{name}`, and is not given it"),
+            };
             let at = Span::at(element.span().end as usize);
             let added = sibling(facts, element, "<propagate-configuration/>");
             out.push(
-                Diagnostic::new(&RULE.kind, path.span(), message)
+                Diagnostic::new(&RULE.kind, place, message)
                     .note_in(child.path.clone(), span, *words)
                     .help(match (propagates, near) {
                         (true, Some(near)) => format!("it is given `{near}`"),

@@ -5,6 +5,7 @@ use crate::lint::facts::{Start, has_default, is_given, starts};
 use crate::lint::reads::{self, How, Read};
 use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
+use crate::source::Span;
 use crate::syntax::properties;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -33,11 +34,14 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     // Without a submission, anything may come from there.
     let all = starts(facts);
-    if all.is_empty() {
+    if !all.iter().any(|start| start.is_whole) {
         let before = out.len();
         undeclared(facts, out);
         if out.len() == before {
             odd_ones(facts, out);
+        }
+        if out.len() == before {
+            customary(facts, out);
         }
         return;
     }
@@ -100,31 +104,65 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }));
 }
 
-/// Names that are nearly one that the definition declares and reads nowhere: whoever starts it knows the declared one.
+/// Names that are nearly one that the definition declares: whoever starts it knows the declared one.
 fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some((_, list)) = facts.parameters() else { return };
     let read: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     let declared: BTreeSet<&str> = list.iter().map(|p| p.name.text.as_ref()).collect();
-    let unread = declared.iter().copied().filter(|name| !read.contains(name) && name.len() > 4);
-    let unread: Vec<&str> = unread.collect();
+    let known: Vec<&str> = declared.iter().copied().filter(|name| name.len() > 4).collect();
     // A parameter may be there for a sub-workflow that everything is handed on to.
     let handed_on = facts.actions.iter().any(|action| action.kind() == "sub-workflow");
-    if unread.is_empty() || handed_on {
+    if known.is_empty() {
         return;
     }
     let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
     let mut patience = MOST_COMPARED;
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
-        if declared.contains(name) || is_given(facts, name) || patience < unread.len() {
+        if declared.contains(name) || is_given(facts, name) || patience < known.len() {
             continue;
         }
-        patience -= unread.len();
-        let near = nearest(name, unread.iter().copied());
-        let near = near.filter(|near| within(near, name, 2).is_some());
+        patience -= known.len();
+        // One that is read as well was written right elsewhere, so this has to be a slip of a word.
+        let meant = |near: &str| match read.contains(near) {
+            true => name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]),
+            false => !handed_on,
+        };
+        let near = nearest(name, known.iter().copied());
+        let near = near.filter(|near| within(near, name, 2).is_some() && meant(near));
         let Some(near) = near.filter(|near| letters(near) != letters(name)) else { continue };
         let message = format!("nothing defines `{name}`");
         out.push(slip(place, near, message));
+    }
+}
+
+/// What the addresses of a cluster are called nearly everywhere.
+const CUSTOMARY: [&str; 6] =
+    ["jobTracker", "job_tracker", "nameNode", "name_node", "resourceManager", "resource_manager"];
+
+/// Addresses of the cluster under names that are nearly the customary ones.
+fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let root = facts.workflow().into_iter();
+    let addresses: Vec<Span> = root
+        .flat_map(|root| root.descendants())
+        .filter(|e| ["name-node", "job-tracker", "resource-manager"].contains(&e.name()))
+        .map(|element| element.span())
+        .collect();
+    let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
+    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+        let name = place.name.as_str();
+        let at = addresses.partition_point(|span| span.start <= place.span.start);
+        let inside = at > 0 && addresses[at - 1].end >= place.span.end;
+        // Of several clusters each has a number.
+        let numbered = name.ends_with(|c: char| c.is_ascii_digit() || c == 's');
+        if !inside || numbered || CUSTOMARY.contains(&name) || is_given(facts, name) {
+            continue;
+        }
+        let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1).is_some());
+        // Other capitals are a custom, too.
+        if let Some(near) = near.filter(|near| letters(near) != letters(name)) {
+            out.push(slip(place, near, format!("`{name}` is nearly `{near}`")));
+        }
     }
 }
 
@@ -228,6 +266,14 @@ fn judge<'f>(
     let Some(first) = lacking.iter().find(|start| start.is_properties).or(lacking.first()) else {
         return Verdict::Given;
     };
+    // What whoever hands it on reads itself is told of there.
+    let asks = |start: &Start<'_>| {
+        let source = start.path.filter(|_| !start.is_properties).and_then(|p| facts.files.text(p));
+        source.is_some_and(|source| source.text.contains(&format!("${{{name}}}")))
+    };
+    if asks(first) {
+        return Verdict::Given;
+    }
     let of = all.len() - lacking.len();
     let mut compared = 0;
     let names = first.names().chain(own.iter().copied()).take(*patience);

@@ -1,7 +1,7 @@
 //! Names of variables in texts that no expression reads.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::operations;
+use crate::lint::facts::{operations, starts};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
@@ -42,6 +42,8 @@ const WORDS: [&str; 10] = [
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut known: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     known.extend(facts.submission.iter().map(|(name, _)| name));
+    let all = starts(facts);
+    known.extend(all.iter().flat_map(|start| start.names()));
     let plain = facts.tree.root().into_iter().flat_map(Element::descendants);
     let plain = plain
         .filter(|element| CLUSTER.contains(&element.name()) || element.name() == "value")
@@ -66,8 +68,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         let of_cluster = CLUSTER.contains(&element.name());
         let of_time = element.name() == "uri-template";
-        let named =
-            |name: &str| known.contains(name) && name.len() > 3 || of_time && TIME.contains(&name);
+        let named = |name: &str, whole: bool| {
+            known.contains(name) && (name.len() > 3 || whole) || of_time && TIME.contains(&name)
+        };
         let found = forgotten(plain, of_cluster, &named).or_else(|| {
             let telling =
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -79,7 +82,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             };
             // What takes a look at all neighbors comes last.
             let whole = is_value
-                && named(plain)
+                && named(plain, false)
                 && match facts.submission.get(plain) {
                     Some(value) => value.trim() != plain,
                     // The name of a variable is hardly that of a cluster.
@@ -143,7 +146,7 @@ fn calls(text: &str) -> bool {
 fn forgotten(
     text: &str,
     of_cluster: bool,
-    named: &dyn Fn(&str) -> bool,
+    named: &dyn Fn(&str, bool) -> bool,
 ) -> Option<(std::ops::Range<usize>, String)> {
     let expressions = expressions(text);
     let inside = |at: usize| expressions.iter().any(|range| range.contains(&at));
@@ -167,7 +170,9 @@ fn forgotten(
         let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
         let behind = &rest[skipped + name.len()..];
         let closed = !open || behind.starts_with(['}', ')']);
-        if name.is_empty() || !closed || !(named(&name) || of_cluster && at == 0) {
+        // A whole text between braces says more than a part of one.
+        let whole = open && at == 0 && behind.len() == 1 && name.len() > 2;
+        if name.is_empty() || !closed || !(named(&name, whole) || of_cluster && at == 0) {
             continue;
         }
         let end = at + 1 + skipped + name.len() + usize::from(open);

@@ -1,0 +1,64 @@
+//! Resource managers whose address no client can read.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Said;
+use crate::lint::{Facts, Rule};
+use std::collections::HashSet;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "malformed-resource-manager",
+        group: Group::Parameters,
+        summary: "the address of a resource manager is not a host with a port",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/malformed-resource-manager.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(root) = facts.workflow() else { return };
+    let managers = ["job-tracker", "resource-manager"];
+    let mut seen: HashSet<String> = HashSet::new();
+    for element in root.descendants().filter(|element| managers.contains(&element.name())) {
+        let text = element.text().trimmed();
+        let Some(said) = Said::of(facts, &text) else { continue };
+        let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
+            continue;
+        };
+        let message = format!("{} is not the address of a resource manager: {why}", said.words());
+        let finding = Diagnostic::new(&RULE.kind, text.span(), message)
+            .about(text.text.as_ref())
+            .likely()
+            .help("write it as `host:8032`");
+        out.push(said.place(facts, finding, "it is used here"));
+    }
+}
+
+/// Why nobody can connect to an address. A name alone may be that of a cluster with several managers.
+fn problem(value: &str) -> Option<&'static str> {
+    // What an expression or a build fills in is not known.
+    if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) {
+        return None;
+    }
+    if value.contains("://") {
+        return Some("it has a scheme, which belongs to a name node");
+    }
+    if value.contains(char::is_whitespace) {
+        return Some("there is a blank in it");
+    }
+    if let Some(sign) = value.chars().find(|c| !c.is_alphanumeric() && !"-_.:[],".contains(*c)) {
+        return Some(if sign == '/' {
+            "there is a `/` in it"
+        } else {
+            "there is a stray sign in it"
+        });
+    }
+    let port = value.rsplit_once(':').map(|(_, port)| port)?;
+    // An address of version 6 ends with its bracket, a list with the port of its last host.
+    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    (!is_port && !value.ends_with(']')).then_some("the port is not a number")
+}

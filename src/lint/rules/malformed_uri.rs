@@ -1,0 +1,103 @@
+//! URIs that lost a sign behind their scheme.
+
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "malformed-uri",
+        group: Group::Parameters,
+        summary: "a URI with too few or too many signs behind its scheme",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: Some(Safety::Guess),
+        page: include_str!("../../../docs/rules/malformed-uri.md"),
+    },
+    check,
+};
+
+/// Schemes that stand before a host. Those of Hadoop's own file systems also stand before a path alone.
+const OF_HOSTS: [&str; 9] = ["http", "https", "ftp", "sftp", "thrift", "hcat", "ssh", "s3a", "s3n"];
+const OF_FILES: [&str; 3] = ["hdfs", "webhdfs", "viewfs"];
+/// Elements whose text is for people, for other programs, or a name node, which is told of as such.
+const WORDS: [&str; 7] =
+    ["message", "description", "body", "subject", "command", "name-node", "name"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (element, text) in facts.texts() {
+        if WORDS.contains(&element.name()) {
+            continue;
+        }
+        let plain = text.trim();
+        if let Some((range, right)) = problem(&plain.text) {
+            let span = plain.source(range);
+            out.push(finding(span, &plain.text, right).fix(Fix::guess(
+                format!("Write `{right}`"),
+                span,
+                right,
+            )));
+        }
+    }
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            // Where the value stands as it is in the file.
+            let raw = source.slice(entry.value_span);
+            if let Some((range, right)) = problem(raw).filter(|_| !is_name_node(facts, &entry.name))
+            {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(finding(span, raw, right).in_file(source.path.clone()));
+            }
+        }
+    }
+}
+
+fn finding(span: Span, text: &str, right: &str) -> Diagnostic {
+    let scheme = text.split(':').next().unwrap_or_default();
+    let message = format!("behind the scheme `{scheme}` a host is written as `{right}host`");
+    Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{right}`?"))
+}
+
+/// Whether a property is used as a name node.
+fn is_name_node(facts: &Facts<'_>, name: &str) -> bool {
+    let text = format!("${{{name}}}");
+    let root = facts.workflow().into_iter();
+    root.flat_map(|root| root.descendants())
+        .any(|element| element.name() == "name-node" && element.text().text.trim() == text)
+}
+
+/// The signs that are wrong, and the right ones.
+fn problem(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
+    let (scheme, rest) = text.split_once(':')?;
+    let slashes = rest.bytes().take_while(|byte| *byte == b'/').count();
+    let behind = &rest[slashes..];
+    let host = behind.split('/').next().unwrap_or_default();
+    let has_port = host
+        .rsplit_once(':')
+        .is_some_and(|(_, port)| port.len() > 1 && port.bytes().all(|byte| byte.is_ascii_digit()));
+    let wrong = match slashes {
+        1 if OF_HOSTS.contains(&scheme) => !host.is_empty(),
+        0 | 1 if OF_FILES.contains(&scheme) => has_port,
+        3.. if OF_HOSTS.contains(&scheme) && !scheme.starts_with("s3") => !host.is_empty(),
+        3.. if OF_FILES.contains(&scheme) => has_port,
+        _ => false,
+    };
+    let known = OF_HOSTS.iter().chain(&OF_FILES).position(|known| *known == scheme)?;
+    const RIGHT: [&str; 12] = [
+        "http://",
+        "https://",
+        "ftp://",
+        "sftp://",
+        "thrift://",
+        "hcat://",
+        "ssh://",
+        "s3a://",
+        "s3n://",
+        "hdfs://",
+        "webhdfs://",
+        "viewfs://",
+    ];
+    wrong.then(|| (0..scheme.len() + 1 + slashes, RIGHT[known]))
+}

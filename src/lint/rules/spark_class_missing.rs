@@ -1,0 +1,45 @@
+//! Jars for Spark without a class to start.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::Said;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "spark-class-missing",
+        group: Group::Actions,
+        summary: "a jar for Spark without the class to start in it",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/spark-class-missing.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
+        // A class of another name or in another place is told of as such.
+        let named = action.body.elements().any(|element| element.name().contains("class"));
+        let options = action.text("spark-opts");
+        let options = options.as_ref().map_or("", |text| &text.text);
+        // An expression may give any option.
+        if named || options.contains("--class") || options.contains("${") && !options.contains(' ')
+        {
+            continue;
+        }
+        let Some(jar) = action.text("jar") else { continue };
+        let said = Said::of(facts, &jar);
+        let path = said.as_ref().map_or(jar.text.as_ref(), |said| said.value);
+        if !path.ends_with(".jar") {
+            continue;
+        }
+        let message = "nothing says which class of this jar to start";
+        out.push(
+            Diagnostic::new(&RULE.kind, jar.span(), message).likely().help(
+                "add `<class>` before `<jar>`; only a jar whose manifest names one needs none",
+            ),
+        );
+    }
+}
