@@ -11,9 +11,8 @@ pub mod secrets;
 
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level, nearest};
 use crate::source::Span;
-use ankus_runtime::host::files::ClusterUrl;
-use ankus_runtime::host::process::sandbox::Kind as Sandbox;
 use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_runtime::uri::ClusterUrl;
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -369,6 +368,32 @@ pub const PROGRAMS: [&str; 11] = [
     "sqoop",
     "ssh",
 ];
+
+/// What stands around the programs of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sandbox {
+    /// Nothing.
+    #[default]
+    None,
+    /// Namespaces, created by `bwrap`.
+    Bubblewrap,
+    /// A scope of systemd, created by `systemd-run`.
+    SystemdRun,
+}
+
+impl Sandbox {
+    /// All of them.
+    pub const ALL: [Sandbox; 3] = [Sandbox::None, Sandbox::Bubblewrap, Sandbox::SystemdRun];
+
+    /// Its word in the settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Sandbox::None => "none",
+            Sandbox::Bubblewrap => "bubblewrap",
+            Sandbox::SystemdRun => "systemd-run",
+        }
+    }
+}
 
 /// How programs are started on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,6 +5,8 @@ use super::{Exit, Shell};
 use ankus::text::hanging;
 use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
 use ankus_runtime::host::process::sandbox::Sandbox;
+
+use crate::needs::sandbox_kind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -74,7 +76,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
 
     if let Ok(loaded) = &settings
-        && let Some(kind) = loaded.settings.launchers.local.sandbox
+        && let Some(kind) = loaded.settings.launchers.local.sandbox.map(sandbox_kind)
         && let Some(tool) = kind.tool()
     {
         let sandbox = Sandbox { kind, ..Sandbox::default() };

@@ -1,7 +1,7 @@
 //! What a job runs with, taken from where it is submitted, and how its settings apply where it runs.
 
 use super::{Failure, Shell, store};
-use ankus::settings::{AfterReboot, Launchers, Settings};
+use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_project::application::Frontend;
 use ankus_runtime::driver::places::Limits;
 use ankus_runtime::driver::{Compiler, Frontends, Needs};
@@ -163,12 +163,21 @@ fn bounds(settings: &Settings) -> Bounds {
     }
 }
 
+/// What the engine calls the sandbox that the settings name.
+pub(crate) fn sandbox_kind(named: settings::Sandbox) -> Kind {
+    match named {
+        settings::Sandbox::None => Kind::None,
+        settings::Sandbox::Bubblewrap => Kind::Bubblewrap,
+        settings::Sandbox::SystemdRun => Kind::SystemdRun,
+    }
+}
+
 /// The sandbox of programs; folders are those below the folder of the settings.
 fn sandbox(settings: &Settings, base: &Path) -> Sandbox {
     let local = &settings.launchers.local;
     let base = std::path::absolute(base.join(".")).unwrap_or_else(|_| base.to_owned());
     Sandbox {
-        kind: local.sandbox.unwrap_or_default(),
+        kind: sandbox_kind(local.sandbox.unwrap_or_default()),
         network: local.network.unwrap_or(true),
         writable: local.writable.iter().map(|folder| base.join(folder)).collect(),
         tasks: local.tasks,
@@ -190,7 +199,7 @@ pub(crate) fn has_sandbox(needs: &Needs) -> miette::Result<()> {
 /// The variables that jobs take with them.
 fn environment(settings: &Settings) -> BTreeMap<String, String> {
     let takes = &settings.launchers.local;
-    let is_scoped = takes.sandbox == Some(Kind::SystemdRun);
+    let is_scoped = takes.sandbox == Some(settings::Sandbox::SystemdRun);
     let all = std::env::vars_os().filter_map(|(name, value)| {
         let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
         let is_meant = (takes.takes(&name) && !PASSING.contains(&name.as_str()))

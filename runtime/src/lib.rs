@@ -12,6 +12,8 @@ pub mod coordinator;
 
 pub mod configuration;
 
+pub mod uri;
+
 pub mod plan;
 
 pub mod machine;

@@ -8,13 +8,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use crate::actions::command::Class;
 use crate::actions::email;
 use crate::actions::fs::Operations;
 use crate::actions::workplace::settings_of_fs;
 use crate::driver::FilesOf;
 use crate::el::{self, FileScope, Template};
 use crate::host::files::{FileUri, Files, MemoryFiles};
+use crate::machine::Class;
 use crate::machine::{
     self, Answer, Change, Command, DEEPEST, Effect, Event, External, Finished, JobScope, JobStatus,
     Phase, Refused, RerunBy, Row, Run, Submission, World, apply, exception,

@@ -43,17 +43,16 @@ const CORE: &[(&str, &str)] = &[
 /// Modules of the runtime. Those that are pure may not name those that are not.
 const RUNTIME: &[(&str, &str)] = &[
     ("configuration", ""),
+    ("uri", ""),
     ("time", ""),
     ("el", "configuration time"),
     ("plan", "el configuration"),
     ("coordinator", "el time configuration"),
-    // The class of an error of an action decides on retries, and it is defined where the errors are.
-    ("machine", "el time configuration plan coordinator actions"),
-    ("host", "configuration time"),
+    ("machine", "el time configuration plan coordinator"),
+    ("host", "configuration time uri"),
     // An action answers with the outcome that the machine takes.
     ("actions", "el time configuration plan coordinator host machine"),
-    // A store keeps what procedures are made of, and procedures write through it.
-    ("store", "procedure host"),
+    ("store", "host"),
     ("procedure", "store host time"),
     ("driver", "*"),
     ("simulation", "*"),

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use ankus::check::kinds;
 use ankus::settings::Settings;
 use ankus_cli::testing;
-use ankus_runtime::actions::command::Class;
 use ankus_runtime::actions::workplace::{application_folder, merged};
 use ankus_runtime::configuration::write_property;
 use ankus_runtime::driver::Compiler;
 use ankus_runtime::el::{self, Template};
 use ankus_runtime::host::files::{FileUri, Files};
+use ankus_runtime::machine::Class;
 use ankus_runtime::machine::{
     Answer, Change, Command, External, Finished, JobScope, Output, Phase, Row, Status, Submission,
     World, exception,

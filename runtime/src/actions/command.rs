@@ -9,18 +9,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
-/// How the engine takes an error of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub enum Class {
-    /// Tried again by the engine.
-    Transient,
-    /// The job is suspended.
-    NonTransient,
-    /// The error transition.
-    Error,
-    /// The job fails.
-    Failed,
-}
+use crate::machine::Class;
 
 /// Why no command line can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]

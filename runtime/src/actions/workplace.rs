@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use roxmltree::Node;
 use rustix::process::Signal;
 
-use super::command::{Capture, Class, CommandLine, Refusal, Request, command_line};
+use super::command::{Capture, CommandLine, Refusal, Request, command_line};
 use super::fs::Operations;
 use crate::configuration;
 use crate::host::applications::Applications;
@@ -22,6 +22,7 @@ use crate::host::files::{FileUri, Files, archive};
 use crate::host::private;
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bound, Bounds, Program, State};
+use crate::machine::Class;
 use crate::machine::{ActionError, Answer, Finished, Output, Run};
 
 /// A file larger than this is linked to and not copied.

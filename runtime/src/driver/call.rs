@@ -15,11 +15,12 @@ use super::needs::{self, Equipped};
 use super::places::{self, Claim, Class as PlaceClass, Held};
 use super::world::TYPES;
 use super::{Needs, Shared, steady, view};
-use crate::actions::command::{Capture, Class};
+use crate::actions::command::Capture;
 use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Provisions, Worked, Workplace, settings_of_fs};
 use crate::host::files::FileUri;
 use crate::host::process::{Bounds, State, Urgency, is_passing};
+use crate::machine::Class;
 use crate::machine::{
     self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, Submission,
     exception, submit,

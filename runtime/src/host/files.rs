@@ -5,13 +5,13 @@
 //! below the file root, unless `[hosts]` maps that authority to a folder or a cluster ([`FileSystems`]); `file:///a/b`
 //! is `/a/b` of this machine, where `[hosts]` allows that. Nothing leaves its root, through `..` or links.
 
-use std::fmt;
 use std::io;
 
+pub use crate::uri::{ClusterUrl, FileUri};
 pub use beneath::Kind;
 #[cfg(feature = "hdfs")]
 pub use cluster::ClusterFiles;
-pub use hosts::{ClusterUrl, FileSystems, Hosts, Place};
+pub use hosts::{FileSystems, Hosts, Place};
 pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
 
@@ -23,115 +23,6 @@ mod glob;
 mod hosts;
 mod local;
 mod memory;
-
-/// A URI of a file: scheme, authority and an absolute path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileUri {
-    /// `hdfs`, `file`, …; empty where none is written.
-    pub scheme: String,
-    /// Host and port; empty where none is written.
-    pub authority: String,
-    /// The path, with `/`.
-    pub path: String,
-}
-
-impl FileUri {
-    /// Takes a path apart as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority stands behind
-    /// `//`, slashes are not repeated, and `.` and `..` are taken out with what they go back over; a `..` that goes back over nothing
-    /// stays. Nothing is percent-decoded.
-    ///
-    /// ```
-    /// use ankus_runtime::host::files::FileUri;
-    ///
-    /// let uri = FileUri::parse("hdfs://nn:8020//a/b/");
-    /// assert_eq!((&*uri.scheme, &*uri.authority, &*uri.path), ("hdfs", "nn:8020", "/a/b"));
-    /// assert_eq!(uri.to_string(), "hdfs://nn:8020/a/b");
-    /// assert_eq!(FileUri::parse("hdfs://nn/a/./b/../../c").path, "/c");
-    /// assert_eq!(FileUri::parse("../lib/x/..").path, "../lib");
-    /// ```
-    pub fn parse(text: &str) -> FileUri {
-        let mut rest = text.trim();
-        let mut uri = FileUri::default();
-        if let Some(colon) = rest.find(':')
-            && !rest[..colon].contains('/')
-            && colon > 0
-        {
-            uri.scheme = rest[..colon].to_owned();
-            rest = &rest[colon + 1..];
-        }
-        if let Some(behind) = rest.strip_prefix("//")
-            && (!uri.scheme.is_empty() || !behind.starts_with('/'))
-        {
-            let end = behind.find('/').unwrap_or(behind.len());
-            uri.authority = behind[..end].to_owned();
-            rest = &behind[end..];
-        }
-        let mut path = String::with_capacity(rest.len());
-        for character in rest.chars() {
-            if character != '/' || !path.ends_with('/') {
-                path.push(character);
-            }
-        }
-        if path.len() > 1 && path.ends_with('/') {
-            path.pop();
-        }
-        if path.is_empty() && !uri.authority.is_empty() {
-            path.push('/');
-        }
-        uri.path = normal(path);
-        uri
-    }
-
-    /// What a relative path means below this one.
-    pub fn join(&self, path: &str) -> FileUri {
-        self.with_path(normal(format!("{}/{path}", self.path.trim_end_matches('/'))))
-    }
-
-    /// Scheme and authority as they are written before a path: `hdfs://nn:8020`.
-    pub fn origin(&self) -> String {
-        match (self.scheme.is_empty(), self.authority.is_empty()) {
-            (true, true) => String::new(),
-            (true, false) => format!("//{}", self.authority),
-            (false, true) => format!("{}:", self.scheme),
-            (false, false) => format!("{}://{}", self.scheme, self.authority),
-        }
-    }
-
-    /// The same file system, another path.
-    pub fn with_path(&self, path: impl Into<String>) -> FileUri {
-        FileUri {
-            scheme: self.scheme.clone(),
-            authority: self.authority.clone(),
-            path: path.into(),
-        }
-    }
-
-    /// What lies directly below, by name.
-    pub fn child(&self, name: &str) -> FileUri {
-        let separator = if self.path.ends_with('/') { "" } else { "/" };
-        self.with_path(format!("{}{separator}{name}", self.path))
-    }
-
-    /// The last part of the path.
-    pub fn name(&self) -> &str {
-        self.path.rsplit('/').next().unwrap_or_default()
-    }
-
-    /// What it lies in; none for the root.
-    pub fn parent(&self) -> Option<FileUri> {
-        let (parent, name) = self.path.rsplit_once('/')?;
-        if name.is_empty() {
-            return None;
-        }
-        Some(self.with_path(if parent.is_empty() { "/" } else { parent }))
-    }
-}
-
-impl fmt::Display for FileUri {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.origin(), self.path)
-    }
-}
 
 /// What is known of a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,40 +87,6 @@ pub trait Files: Send + Sync {
     fn glob(&self, pattern: &FileUri, limit: usize) -> io::Result<Vec<FileUri>> {
         glob::expand(self, pattern, limit)
     }
-}
-
-/// A path without `.`, and without `..` as far as there is something to go back over.
-fn normal(path: String) -> String {
-    if !path.split('/').any(|part| matches!(part, "." | "..")) {
-        return path;
-    }
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    let root = if path.starts_with('/') { "/" } else { "" };
-    format!("{root}{}", parts.join("/"))
-}
-
-/// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
-fn normal_parts(path: &str) -> Vec<&str> {
-    let mut parts = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => {
-                parts.pop();
-            }
-            part => parts.push(part),
-        }
-    }
-    parts
 }
 
 #[cfg(test)]

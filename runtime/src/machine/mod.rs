@@ -378,7 +378,18 @@ pub enum Answer {
     Error(Class, String, String),
 }
 
-pub use crate::actions::command::Class;
+/// How the engine takes an error of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Class {
+    /// Tried again by the engine.
+    Transient,
+    /// The job is suspended.
+    NonTransient,
+    /// The error transition.
+    Error,
+    /// The job fails.
+    Failed,
+}
 
 /// What an executor says of an action that is through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,22 +32,14 @@ pub use lock::{Lock, Mode};
 pub use metrics::Metrics;
 pub use record::{Record, RecordError, Timer};
 
+pub(crate) use crate::store::IdHasher;
+pub use crate::store::ProcedureId;
+
 use std::collections::HashMap;
 use std::fmt;
-use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-
-/// The number of a procedure. Given out once in the life of a store, upwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct ProcedureId(pub u64);
-
-impl fmt::Display for ProcedureId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
 
 /// A durable operation. One value of a type is one procedure; `save` is all of it that a restart finds again.
 ///
@@ -397,34 +389,5 @@ impl Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.kinds.keys()).finish()
-    }
-}
-
-/// Spreads ids, which are dense and given out by us, cheaply.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct IdHasher(u64);
-
-impl BuildHasher for IdHasher {
-    type Hasher = IdHasher;
-
-    fn build_hasher(&self) -> IdHasher {
-        IdHasher(0)
-    }
-}
-
-impl Hasher for IdHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, id: u64) {
-        // Odd constant of the golden ratio: neighbors land far apart, also in the top bits that the table looks at.
-        self.0 = (self.0 ^ id).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
     }
 }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use super::{
     Attempt, Command as Does, Outcome, Phase as Fails, Scenario, Seen, SeenNode, milliseconds,
 };
-use crate::actions::command::Class;
 use crate::actions::workplace::configuration_of;
 use crate::configuration::{read_properties, write_property};
 use crate::host::files::{FileUri, Files};
+use crate::machine::Class;
 use crate::machine::{
     Answer, Change, Command, DASH, External, Finished, JobStatus, Output, Phase, Refused, Status,
     Submission,

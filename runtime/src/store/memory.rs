@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Error, Loaded, Reader, Row, Store, Write, after_prefix};
-use crate::procedure::{IdHasher, ProcedureId};
+use super::{IdHasher, ProcedureId};
 
 /// Keeps everything in memory. A clone is another handle on the same contents, which is how a test restarts on them.
 #[derive(Debug, Clone, Default)]

@@ -15,12 +15,23 @@ pub use memory::Memory;
 pub use sqlite::{Options, Soundness, Sqlite, Synchronous};
 
 use std::fmt;
+use std::hash::{BuildHasher, Hasher};
 use std::sync::Arc;
 
-use crate::procedure::ProcedureId;
+use serde::{Deserialize, Serialize};
 
 /// The format of the store that this version writes. A store with a larger number is refused.
 pub const FORMAT: i64 = 2;
+
+/// The number of a procedure. Given out once in the life of a store, upwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ProcedureId(pub u64);
+
+impl fmt::Display for ProcedureId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// One change. Writing the same twice leaves the same behind, so a batch whose fate is unknown can be sent again.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,3 +193,32 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+/// Spreads ids, which are dense and given out by us, cheaply.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct IdHasher(u64);
+
+impl BuildHasher for IdHasher {
+    type Hasher = IdHasher;
+
+    fn build_hasher(&self) -> IdHasher {
+        IdHasher(0)
+    }
+}
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, id: u64) {
+        // Odd constant of the golden ratio: neighbors land far apart, also in the top bits that the table looks at.
+        self.0 = (self.0 ^ id).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(26);
+    }
+}

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
+use super::ProcedureId;
 use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix, wal};
 use crate::host::private;
-use crate::procedure::ProcedureId;
 
 /// `ankP`, so that `file` and SQLite's own tools can tell what this is.
 const APPLICATION: i64 = 0x616e_6b50;

@@ -24,8 +24,10 @@ use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::hosts::{ClusterUrl, Remote};
-use super::{FileStatus, FileUri, Files, normal_parts};
+use super::ClusterUrl;
+use super::hosts::Remote;
+use super::{FileStatus, FileUri, Files};
+use crate::uri::normal_parts;
 
 /// How long a name node may take to answer.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -8,53 +8,8 @@ use std::time::Duration;
 
 #[cfg(feature = "hdfs")]
 use super::cluster::ClusterFiles;
-use super::{FileStatus, FileUri, Files, Kind, LocalFiles, normal_parts};
-
-/// Which cluster, as whom, and which folder of it: `hdfs://user@host:port/folder`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ClusterUrl {
-    pub(super) user: Option<String>,
-    pub(super) host: String,
-    pub(super) folder: String,
-}
-
-impl ClusterUrl {
-    /// Reads the URL of a cluster. Without a port the host is the name of a name service.
-    ///
-    /// ```
-    /// use ankus_runtime::host::files::ClusterUrl;
-    ///
-    /// assert!(ClusterUrl::parse("hdfs://nn1.example.com:8020").is_ok());
-    /// assert!(ClusterUrl::parse("s3a://bucket").is_err());
-    /// ```
-    pub fn parse(text: &str) -> Result<ClusterUrl, String> {
-        let uri = FileUri::parse(text);
-        if uri.scheme != "hdfs" {
-            return Err(format!("`{}` is not a file system that can be reached", uri.origin()));
-        }
-        let (user, host) = match uri.authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
-            None => (None, &*uri.authority),
-        };
-        if user.is_some_and(|user| user.contains(':')) {
-            return Err("the URL of a cluster takes no password".to_owned());
-        }
-        let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-        if host.is_empty() || host.starts_with(':') || matches!(port, Some(Err(_))) {
-            return Err("the URL of a cluster is `hdfs://host:port`".to_owned());
-        }
-        let user = user.filter(|user| !user.is_empty()).map(str::to_owned);
-        let folder = normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
-        Ok(ClusterUrl { user, host: host.to_owned(), folder })
-    }
-}
-
-impl fmt::Display for ClusterUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let user = self.user.iter().map(|user| format!("{user}@")).collect::<String>();
-        write!(f, "hdfs://{user}{}{}", self.host, self.folder)
-    }
-}
+use super::{ClusterUrl, FileStatus, FileUri, Files, Kind, LocalFiles};
+use crate::uri::normal_parts;
 
 /// What stands for an authority.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use super::beneath::{Beneath, Kind};
-use super::{FileStatus, FileUri, Files, normal_parts};
+use super::{FileStatus, FileUri, Files};
+use crate::uri::normal_parts;
 
 /// Which folder of this machine stands for which authority.
 pub type Folders = BTreeMap<String, PathBuf>;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::{FileStatus, FileUri, Files, normal_parts};
+use super::{FileStatus, FileUri, Files};
+use crate::uri::normal_parts;
 
 /// Files and folders by URI. Folders above a file are there without being created.
 #[derive(Debug, Default)]
