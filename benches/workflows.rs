@@ -17,10 +17,10 @@ use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission as Properties;
 use ankus::syntax::xml::Tree;
 use ankus_cli::testing;
-use ankus_runtime::driver::{self, Driver, Opened, Place, Submit};
-use ankus_runtime::machine::{Command, JobStatus, Submission};
-use ankus_runtime::plan::{Global, Plan};
-use ankus_runtime::simulation::{Call, Executors, Reply, Simulation, finished};
+use ankus_engine::driver::{self, Driver, Opened, Place, Submit};
+use ankus_engine::simulation::{Call, Executors, Reply, Simulation, finished};
+use ankus_lang::machine::{Command, JobStatus, Submission};
+use ankus_lang::plan::{Global, Plan};
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
 
@@ -160,8 +160,8 @@ impl Executors for Well {
 
     fn compile(
         &mut self,
-        _: &ankus_runtime::host::files::FileUri,
-        _: &dyn ankus_runtime::host::files::Files,
+        _: &ankus_engine::host::files::FileUri,
+        _: &dyn ankus_engine::host::files::Files,
         _: &BTreeMap<String, String>,
         _: Option<&Global>,
     ) -> Result<Plan, (String, String)> {

@@ -16,17 +16,17 @@ use ankus::settings::{Settings, SiteAction, Target};
 use ankus::source::{Encoding, Source, Span};
 use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::Tree;
-use ankus_runtime::configuration;
-use ankus_runtime::el::state::State;
-use ankus_runtime::el::tree::Op;
-use ankus_runtime::el::{Dialect, Effects, MOST_WORK, Phase, Piece, Scope, Template, Value, print};
-use ankus_runtime::host::files::{FileUri, Files as HostFiles};
-use ankus_runtime::machine::Class;
-use ankus_runtime::machine::{self, Answer, Finished};
-use ankus_runtime::plan::{Global, Plan};
-use ankus_runtime::procedure::{ProcedureId, Record};
-use ankus_runtime::simulation::{Call, Executors, Reply, Simulation};
-use ankus_runtime::store::{Key, Options, Reader, Row, Sqlite, Store, Write};
+use ankus_engine::host::files::{FileUri, Files as HostFiles};
+use ankus_engine::simulation::{Call, Executors, Reply, Simulation};
+use ankus_lang::configuration;
+use ankus_lang::el::state::State;
+use ankus_lang::el::tree::Op;
+use ankus_lang::el::{Dialect, Effects, MOST_WORK, Phase, Piece, Scope, Template, Value, print};
+use ankus_lang::machine::Class;
+use ankus_lang::machine::{self, Answer, Finished};
+use ankus_lang::plan::{Global, Plan};
+use ankus_procedure::store::{Key, Options, Reader, Row, Sqlite, Store, Write};
+use ankus_procedure::{ProcedureId, Record};
 
 /// What is tried with an input.
 pub(crate) type Property = fn(&[u8]);
@@ -458,7 +458,7 @@ pub(crate) fn plan(data: &[u8]) {
     };
     let again = Plan::from_bytes(&read.to_bytes()).expect("what was read can be written");
     assert_eq!(again.to_bytes(), read.to_bytes(), "a plan survives its encoding");
-    let _ = ankus_runtime::plan::to_json(&read).to_string();
+    let _ = ankus_lang::plan::to_json(&read).to_string();
     for node in read.nodes.iter().take(20) {
         let _ = (read.clone().beginning_at(&node.name), read.clone().only(&node.name));
     }

@@ -25,7 +25,7 @@ use crate::settings::{Rating, Ratings, Settings, Target};
 use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml;
-use ankus_runtime::time::Instant;
+use ankus_lang::time::Instant;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 

@@ -11,8 +11,8 @@ pub mod secrets;
 
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level, nearest};
 use crate::source::Span;
-use ankus_runtime::time::{Instant, ProcessingZone};
-use ankus_runtime::uri::ClusterUrl;
+use ankus_lang::time::{Instant, ProcessingZone};
+use ankus_lang::uri::ClusterUrl;
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -1118,7 +1118,7 @@ impl Reader<'_> {
     fn functions(&mut self, value: Value<'_>) -> Vec<SiteFunction> {
         const KEYS: &[&str] = &["name", "parameters", "result", "phases", "value"];
         const TYPES: &[&str] = &["string", "integer", "number", "boolean", "map", "any"];
-        let phases = ankus_runtime::el::Phase::ALL.map(ankus_runtime::el::Phase::name);
+        let phases = ankus_lang::el::Phase::ALL.map(ankus_lang::el::Phase::name);
         let mut read = Vec::new();
         self.array("functions", value, |reader, value| {
             let mut name = None;

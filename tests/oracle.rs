@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 /// The project's root.
 pub(crate) fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    package.parent().expect("every package with oracles lies in the project").to_owned()
+    let is_root = |folder: &&Path| folder.join("Cargo.lock").is_file();
+    package.ancestors().find(is_root).expect("every package lies in the project").to_owned()
 }
 
 /// The folder of facts that lies beside the project, or where `variable` says; says so where it is absent.

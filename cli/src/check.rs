@@ -15,12 +15,12 @@ use ankus::render;
 use ankus::settings::{self, Profile, Rating, Settings, Target};
 use ankus::source;
 use ankus::text::Notation;
+use ankus_lang::time::Instant;
 use ankus_project::limits::{self, Said};
 use ankus_project::look::hashed;
 use ankus_project::{
     Found, Given, Kind, Loaded, LoadedSettings, Notes, Project, cache_folder, seen_from, write,
 };
-use ankus_runtime::time::Instant;
 use cache::{Cache, Record};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, HashMap};

@@ -8,7 +8,7 @@ use ankus::check;
 use ankus::codes;
 use ankus::diag::Group;
 use ankus::text;
-use ankus_runtime::driver::view;
+use ankus_engine::driver::view;
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use std::path::PathBuf;

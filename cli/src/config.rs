@@ -2,8 +2,8 @@
 
 use super::{Exit, Failure, Shell};
 use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};
+use ankus_lang::time::ProcessingZone;
 use ankus_project::{Kind, unreadable};
-use ankus_runtime::time::ProcessingZone;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

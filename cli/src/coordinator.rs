@@ -7,17 +7,15 @@ use super::{Exit, Failure, Shell, needs, operate, timeline};
 use ankus::check::FileKind;
 use ankus::emit::timeline::Track;
 use ankus::reference::coordinator::{self as reference, Paths};
+use ankus_engine::driver::bundle::{self, SubmitBundle};
+use ankus_engine::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
+use ankus_engine::driver::{self, object, view};
+use ankus_engine::host::files::FileUri;
+use ankus_lang::coordinator::{Definition, Existing};
+use ankus_lang::machine::coordinator::{ActionStatus, Event, Status, bundle::Event as BundleEvent};
+use ankus_lang::time::Instant as Time;
+use ankus_procedure::store::Reader;
 use ankus_project::{Found, Loaded, Looks, Project, application_around};
-use ankus_runtime::coordinator::{Definition, Existing};
-use ankus_runtime::driver::bundle::{self, SubmitBundle};
-use ankus_runtime::driver::coordinator::{self as kept, Message, Moment, SubmitCoordinator};
-use ankus_runtime::driver::{self, object, view};
-use ankus_runtime::host::files::FileUri;
-use ankus_runtime::machine::coordinator::{
-    ActionStatus, Event, Status, bundle::Event as BundleEvent,
-};
-use ankus_runtime::store::Reader;
-use ankus_runtime::time::Instant as Time;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
 use ankus::text::hanging;
-use ankus_runtime::host::files::{FileSystems, FileUri, Files as _, Place};
-use ankus_runtime::host::process::sandbox::Sandbox;
+use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Place};
+use ankus_engine::host::process::sandbox::Sandbox;
 
 use crate::needs::sandbox_kind;
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     };
 
     let folder = &arguments.store.store;
-    let state = if folder.join(ankus_runtime::driver::STORE).exists() {
+    let state = if folder.join(ankus_engine::driver::STORE).exists() {
         match store::reader(&arguments.store) {
             Ok(_) => "can be read".to_owned(),
             Err(error) => {

@@ -2,13 +2,13 @@
 
 use super::{Exit, Failure, Shell};
 use ankus::passes::expressions::types::{self, Known, Type};
-use ankus_project::{Kind, Project, Tree};
-use ankus_runtime::configuration;
-use ankus_runtime::el::state::State;
-use ankus_runtime::el::{
+use ankus_lang::configuration;
+use ankus_lang::el::state::State;
+use ankus_lang::el::{
     self, CoordinatorScope, Dialect, Effects, FileScope, FileStatus, Phase, Piece, Scope, Template,
     Value, WorkflowScope,
 };
+use ankus_project::{Kind, Project, Tree};
 use serde_json::{Value as Json, json};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};

@@ -9,10 +9,10 @@ use ankus::emit::graph::{self, Definition, Definitions, Drawing, Options, State}
 use ankus::lint::reads::expressions;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission;
+use ankus_engine::driver::{self, view};
+use ankus_engine::host::files::FileUri;
+use ankus_procedure::store::Reader;
 use ankus_project::{Given, Loaded, Looks, Project, limits, write};
-use ankus_runtime::driver::{self, view};
-use ankus_runtime::host::files::FileUri;
-use ankus_runtime::store::Reader;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ pub(super) fn of_job(
 fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
     let plan = PathBuf::from(&shown.plan.path);
     let needs = match driver::needs::of_job(reader, &shown.record.job.id) {
-        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => None,
+        Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => None,
         needs => needs.map_err(store::failure)?,
     };
     let (mounts, root) = needs.map_or_else(Default::default, |needs| (needs.mounts, needs.root));

@@ -8,10 +8,10 @@ use super::store::{self, Following, Masked, RunFormat, StoreArguments};
 use super::{Exit, Failure, Shell, graph, log, needs, up};
 use ankus::settings::Settings;
 use ankus::text::hanging;
-use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::{self, JobRecord, purge, view};
-use ankus_runtime::machine::{Command, JobStatus, Rows, Run, Status};
-use ankus_runtime::plan::{NOWHERE, Work};
+use ankus_engine::driver::object::{self, Mask};
+use ankus_engine::driver::{self, JobRecord, purge, view};
+use ankus_lang::machine::{Command, JobStatus, Rows, Run, Status};
+use ankus_lang::plan::{NOWHERE, Work};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -467,7 +467,7 @@ impl Line {
             },
             Line::Timed(line) => {
                 let status = line.job.status();
-                use ankus_runtime::machine::coordinator::Status as S;
+                use ankus_lang::machine::coordinator::Status as S;
                 !status.is_end()
                     && !matches!(status, S::Suspended | S::SuspendedWithError | S::PrepSuspended)
             }
@@ -750,9 +750,7 @@ fn steer(
                 shell.say(why);
                 return Ok(Exit::Fault);
             }
-            Err(driver::Error::Control(
-                ankus_runtime::procedure::control::ControlError::Refused(why),
-            )) => {
+            Err(driver::Error::Control(ankus_procedure::control::ControlError::Refused(why))) => {
                 shell.say(why);
                 return Ok(Exit::Fault);
             }

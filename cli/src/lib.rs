@@ -41,7 +41,7 @@ mod timeline;
 mod up;
 mod upgrade;
 
-use ankus_runtime::host::process;
+use ankus_engine::host::process;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -154,10 +154,10 @@ commands! {
 pub mod testing {
     use super::needs;
     use ankus::settings::Settings;
+    use ankus_engine::driver::places::Limits;
+    use ankus_engine::driver::{Compiler, Needs, Surroundings};
+    use ankus_engine::host::process::Local;
     use ankus_project::application::Frontend;
-    use ankus_runtime::driver::places::Limits;
-    use ankus_runtime::driver::{Compiler, Needs, Surroundings};
-    use ankus_runtime::host::process::Local;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
 

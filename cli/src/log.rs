@@ -3,11 +3,11 @@
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, operate};
-use ankus_runtime::driver::object::Mask as _;
-use ankus_runtime::driver::{audit, object, view};
-use ankus_runtime::machine::{Change, JobStatus, Row, Status};
-use ankus_runtime::plan::NOWHERE;
-use ankus_runtime::time::ProcessingZone;
+use ankus_engine::driver::object::Mask as _;
+use ankus_engine::driver::{audit, object, view};
+use ankus_lang::machine::{Change, JobStatus, Row, Status};
+use ankus_lang::plan::NOWHERE;
+use ankus_lang::time::ProcessingZone;
 use regex::Regex;
 use std::fmt;
 use std::path::Path;

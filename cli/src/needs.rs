@@ -2,12 +2,12 @@
 
 use super::{Failure, Shell, store};
 use ankus::settings::{self, AfterReboot, Launchers, Settings};
+use ankus_engine::driver::places::Limits;
+use ankus_engine::driver::{Compiler, Frontends, Needs};
+use ankus_engine::host::files::{Hosts, Place};
+use ankus_engine::host::process::Bounds;
+use ankus_engine::host::process::sandbox::{Kind, Sandbox};
 use ankus_project::application::Frontend;
-use ankus_runtime::driver::places::Limits;
-use ankus_runtime::driver::{Compiler, Frontends, Needs};
-use ankus_runtime::host::files::{Hosts, Place};
-use ankus_runtime::host::process::Bounds;
-use ankus_runtime::host::process::sandbox::{Kind, Sandbox};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;

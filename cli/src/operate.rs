@@ -7,14 +7,14 @@ use super::{Exit, Failure, Shell, log, needs};
 use ankus::edit;
 use ankus::settings::secrets::Masker;
 use ankus::text::{self, hanging};
-use ankus_runtime::coordinator::{Definition, Sla};
-use ankus_runtime::driver::coordinator::{self as kept, Kept, Message, Moment};
-use ankus_runtime::driver::{self, bundle, object};
-use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
-use ankus_runtime::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind, Status};
-use ankus_runtime::procedure::control::ControlError;
-use ankus_runtime::store::Reader;
-use ankus_runtime::time::{Instant as Time, ProcessingZone};
+use ankus_engine::driver::coordinator::{self as kept, Kept, Message, Moment};
+use ankus_engine::driver::{self, bundle, object};
+use ankus_lang::coordinator::{Definition, Sla};
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind, Status};
+use ankus_lang::time::{Instant as Time, ProcessingZone};
+use ankus_procedure::control::ControlError;
+use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -422,7 +422,7 @@ pub(super) fn sla_line(sla: &Sla) -> String {
 /// What is kept of the definition of a coordinator, where that can be read.
 fn definition_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<Definition>> {
     match kept::definition(reader, id) {
-        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => Ok(None),
+        Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),
         definition => Ok(Some(definition.map_err(store::failure)?)),
     }
 }
@@ -430,7 +430,7 @@ fn definition_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<Definit
 /// A coordinator of a bundle, where it can be read.
 fn member_of(reader: &dyn Reader, id: &str) -> miette::Result<Option<kept::Record>> {
     match kept::record(reader, id) {
-        Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) => Ok(None),
+        Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),
         record => record.map_err(store::failure),
     }
 }
@@ -449,7 +449,7 @@ fn missing(reader: &dyn Reader, job: &Job) -> miette::Result<Vec<String>> {
             }
         }
     }
-    if let Err(driver::Error::Store(ankus_runtime::store::Error::Damaged(_))) =
+    if let Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) =
         driver::needs::of_job(reader, job.id())
     {
         missing.push("what it runs with".to_owned());

@@ -1,8 +1,8 @@
 //! `ankus plan`: what a compiled plan contains, and whether it is intact.
 
 use super::{Exit, Shell};
+use ankus_lang::plan::{Plan, Work, to_json};
 use ankus_project::Project;
-use ankus_runtime::plan::{Plan, Work, to_json};
 use std::path::{Path, PathBuf};
 
 /// Show or verify a compiled plan.

@@ -5,14 +5,14 @@
 
 use super::needs;
 use super::store::{self, StoreArguments};
-use ankus_runtime::driver::bundle::SubmitBundle;
-use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
-use ankus_runtime::driver::places::{Limits, Waiting};
-use ankus_runtime::driver::{self, Driver, Needs, Opened, Place, Submit, Surroundings};
-use ankus_runtime::host::process::Local;
-use ankus_runtime::machine::Command;
-use ankus_runtime::machine::coordinator::bundle::Event as BundleEvent;
-use ankus_runtime::procedure::control::{Client, ControlError};
+use ankus_engine::driver::bundle::SubmitBundle;
+use ankus_engine::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_engine::driver::places::{Limits, Waiting};
+use ankus_engine::driver::{self, Driver, Needs, Opened, Place, Submit, Surroundings};
+use ankus_engine::host::process::Local;
+use ankus_lang::machine::Command;
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_procedure::control::{Client, ControlError};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ impl Runner {
         loop {
             // Whoever opens a store makes one where there is none; but this is about jobs of one that was there.
             if !self.store.store.join(driver::STORE).exists() {
-                return Err(ankus_runtime::store::Error::Gone.into());
+                return Err(ankus_procedure::store::Error::Gone.into());
             }
             match link(&self.store, &self.needs, &self.limits) {
                 Err(driver::Error::Control(ControlError::Gone(_)))

@@ -3,14 +3,14 @@
 use super::store::RunFormat;
 use super::timeline::{OnDisk, Tracks};
 use super::{Exit, Failure, Shell};
-use ankus_runtime::coordinator::{Existing, Failure as Missing};
-use ankus_runtime::machine::coordinator::simulation::{
+use ankus_lang::coordinator::{Existing, Failure as Missing};
+use ankus_lang::machine::coordinator::simulation::{
     Begin, MOST_ACTIONS, Outcome, Play, Remembered, Told, simulate,
 };
-use ankus_runtime::machine::coordinator::{
+use ankus_lang::machine::coordinator::{
     ActionStatus, Effect, Plan, Rules, Status, WorkflowStatus, bundle,
 };
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

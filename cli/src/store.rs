@@ -7,14 +7,14 @@ use super::{Exit, Failure, Shell};
 use ankus::settings::secrets::Masker;
 use ankus::settings::{Keep, Settings};
 use ankus::text::hanging;
-use ankus_runtime::driver::object::{self, Mask};
-use ankus_runtime::driver::places::{Waiting, What};
-use ankus_runtime::driver::{self, JobRecord, Moment, purge, view};
-use ankus_runtime::machine::{Change, Fault, JobStatus, Row, Run, Status};
-use ankus_runtime::plan::{NOWHERE, Plan};
-use ankus_runtime::procedure::control::{Client, ControlError, Holder};
-use ankus_runtime::store::Error::Damaged;
-use ankus_runtime::store::Reader;
+use ankus_engine::driver::object::{self, Mask};
+use ankus_engine::driver::places::{Waiting, What};
+use ankus_engine::driver::{self, JobRecord, Moment, purge, view};
+use ankus_lang::machine::{Change, Fault, JobStatus, Row, Run, Status};
+use ankus_lang::plan::{NOWHERE, Plan};
+use ankus_procedure::control::{Client, ControlError, Holder};
+use ankus_procedure::store::Error::Damaged;
+use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
@@ -62,19 +62,19 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
         driver::Error::Network(..) => Some(
             "name a folder of this machine with --store or ANKUS_STORE; --network-store runs it all the same, and then no other machine may use it",
         ),
-        driver::Error::Store(ankus_runtime::store::Error::Full) => {
+        driver::Error::Store(ankus_procedure::store::Error::Full) => {
             Some("make room on the disk, then `ankus run --resume ID` goes on")
         }
-        driver::Error::Store(ankus_runtime::store::Error::Gone) => Some(
+        driver::Error::Store(ankus_procedure::store::Error::Gone) => Some(
             "the state of its jobs is lost; programs that were running may still run, and nothing supervises them",
         ),
-        driver::Error::Store(ankus_runtime::store::Error::DamagedLog(_)) => Some(
+        driver::Error::Store(ankus_procedure::store::Error::DamagedLog(_)) => Some(
             "restore a backup; or `ankus store check --forget-damaged` goes on with what stands before",
         ),
         driver::Error::Store(Damaged(_)) => Some(
             "`ankus store check` lists all damage; restore a backup, or delete what is damaged with `--forget-damaged`",
         ),
-        driver::Error::Store(ankus_runtime::store::Error::NotAStore(_)) => {
+        driver::Error::Store(ankus_procedure::store::Error::NotAStore(_)) => {
             Some("name another folder with --store")
         }
         _ => None,
@@ -411,7 +411,7 @@ pub(crate) fn follow(
                 shell,
             );
             // One that has just ended needs no stopping.
-            let _ = runner.command(id, ankus_runtime::machine::Command::Suspend);
+            let _ = runner.command(id, ankus_lang::machine::Command::Suspend);
         }
         if runner.is_handed_over().map_err(failure)? && !status.is_end() {
             match runner.activate(id) {

@@ -3,9 +3,9 @@
 use super::coordinator::Job;
 use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, operate};
-use ankus_runtime::driver::{self, bundle, coordinator as kept, object, view};
-use ankus_runtime::procedure::control::Guard;
-use ankus_runtime::store::{Key, Soundness, Sqlite};
+use ankus_engine::driver::{self, bundle, coordinator as kept, object, view};
+use ankus_procedure::control::Guard;
+use ankus_procedure::store::{Key, Soundness, Sqlite};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ fn tend(
     help: &str,
 ) -> miette::Result<(Sqlite, Guard)> {
     driver::tend(&arguments.store, forget_damaged).map_err(|error| match error {
-        driver::Error::Store(ankus_runtime::store::Error::Busy) => {
+        driver::Error::Store(ankus_procedure::store::Error::Busy) => {
             store::is_held(arguments).help(help).into()
         }
         error => store::failure(error),
@@ -231,17 +231,17 @@ fn export(arguments: &StoreArguments, to: &Path, shell: &mut Shell) -> miette::R
         let (moments, _) = view::moments(&*reader, id, 0).map_err(store::failure)?;
         let lines = moments.iter().map(|moment| {
             let change = match &moment.change {
-                ankus_runtime::machine::Change::Fault(fault) => {
+                ankus_lang::machine::Change::Fault(fault) => {
                     let message = object::Mask::text(&mask, &fault.message);
                     json!({"errorCode": fault.code, "errorMessage": message})
                 }
-                ankus_runtime::machine::Change::Job(status) => json!({"status": status.name()}),
-                ankus_runtime::machine::Change::Row { node, status, pending } => {
+                ankus_lang::machine::Change::Job(status) => json!({"status": status.name()}),
+                ankus_lang::machine::Change::Row { node, status, pending } => {
                     let name = &shown.plan.node(*node).name;
                     json!({"node": name, "status": status.name(), "pending": pending})
                 }
-                ankus_runtime::machine::Change::Expectation { node, event } => {
-                    let is_job = *node == ankus_runtime::plan::NOWHERE;
+                ankus_lang::machine::Change::Expectation { node, event } => {
+                    let is_job = *node == ankus_lang::plan::NOWHERE;
                     let name = (!is_job).then(|| shown.plan.node(*node).name.as_str());
                     json!({"node": name, "sla": event.name()})
                 }

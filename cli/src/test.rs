@@ -8,14 +8,14 @@ use ankus::lint::Facts;
 use ankus::lint::parameters::{Shape, parameters};
 use ankus::render;
 use ankus::text::{self, line};
-use ankus_project::application::{self, Application, Frontend};
-use ankus_project::{Given, Kind, Project, shown, unreadable, write};
-use ankus_runtime::driver::Compiler;
-use ankus_runtime::host::files::{FileUri, Files};
-use ankus_runtime::plan::{Global, Node, Plan, Work};
-use ankus_runtime::scenario::{
+use ankus_engine::driver::Compiler;
+use ankus_engine::host::files::{FileUri, Files};
+use ankus_engine::scenario::{
     Difference, Expect, ExpectAction, Outcome, Played, Scenario, Stub, compare, play,
 };
+use ankus_lang::plan::{Global, Node, Plan, Work};
+use ankus_project::application::{self, Application, Frontend};
+use ankus_project::{Given, Kind, Project, shown, unreadable, write};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};

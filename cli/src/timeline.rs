@@ -6,12 +6,10 @@ use ankus::check::{self, FileKind, Submitted};
 use ankus::emit::timeline::{self, Request, Track};
 use ankus::syntax::properties::Origin;
 use ankus::text::Notation;
+use ankus_engine::host::files::{FileSystems, FileUri, Files as _};
+use ankus_lang::coordinator::{Actions, Bundle, Definition, Existing, Instances, partition_places};
+use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_project::{Found, Given, Kind, Loaded, Looks, Project, Tree, application_around};
-use ankus_runtime::coordinator::{
-    Actions, Bundle, Definition, Existing, Instances, partition_places,
-};
-use ankus_runtime::host::files::{FileSystems, FileUri, Files as _};
-use ankus_runtime::time::{Instant, ProcessingZone};
 use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -229,10 +227,10 @@ impl fmt::Write for Out<'_> {
 pub(super) struct OnDisk(FileSystems);
 
 impl Existing for OnDisk {
-    fn exists(&self, uri: &str) -> Result<bool, ankus_runtime::coordinator::Failure> {
+    fn exists(&self, uri: &str) -> Result<bool, ankus_lang::coordinator::Failure> {
         let there = self.0.status(&FileUri::parse(uri));
         let failure = |error: std::io::Error| {
-            ankus_runtime::coordinator::Failure::plain(format!("cannot look for `{uri}`: {error}"))
+            ankus_lang::coordinator::Failure::plain(format!("cannot look for `{uri}`: {error}"))
         };
         there.map(|status| status.is_some()).map_err(failure)
     }
@@ -240,7 +238,7 @@ impl Existing for OnDisk {
     fn partition_exists(
         &self,
         uri: &str,
-    ) -> Option<Result<bool, ankus_runtime::coordinator::Failure>> {
+    ) -> Option<Result<bool, ankus_lang::coordinator::Failure>> {
         for place in partition_places(uri) {
             match self.exists(&place) {
                 Ok(false) => {}

@@ -10,11 +10,11 @@ use ankus::passes::expressions::site_function;
 use ankus::settings::Settings;
 use ankus::source::{self, Encoding, Source};
 use ankus::syntax::properties::{Origin, Submission};
-use ankus_runtime::configuration::{read_xml, substitute};
-use ankus_runtime::driver::Compiler;
-use ankus_runtime::el::Dialect;
-use ankus_runtime::host::files::FileUri;
-use ankus_runtime::plan::{Global, Plan};
+use ankus_engine::driver::Compiler;
+use ankus_engine::host::files::FileUri;
+use ankus_lang::configuration::{read_xml, substitute};
+use ankus_lang::el::Dialect;
+use ankus_lang::plan::{Global, Plan};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -220,7 +220,7 @@ impl Compiler for Frontend {
     fn compile(
         &self,
         path: &FileUri,
-        files: &dyn ankus_runtime::host::files::Files,
+        files: &dyn ankus_engine::host::files::Files,
         properties: &BTreeMap<String, String>,
         inherited: Option<&Global>,
     ) -> Result<Plan, (String, String)> {

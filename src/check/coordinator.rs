@@ -14,9 +14,9 @@ use crate::schema::Language;
 use crate::schema::validate::{self, Document};
 use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
-use ankus_runtime::configuration::substitute;
-use ankus_runtime::coordinator::Properties;
-use ankus_runtime::el::SiteFunction;
+use ankus_lang::configuration::substitute;
+use ankus_lang::coordinator::Properties;
+use ankus_lang::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -49,7 +49,7 @@ fn functions(input: &Input<'_>) -> Vec<SiteFunction> {
 }
 
 /// Submits a coordinator for those who want to know when it acts, and on what.
-pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Definition> {
+pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_lang::coordinator::Definition> {
     let language = Language::default();
     let functions = functions(input);
     let rules = Rules { functions: &functions, ..Rules::new(input.settings.target, &language) };
@@ -66,7 +66,7 @@ pub fn submit_coordinator(input: &Input<'_>) -> Submitted<ankus_runtime::coordin
 }
 
 /// Submits a bundle for those who want to know what is in it.
-pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_runtime::coordinator::Bundle> {
+pub fn submit_bundle(input: &Input<'_>) -> Submitted<ankus_lang::coordinator::Bundle> {
     let language = Language::default();
     let functions = functions(input);
     let rules = Rules { functions: &functions, ..Rules::new(input.settings.target, &language) };
@@ -158,7 +158,7 @@ fn verdict(
 
 /// The coordinators of a bundle, as far as they are at hand.
 fn siblings(
-    kept: &ankus_runtime::coordinator::Bundle,
+    kept: &ankus_lang::coordinator::Bundle,
     unknown: &[String],
     around: rules::Around<'_>,
     rules_of_server: &Rules<'_>,

@@ -7,7 +7,7 @@ use crate::passes::expressions::{self, site_function};
 use crate::passes::flow::Flow;
 use crate::syntax::properties;
 use crate::syntax::xml::Tree;
-use ankus_runtime::el::{Dialect, SiteFunction};
+use ankus_lang::el::{Dialect, SiteFunction};
 use std::collections::BTreeMap;
 
 /// Asks about the expressions of a definition.

@@ -13,7 +13,7 @@ use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::{Origin, is_filled_in};
 use crate::syntax::xml::DOCTYPE_FORBIDDEN;
-use ankus_runtime::el::SiteFunction;
+use ankus_lang::el::SiteFunction;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use ankus_runtime::el::{Dialect, Phase, SiteFunction, Template};
-use ankus_runtime::plan::{
+use ankus_lang::el::{Dialect, Phase, SiteFunction, Template};
+use ankus_lang::plan::{
     Action, Credential, Expectation, Global, NOWHERE, Node, NodeIndex, Plan, Work,
 };
 
@@ -90,7 +90,7 @@ pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
         path: options.path.clone(),
         lines,
         expectations,
-        names: ankus_runtime::plan::Names::default(),
+        names: ankus_lang::plan::Names::default(),
     }
 }
 

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use ankus_runtime::coordinator::{Bundle, BundleMember, Properties};
-use ankus_runtime::el::{Phase, Reason, Scope, Value};
+use ankus_lang::coordinator::{Bundle, BundleMember, Properties};
+use ankus_lang::el::{Phase, Reason, Scope, Value};
 use roxmltree::{Node, NodeType};
 
 use super::Rules;

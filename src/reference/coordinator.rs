@@ -9,15 +9,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
-use ankus_runtime::coordinator::{
+use ankus_lang::configuration::{MOST_RESOLVED, substitute};
+use ankus_lang::coordinator::{
     Action, Actions, Controls, DataEvent, DatasetText, Definition, EventData, Execution, Existing,
     Failure, Inputs, Instances, Logic, LogicKind, Properties,
 };
-use ankus_runtime::el::{
+use ankus_lang::el::{
     self, CoordinatorScope, DataKind, DataUris, Effects, Phase, Reason, Scope, Value,
 };
-use ankus_runtime::time::{
+use ankus_lang::time::{
     Cron, EndOf, Frequency, Instant, NoFire, ProcessingZone, Schedule, Unit, WeekStart, Zone,
     timeout_minutes,
 };
@@ -285,7 +285,7 @@ pub(super) fn locate(
     };
     properties = reserved(properties, wrapped)?;
     if let Entry::File(text) = files.look(&join(&folder, default)) {
-        let read = ankus_runtime::configuration::read_xml(&text);
+        let read = ankus_lang::configuration::read_xml(&text);
         let defaults = read.map_err(|_| Refused::of_defaults(wrapped, default))?;
         let defaults = reserved(arrived(&defaults.into_iter().collect()), wrapped)?;
         for (name, value) in defaults {

@@ -21,7 +21,7 @@ mod xml;
 
 use crate::schema::Language;
 pub use crate::settings::Target;
-use ankus_runtime::el::{
+use ankus_lang::el::{
     CoordinatorScope, Dialect, Failure, Phase, Scope, SiteFunction, Template, Value,
 };
 use document::{Fault, Reading};

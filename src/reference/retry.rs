@@ -1,6 +1,6 @@
 //! The expressions that the server evaluates while it parses: those of retry attributes.
 
-use ankus_runtime::el::{Phase, Reason, Scope, Value};
+use ankus_lang::el::{Phase, Reason, Scope, Value};
 
 use super::{Properties, Rules};
 

@@ -4,8 +4,8 @@
 //! Whatever goes wrong outside the parser reaches the client as E0803 with another code inside its text; that code is
 //! the first of the names here.
 
-use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
-use ankus_runtime::el::{Phase, Reason, Scope, Value};
+use ankus_lang::configuration::{MOST_RESOLVED, substitute};
+use ankus_lang::el::{Phase, Reason, Scope, Value};
 
 use super::document::Element;
 use super::{Answer, Properties, Rejected, Rules};

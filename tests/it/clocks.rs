@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use ankus_cli::testing;
-use ankus_runtime::coordinator::{Controls, DataEvent, DatasetText, Definition, Instances};
-use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
-use ankus_runtime::driver::{self, Driver, Submit, view};
-use ankus_runtime::machine::JobStatus;
-use ankus_runtime::machine::coordinator::{ActionStatus, Event, Status};
-use ankus_runtime::procedure::{Host, RealHost};
-use ankus_runtime::store::Memory;
-use ankus_runtime::time::{
+use ankus_engine::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_engine::driver::{self, Driver, Submit, view};
+use ankus_lang::coordinator::{Controls, DataEvent, DatasetText, Definition, Instances};
+use ankus_lang::machine::JobStatus;
+use ankus_lang::machine::coordinator::{ActionStatus, Event, Status};
+use ankus_lang::time::{
     EndOf, Frequency, Instant as Time, ProcessingZone, Schedule, Unit, WeekStart, Zone,
 };
+use ankus_procedure::store::Memory;
+use ankus_procedure::{Host, RealHost};
 
 use crate::run::{BINARY, ankus, application};
 

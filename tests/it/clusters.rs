@@ -1,7 +1,7 @@
 //! `[hosts]` that name clusters: what a run does on HDFS itself, and what it says where nobody answers.
 
 use crate::run::{ankus, application, text};
-use ankus_runtime::host::files::{ClusterFiles, ClusterUrl, FileUri, Files as _};
+use ankus_engine::host::files::{ClusterFiles, ClusterUrl, FileUri, Files as _};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;

@@ -1,12 +1,12 @@
 //! `ankus run COORDINATOR`: its actions start workflows here, wait for data, and survive the end of the process.
 
 use crate::{crash, run};
-use ankus_runtime::coordinator::{Bundle, BundleMember, Controls, Definition};
-use ankus_runtime::driver::bundle::{self, SubmitBundle};
-use ankus_runtime::driver::coordinator::{self as kept, SubmitCoordinator};
-use ankus_runtime::driver::{Driver, Error};
-use ankus_runtime::machine::coordinator::Status;
-use ankus_runtime::time::{
+use ankus_engine::driver::bundle::{self, SubmitBundle};
+use ankus_engine::driver::coordinator::{self as kept, SubmitCoordinator};
+use ankus_engine::driver::{Driver, Error};
+use ankus_lang::coordinator::{Bundle, BundleMember, Controls, Definition};
+use ankus_lang::machine::coordinator::Status;
+use ankus_lang::time::{
     EndOf, Frequency, Instant as Time, ProcessingZone, Schedule, Unit, WeekStart, Zone,
 };
 use serde_json::Value;

@@ -11,12 +11,12 @@ use ankus::reference::{
     Rules as ServerRules, Target, bundle as bundles, coordinator as coordinators,
 };
 use ankus::schema::Language;
-use ankus_runtime::coordinator::{Bundle, Definition, Existing, Failure, Properties};
-use ankus_runtime::machine::coordinator::{
+use ankus_lang::coordinator::{Bundle, Definition, Existing, Failure, Properties};
+use ankus_lang::machine::coordinator::{
     self as machine, ActionStatus, Effect, Event, Job, Plan, RerunOptions, Rules, ScopeKind,
     Status, WorkflowStatus, World, bundle,
 };
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::{Map, Value, json};
 
 const NOW: Instant = Instant(1_780_000_020);

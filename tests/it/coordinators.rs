@@ -9,8 +9,8 @@ use ankus::reference::coordinator::{
 };
 use ankus::reference::{Rules, Target, bundle, coordinator};
 use ankus::schema::Language;
-use ankus_runtime::coordinator::{Bundle, DatasetText, Definition, EventData, Properties};
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::coordinator::{Bundle, DatasetText, Definition, EventData, Properties};
+use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::{Map, Value, json};
 
 /// Files by path; the authority counts for nothing.
@@ -131,7 +131,7 @@ fn dataset(of: &DatasetText) -> Value {
     })
 }
 
-fn events(data: &[EventData], of: &[ankus_runtime::coordinator::DataEvent]) -> Value {
+fn events(data: &[EventData], of: &[ankus_lang::coordinator::DataEvent]) -> Value {
     let events = data.iter().zip(of).map(|(data, event)| {
         let mut shown = json!({
             "name": data.name,
@@ -341,7 +341,7 @@ fn corpus_agrees() {
                 if let Some(file) = run["properties_file"].as_str() {
                     let text = fs::read(corpus_file(&corpus, repository, file)).unwrap_or_default();
                     let text = String::from_utf8_lossy(&text);
-                    let pairs = ankus_runtime::configuration::read_properties(&text);
+                    let pairs = ankus_lang::configuration::read_properties(&text);
                     conf.extend(pairs.unwrap_or_default());
                     conf.retain(|name, _| !name.ends_with(".application.path"));
                 }

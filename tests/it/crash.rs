@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use ankus_cli::testing;
-use ankus_runtime::driver::{self, Driver, Submit, view};
-use ankus_runtime::machine::{Command, JobStatus};
-use ankus_runtime::store::{Error, Loaded, Options, Reader, Sqlite, Store, Synchronous, Write};
+use ankus_engine::driver::{self, Driver, Submit, view};
+use ankus_lang::machine::{Command, JobStatus};
+use ankus_procedure::store::{Error, Loaded, Options, Reader, Sqlite, Store, Synchronous, Write};
 
 use crate::run::{BINARY, ankus, application, lines, shell, text, write_steps};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ankus::analysis::Analysis;
 use ankus::passes::expressions::{self, Input, place};
 use ankus::source::Source;
-use ankus_runtime::el::{Dialect, Piece, Template};
+use ankus_lang::el::{Dialect, Piece, Template};
 
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -9,10 +9,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use ankus_cli::testing;
-use ankus_runtime::driver::{self, Driver};
-use ankus_runtime::procedure::control::Guard;
-use ankus_runtime::procedure::{Config, Executor, RealHost, Registry};
-use ankus_runtime::store::{Memory, Options, Sqlite, Synchronous};
+use ankus_engine::driver::{self, Driver};
+use ankus_procedure::control::Guard;
+use ankus_procedure::store::{Memory, Options, Sqlite, Synchronous};
+use ankus_procedure::{Config, Executor, RealHost, Registry};
 
 use crate::run::{BINARY, ankus, application, shell, text};
 

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ankus_cli::testing;
-use ankus_runtime::driver::{self, Driver, view};
-use ankus_runtime::machine::{Command, JobStatus};
-use ankus_runtime::store::{Options, Sqlite, Synchronous};
+use ankus_engine::driver::{self, Driver, view};
+use ankus_lang::machine::{Command, JobStatus};
+use ankus_procedure::store::{Options, Sqlite, Synchronous};
 
 use crate::run::{BINARY, ankus, application, text};
 use crate::storms;

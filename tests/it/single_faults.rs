@@ -11,10 +11,10 @@ use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission as Properties;
-use ankus_runtime::host::files::FileUri;
-use ankus_runtime::machine::{Command, JobStatus, Submission};
-use ankus_runtime::plan::{Global, Plan, Work};
-use ankus_runtime::simulation::{Call, Executors, Reply, Simulation, finished};
+use ankus_engine::host::files::FileUri;
+use ankus_engine::simulation::{Call, Executors, Reply, Simulation, finished};
+use ankus_lang::machine::{Command, JobStatus, Submission};
+use ankus_lang::plan::{Global, Plan, Work};
 use rayon::prelude::*;
 
 /// Every action ends well but one.
@@ -31,7 +31,7 @@ impl Executors for Stubs {
     fn compile(
         &mut self,
         path: &FileUri,
-        _: &dyn ankus_runtime::host::files::Files,
+        _: &dyn ankus_engine::host::files::Files,
         _: &BTreeMap<String, String>,
         _: Option<&Global>,
     ) -> Result<Plan, (String, String)> {
@@ -98,7 +98,7 @@ fn properties(path: &Path, plan: &Plan) -> BTreeMap<String, String> {
         properties.insert(name.clone(), default.clone().unwrap_or_else(|| "x".to_owned()));
     }
     if let Ok(text) = std::fs::read_to_string(path.with_file_name("job.properties")) {
-        let read = ankus_runtime::configuration::read_properties(&text).unwrap_or_default();
+        let read = ankus_lang::configuration::read_properties(&text).unwrap_or_default();
         properties.extend(read);
     }
     properties.insert("oozie.wf.application.path".to_owned(), "hdfs://nn/app".to_owned());

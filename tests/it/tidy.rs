@@ -40,8 +40,8 @@ const CORE: &[(&str, &str)] = &[
     ("render", "text source diag edit settings check baseline"),
 ];
 
-/// Modules of the runtime. Those that are pure may not name those that are not.
-const RUNTIME: &[(&str, &str)] = &[
+/// Modules of the languages and values.
+const LANG: &[(&str, &str)] = &[
     ("configuration", ""),
     ("uri", ""),
     ("time", ""),
@@ -49,14 +49,25 @@ const RUNTIME: &[(&str, &str)] = &[
     ("plan", "el configuration"),
     ("coordinator", "el time configuration"),
     ("machine", "el time configuration plan coordinator"),
-    ("host", "configuration time uri"),
-    // An action answers with the outcome that the machine takes.
-    ("actions", "el time configuration plan coordinator host machine"),
-    ("store", "host"),
-    ("procedure", "store host time"),
-    ("driver", "*"),
+];
+
+/// Modules of the engine.
+const ENGINE: &[(&str, &str)] = &[
+    ("host", ""),
+    ("actions", "host"),
+    ("driver", "host actions"),
     ("simulation", "*"),
     ("scenario", "*"),
+];
+
+/// Our crates, from the bottom up, with those that each may need.
+const CRATES: &[(&str, &str)] = &[
+    ("runtime/lang", ""),
+    ("runtime/procedure", ""),
+    ("runtime/engine", "ankus-lang ankus-procedure"),
+    ("", "ankus-lang"),
+    ("project", "ankus ankus-engine ankus-lang"),
+    ("cli", "ankus ankus-project ankus-engine ankus-lang ankus-procedure"),
 ];
 
 /// Every file of the project that is not ignored, with its path relative to the root.
@@ -133,10 +144,23 @@ fn check_edges(folder: &str, table: &[(&str, &str)], wrong: &mut Vec<String>) {
 fn modules_know_only_what_they_may() {
     let mut wrong = Vec::new();
     check_edges("src", CORE, &mut wrong);
-    check_edges("runtime/src", RUNTIME, &mut wrong);
-    let manifest = text(&crate::root().join("runtime/Cargo.toml"));
-    if manifest.contains("path = \"..\"") {
-        wrong.push("runtime/Cargo.toml: the runtime knows nothing of `src`".to_owned());
+    check_edges("runtime/lang/src", LANG, &mut wrong);
+    check_edges("runtime/engine/src", ENGINE, &mut wrong);
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn crates_need_only_what_they_may() {
+    let mut wrong = Vec::new();
+    for (folder, allowed) in CRATES {
+        let manifest = text(&crate::root().join(folder).join("Cargo.toml"));
+        let needs = manifest.split_once("\n[dependencies]\n").expect("a table of dependencies").1;
+        let needs = needs.split("\n[").next().unwrap_or_default().lines();
+        for need in needs.filter_map(|line| Some(line.split_once(" = ")?.0)) {
+            if need.starts_with("ankus") && !allowed.split(' ').any(|name| name == need) {
+                wrong.push(format!("{folder}/Cargo.toml: may not need `{need}`"));
+            }
+        }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }

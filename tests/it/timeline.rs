@@ -7,7 +7,7 @@ use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission;
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::Value;
 use std::process::Command;
 use std::sync::Arc;
@@ -273,10 +273,10 @@ fn defaults_beside_the_definition_fill_what_is_missing() {
 #[test]
 fn universal_time_is_utc() {
     for name in ["Universal", "Zulu", "Etc/UTC", "Etc/GMT+5", "GMT"] {
-        let zone = ankus_runtime::time::Zone::from_id(name).expect("a zone");
+        let zone = ankus_lang::time::Zone::from_id(name).expect("a zone");
         assert!(zone.is_fixed(), "{name}");
     }
-    assert!(!ankus_runtime::time::Zone::from_id("Europe/Paris").expect("a zone").is_fixed());
+    assert!(!ankus_lang::time::Zone::from_id("Europe/Paris").expect("a zone").is_fixed());
 }
 
 /// What is wrong with a frequency is wrong whenever it begins.

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use ankus::check::kinds;
 use ankus::settings::Settings;
 use ankus_cli::testing;
-use ankus_runtime::actions::workplace::{application_folder, merged};
-use ankus_runtime::configuration::write_property;
-use ankus_runtime::driver::Compiler;
-use ankus_runtime::el::{self, Template};
-use ankus_runtime::host::files::{FileUri, Files};
-use ankus_runtime::machine::Class;
-use ankus_runtime::machine::{
+use ankus_engine::actions::workplace::{application_folder, merged};
+use ankus_engine::driver::Compiler;
+use ankus_engine::host::files::{FileUri, Files};
+use ankus_engine::simulation::{Call, Executors, Reply, Simulation};
+use ankus_lang::configuration::write_property;
+use ankus_lang::el::{self, Template};
+use ankus_lang::machine::Class;
+use ankus_lang::machine::{
     Answer, Change, Command, External, Finished, JobScope, Output, Phase, Row, Status, Submission,
     World, exception,
 };
-use ankus_runtime::plan::{Global, Plan};
-use ankus_runtime::simulation::{Call, Executors, Reply, Simulation};
+use ankus_lang::plan::{Global, Plan};
 use serde_json::Value;
 
 /// Where the recorded application lay.
@@ -642,7 +642,7 @@ impl Replay<'_> {
                 "oozie.wf.workflow.notification.url",
                 "oozie.wf.globalconf",
             ];
-            let conf = ankus_runtime::configuration::read_xml(
+            let conf = ankus_lang::configuration::read_xml(
                 &conf.replace("<job>", "&lt;job&gt;").replace("<child", "&lt;child"),
             );
             let expected: BTreeMap<String, String> =

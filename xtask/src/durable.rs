@@ -14,15 +14,13 @@ use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::source::{Encoding, Source};
 use ankus::syntax::properties::Submission as Properties;
-use ankus_runtime::driver::view;
-use ankus_runtime::driver::{
-    self, Compiler, Frontends, Needs, Opened, Place, Submit, Surroundings,
-};
-use ankus_runtime::host::files::{FileUri, Files as FileSystem};
-use ankus_runtime::host::process::Local;
-use ankus_runtime::machine::JobStatus;
-use ankus_runtime::plan::{Global, Plan};
-use ankus_runtime::store::{Key, Options as StoreOptions, Row, Sqlite, Store as _, Write};
+use ankus_engine::driver::view;
+use ankus_engine::driver::{self, Compiler, Frontends, Needs, Opened, Place, Submit, Surroundings};
+use ankus_engine::host::files::{FileUri, Files as FileSystem};
+use ankus_engine::host::process::Local;
+use ankus_lang::machine::JobStatus;
+use ankus_lang::plan::{Global, Plan};
+use ankus_procedure::store::{Key, Options as StoreOptions, Row, Sqlite, Store as _, Write};
 
 /// Nothing here has sub-workflows.
 struct None;
@@ -115,7 +113,7 @@ fn job(folder: &Path, plan: Vec<u8>) -> Result<f64, String> {
 
 /// Seconds that so many commits of one row take.
 fn commits(folder: &Path, count: u32) -> Result<f64, String> {
-    let told = |error: ankus_runtime::store::Error| error.to_string();
+    let told = |error: ankus_procedure::store::Error| error.to_string();
     let mut store =
         Sqlite::open(&folder.join("raw.sqlite"), StoreOptions::default()).map_err(told)?;
     let since = Instant::now();

@@ -2,6 +2,7 @@
 //!
 //! `cargo xtask gen` makes the files anew that are generated and committed; with `--check` it only says which are stale.
 //! `cargo xtask floors` raises `tests/floors.txt` to how far the tests agree with the folders of facts.
+//! `cargo xtask crates` shows that the pure crates need nothing that a browser lacks.
 //! `cargo xtask bench-peers` compares with xmllint, `cargo xtask bench-durable` the steps of one job with what the disk can do. `cargo xtask simulate --seeds N [--first N]` puts
 //! the executor of procedures through so many simulated storms, `cargo xtask operators --seeds N [--first N]` jobs of every kind with
 //! operators at work on them, or with `--scripts N [--first N]` every Nth pair of commands at every pair of points, with `--pairs N` every Nth
@@ -25,6 +26,7 @@
 )]
 
 mod attack;
+mod crates;
 mod damage;
 mod durable;
 mod fuzz;
@@ -41,7 +43,7 @@ mod wide;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ankus_runtime::procedure::{crash, simulation};
+use ankus_procedure::{crash, simulation};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -59,6 +61,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some("floors") => floors(&root()),
+        Some("crates") => told(crates::run(&root())),
         Some("bench-peers") => peers::run(&root()),
         Some("bench-durable") => told(durable::run()),
         Some("simulate") => {
@@ -258,7 +261,7 @@ fn storms(seeds: u64, first: u64) -> ExitCode {
 
 /// Operators in simulated time, until something does not hold.
 fn operators(first: u64) -> ExitCode {
-    use ankus_runtime::driver::simulation as played;
+    use ankus_engine::driver::simulation as played;
     let folder = std::env::temp_dir().join(format!("ankus-operators-{}", std::process::id()));
     let done = match option("--scripts") {
         None if option("--pairs").is_some() => {
@@ -322,8 +325,8 @@ fn generated() -> Vec<(PathBuf, String)> {
         },
     );
     vec![
-        (root().join("runtime/src/el/grammar.rs"), parser("grammar", &strict)),
-        (root().join("runtime/src/el/recovery.rs"), parser("recovery", &source)),
+        (root().join("runtime/lang/src/el/grammar.rs"), parser("grammar", &strict)),
+        (root().join("runtime/lang/src/el/recovery.rs"), parser("recovery", &source)),
     ]
 }
 

@@ -3,18 +3,18 @@
 use super::{ENDING, play_files, with_expectation};
 use crate::{Exit, Failure, Shell, coordinator, timeline};
 use ankus::check::{self, FileKind};
-use ankus_project::application::{Application, Frontend};
-use ankus_project::{Project, write};
-use ankus_runtime::driver::Compiler;
-use ankus_runtime::host::files::{FileUri, Files};
-use ankus_runtime::machine::Refused;
-use ankus_runtime::plan::Global;
-use ankus_runtime::scenario::timed::{self, SeenTimed, Track};
-use ankus_runtime::scenario::{
+use ankus_engine::driver::Compiler;
+use ankus_engine::host::files::{FileUri, Files};
+use ankus_engine::scenario::timed::{self, SeenTimed, Track};
+use ankus_engine::scenario::{
     Ending, Expect, ExpectAction, ExpectCoordinator, Instances, Played, Scenario, Seen,
     WorkflowStub,
 };
-use ankus_runtime::time::Instant;
+use ankus_lang::machine::Refused;
+use ankus_lang::plan::Global;
+use ankus_lang::time::Instant;
+use ankus_project::application::{Application, Frontend};
+use ankus_project::{Project, write};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -182,7 +182,7 @@ pub(super) fn expectation(played: &Played, timed: &SeenTimed) -> Expect {
 
 /// What came of coordinators, for programs.
 pub(super) fn json(timed: &SeenTimed) -> (Value, Value) {
-    let zone = ankus_runtime::time::ProcessingZone::UTC;
+    let zone = ankus_lang::time::ProcessingZone::UTC;
     let time = |at: Option<Instant>| at.map(|at| zone.format(at));
     let coordinators = timed
         .coordinators

@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Write};
 
-use ankus_runtime::coordinator::{DataEvent, EventData, Instances};
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::coordinator::{DataEvent, EventData, Instances};
+use ankus_lang::time::{Instant, ProcessingZone};
 
 use crate::text::{WIDEST, line};
 

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use ankus_runtime::coordinator::EventData;
+use ankus_lang::coordinator::EventData;
 
 use crate::text;
 

@@ -9,10 +9,10 @@ mod human;
 mod machine;
 mod picture;
 
-use ankus_runtime::coordinator::{
+use ankus_lang::coordinator::{
     Action, Actions, DataEvent, Definition, EventData, Existing, Failure, Inputs, Instances,
 };
-use ankus_runtime::time::{Dataset, Instant, NominalTimes, Zone};
+use ankus_lang::time::{Dataset, Instant, NominalTimes, Zone};
 use rayon::prelude::*;
 
 pub use calendar::ics;
@@ -431,7 +431,7 @@ pub fn feeds(tracks: &[Track]) -> Vec<Feed> {
 /// What clocks show, with their distance from UTC: `2020-01-01T05:30+05:30`.
 fn local_text(nominal: Instant, offset_seconds: i64, out: &mut String) {
     let shown = nominal.plus_seconds(offset_seconds);
-    ankus_runtime::time::ProcessingZone::UTC.write(shown, out);
+    ankus_lang::time::ProcessingZone::UTC.write(shown, out);
     out.pop();
     offset_text(offset_seconds, out);
 }

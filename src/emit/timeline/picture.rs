@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use ankus_runtime::time::{Instant, ProcessingZone};
+use ankus_lang::time::{Instant, ProcessingZone};
 
 use crate::text;
 

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ankus_runtime::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
+use ankus_lang::coordinator::{Bundle, DataEvent, DatasetText, Definition, Properties};
 
 use super::finding;
 use super::kinds as k;

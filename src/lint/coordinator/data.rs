@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ankus_runtime::coordinator::{DataEvent as Kept, Instances};
-use ankus_runtime::time::{Frequency, Instant, Unit, UriTemplate, Zone};
+use ankus_lang::coordinator::{DataEvent as Kept, Instances};
+use ankus_lang::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};

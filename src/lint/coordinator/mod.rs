@@ -10,8 +10,8 @@ mod kinds;
 mod refusal;
 mod time;
 
-use ankus_runtime::coordinator::Definition;
-use ankus_runtime::time::{Instant, ProcessingZone, Zone};
+use ankus_lang::coordinator::Definition;
+use ankus_lang::time::{Instant, ProcessingZone, Zone};
 
 use crate::diag::{Diagnostic, Kind};
 use crate::ir::Scalar;

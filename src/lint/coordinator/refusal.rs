@@ -1,6 +1,6 @@
 //! A refusal of the server, reported at the right place.
 
-use ankus_runtime::time::{Cron, CronError};
+use ankus_lang::time::{Cron, CronError};
 
 use super::kinds as k;
 use super::{Around, at_origin, finding, in_words, no_date};
@@ -84,7 +84,7 @@ pub(super) fn explain(
                 false => format!("{} is the name of no time zone", in_words(place, value)),
             };
             let found = finding(&k::UNKNOWN_TIMEZONE, span, message);
-            let names = ankus_runtime::time::zone_names();
+            let names = ankus_lang::time::zone_names();
             match nearest(value, names.iter().map(String::as_str)) {
                 Some(near) if place.is_some_and(|place| place.known().is_some()) => found
                     .help(format!("did you mean `{near}`?"))

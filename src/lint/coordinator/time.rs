@@ -1,6 +1,6 @@
 //! Rules about when a coordinator runs.
 
-use ankus_runtime::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
+use ankus_lang::time::{Cron, CronField, Frequency, Instant, Schedule, Unit, Zone};
 
 use super::kinds as k;
 use super::{Facts, at_origin, changes, finding, is_same_clock, no_date};

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
-use ankus_runtime::el::{Dialect, Phase, Scope, Template, Value};
+use ankus_lang::el::{Dialect, Phase, Scope, Template, Value};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

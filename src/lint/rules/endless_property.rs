@@ -4,7 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Language;
 use crate::lint::{Facts, Rule};
 use crate::syntax::properties::is_filled_in;
-use ankus_runtime::configuration::{MOST_RESOLVED, substitute};
+use ankus_lang::configuration::{MOST_RESOLVED, substitute};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {

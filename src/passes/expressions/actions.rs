@@ -5,8 +5,8 @@
 
 use std::collections::HashMap;
 
-use ankus_runtime::el::Piece;
-use ankus_runtime::el::tree::{Op, Target};
+use ankus_lang::el::Piece;
+use ankus_lang::el::tree::{Op, Target};
 
 use super::kinds::*;
 use super::types::{Origin, infer};
@@ -124,8 +124,7 @@ fn questions(all: &[Expression<'_>], facts: &Facts<'_>) -> Vec<Question> {
                                 | "hadoop:counters"
                         );
                         let [argument] = visit.operands else { return };
-                        let Some(ankus_runtime::el::Value::String(action)) = &argument.constant
-                        else {
+                        let Some(ankus_lang::el::Value::String(action)) = &argument.constant else {
                             return;
                         };
                         if !asks || argument.origin != Origin::Literal {

@@ -16,8 +16,8 @@ pub mod types;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use ankus_runtime::el::functions::{Gives, Takes};
-use ankus_runtime::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
+use ankus_lang::el::functions::{Gives, Takes};
+use ankus_lang::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
 use super::flow::Flow;
 use crate::budget;

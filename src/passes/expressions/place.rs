@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use ankus_runtime::el::Phase;
+use ankus_lang::el::Phase;
 
 use crate::source::Span;
 use crate::syntax::xml::{Decoded, Element, Tree};

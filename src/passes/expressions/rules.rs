@@ -1,9 +1,9 @@
 //! Findings in one text: its syntax, its functions, its types.
 
-use ankus_runtime::el::functions::{self, Takes};
-use ankus_runtime::el::tree::{Binary, Node, Op, Target};
-use ankus_runtime::el::{Fault, Phase, Piece, SyntaxError, Template, Value, takes_integer};
-use ankus_runtime::time::Unit;
+use ankus_lang::el::functions::{self, Takes};
+use ankus_lang::el::tree::{Binary, Node, Op, Target};
+use ankus_lang::el::{Fault, Phase, Piece, SyntaxError, Template, Value, takes_integer};
+use ankus_lang::time::Unit;
 
 use super::Facts;
 use super::kinds::*;

@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use ankus_runtime::el::functions::{self, Gives};
-use ankus_runtime::el::tree::{Binary, Node, Op, Target};
-use ankus_runtime::el::{
+use ankus_lang::el::functions::{self, Gives};
+use ankus_lang::el::tree::{Binary, Node, Op, Target};
+use ankus_lang::el::{
     Phase, SiteFunction, Template, Value, fold_binary, fold_empty, fold_negation,
 };
 

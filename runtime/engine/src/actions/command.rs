@@ -1,0 +1,646 @@
+//! The command line equivalent to what the launcher of an action would run.
+//!
+//! In: the evaluated element of an action, its merged configuration and the locations of its files. Out: which tool,
+//! with which arguments and environment, and where its captured output is found; or the [`Refusal`] with which the
+//! engine ends the action. Nothing is started here. `docs/actions.md` describes the table. (`reference` of the
+//! language, 9.1 to 9.13.)
+
+use std::collections::BTreeMap;
+
+use roxmltree::Node;
+
+use ankus_lang::machine::Class;
+
+/// Why no command line can be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// How the engine takes it.
+    pub class: Class,
+    /// The error code of the action's row.
+    pub code: String,
+    /// The message of the action's row.
+    pub message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(class: Class, code: &str, message: impl Into<String>) -> Refusal {
+        Refusal { class, code: code.to_owned(), message: message.into() }
+    }
+}
+
+/// Where the output that an action captures is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub enum Capture {
+    /// It captures nothing.
+    Nothing,
+    /// Everything on its standard output.
+    Stdout,
+    /// The file it is told of ([`Request::output_file`]).
+    File,
+}
+
+/// What is asked for.
+pub struct Request<'a, 'input> {
+    /// The evaluated element of the action: `<shell>…</shell>`.
+    pub element: Node<'a, 'input>,
+    /// The merged configuration.
+    pub configuration: &'a BTreeMap<String, String>,
+    /// Who submitted the job.
+    pub user: &'a str,
+    /// Path of the configuration as a file, as the program will see it.
+    pub configuration_file: &'a str,
+    /// Path of the file that a `java` action writes its captured output to.
+    pub output_file: &'a str,
+    /// Names of the jars in the action's folder, for the class path.
+    pub jars: &'a [String],
+}
+
+/// A command line, not yet bound to a program of this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The tool, by the name that `[tools]` and PATH know; for `shell` the program in the action's folder.
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables beside those of the runtime.
+    pub environment: Vec<(String, String)>,
+    /// Where its captured output is found.
+    pub capture: Capture,
+}
+
+/// The command line of an action; none for a type that runs no program of its own (`fs`, `email`, `sub-workflow`) or
+/// is not known.
+pub fn command_line(request: &Request<'_, '_>) -> Option<Result<CommandLine, Refusal>> {
+    let parts = Parts { request };
+    let made = match request.element.tag_name().name() {
+        "shell" => parts.shell(),
+        "java" => parts.java(),
+        "map-reduce" => parts.map_reduce(),
+        "pig" => parts.pig(),
+        "hive" => parts.hive(),
+        "hive2" => parts.hive2(),
+        "sqoop" => parts.sqoop(),
+        "spark" => parts.spark(),
+        "distcp" => parts.distcp(),
+        "git" => parts.git(),
+        "ssh" => parts.ssh(),
+        _ => return None,
+    };
+    Some(made)
+}
+
+struct Parts<'r, 'a, 'input> {
+    request: &'r Request<'a, 'input>,
+}
+
+impl Parts<'_, '_, '_> {
+    /// The trimmed text of the first child of this name.
+    fn text(&self, name: &str) -> Option<String> {
+        self.texts(name).into_iter().next()
+    }
+
+    fn texts(&self, name: &str) -> Vec<String> {
+        let element = self.request.element;
+        let children = element
+            .children()
+            .filter(|child| child.is_element() && child.tag_name().name() == name);
+        children.map(|child| text_of(child).trim().to_owned()).collect()
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.request
+            .element
+            .children()
+            .any(|child| child.is_element() && child.tag_name().name() == name)
+    }
+
+    fn required(&self, name: &str) -> Result<String, Refusal> {
+        self.text(name).ok_or_else(|| {
+            let kind = self.request.element.tag_name().name();
+            Refusal::new(Class::Error, "JA018", format!("the {kind} action has no <{name}>"))
+        })
+    }
+
+    fn done(&self, tool: &str, arguments: Vec<String>) -> CommandLine {
+        let configuration =
+            ("OOZIE_ACTION_CONF_XML".to_owned(), self.request.configuration_file.to_owned());
+        let (tool, environment) = (tool.to_owned(), vec![configuration]);
+        CommandLine { tool, arguments, environment, capture: Capture::Nothing }
+    }
+
+    fn shell(&self) -> Result<CommandLine, Refusal> {
+        let exec = self.required("exec")?;
+        // Only the last part of the path counts: the launcher runs it in the folder it linked the files into.
+        let program = exec.rsplit('/').next().unwrap_or(&exec).to_owned();
+        let mut command = self.done(&program, self.texts("argument"));
+        for pair in self.texts("env-var") {
+            match pair.split_once('=') {
+                Some((name, value)) if !value.is_empty() => {
+                    command.environment.push((name.to_owned(), value.to_owned()));
+                }
+                _ => {
+                    let message =
+                        format!("Invalid env-var [{pair}]: it must be of the form NAME=VALUE");
+                    return Err(Refusal::new(Class::Failed, "JA010", message));
+                }
+            }
+        }
+        if self.has("capture-output") {
+            command.capture = Capture::Stdout;
+        }
+        Ok(command)
+    }
+
+    fn java(&self) -> Result<CommandLine, Refusal> {
+        let mut arguments = Vec::new();
+        let options = match self.texts("java-opts") {
+            options if !options.is_empty() => options,
+            _ => self.texts("java-opt"),
+        };
+        let launcher = self.request.configuration.get("oozie.launcher.javaopts");
+        let options = if options.is_empty() {
+            launcher.cloned().unwrap_or_default()
+        } else {
+            options.join(" ")
+        };
+        arguments.extend(options.split_whitespace().map(str::to_owned));
+        let mut path = vec![".".to_owned()];
+        path.extend(self.request.jars.iter().cloned());
+        arguments.push("-cp".to_owned());
+        arguments.push(path.join(":"));
+        arguments.push(format!("-Doozie.action.conf.xml={}", self.request.configuration_file));
+        let captures = self.has("capture-output");
+        if captures {
+            arguments
+                .push(format!("-Doozie.action.output.properties={}", self.request.output_file));
+        }
+        let main = self.request.configuration.get("oozie.launcher.action.main.class").cloned();
+        arguments.push(match main {
+            Some(main) => main,
+            None => self.required("main-class")?,
+        });
+        arguments.extend(self.texts("arg"));
+        let mut command = self.done("java", arguments);
+        command.capture = if captures { Capture::File } else { Capture::Nothing };
+        Ok(command)
+    }
+
+    fn map_reduce(&self) -> Result<CommandLine, Refusal> {
+        let group = |name: &str| {
+            self.request
+                .element
+                .children()
+                .find(|child| child.is_element() && child.tag_name().name() == name)
+        };
+        let settings = |node: Node<'_, '_>| {
+            let children = node.children().filter(Node::is_element);
+            children
+                .map(|child| (child.tag_name().name().to_owned(), text_of(child).trim().to_owned()))
+                .collect::<Vec<_>>()
+        };
+        if let Some(streaming) = group("streaming") {
+            let mut generic = vec!["jar".to_owned(), "hadoop-streaming.jar".to_owned()];
+            generic.extend(["-conf".to_owned(), self.request.configuration_file.to_owned()]);
+            let mut specific = Vec::new();
+            for (name, text) in settings(streaming) {
+                match name.as_str() {
+                    "mapper" | "reducer" => specific.extend([format!("-{name}"), text]),
+                    "record-reader" => generic
+                        .extend(["-D".to_owned(), format!("stream.recordreader.class={text}")]),
+                    "record-reader-mapping" => {
+                        generic.extend(["-D".to_owned(), format!("stream.recordreader.{text}")])
+                    }
+                    "env" => specific.extend(["-cmdenv".to_owned(), text]),
+                    _ => {}
+                }
+            }
+            for (option, keys) in [
+                ("-input", ["mapred.input.dir", "mapreduce.input.fileinputformat.inputdir"]),
+                ("-output", ["mapred.output.dir", "mapreduce.output.fileoutputformat.outputdir"]),
+            ] {
+                if let Some(value) =
+                    keys.iter().find_map(|key| self.request.configuration.get(*key))
+                {
+                    specific.extend([option.to_owned(), value.clone()]);
+                }
+            }
+            generic.extend(specific);
+            return Ok(self.done("hadoop", generic));
+        }
+        if let Some(pipes) = group("pipes") {
+            let mut arguments = vec!["pipes".to_owned()];
+            arguments.extend(["-conf".to_owned(), self.request.configuration_file.to_owned()]);
+            for (name, text) in settings(pipes) {
+                if matches!(
+                    name.as_str(),
+                    "map" | "reduce" | "inputformat" | "partitioner" | "writer" | "program"
+                ) {
+                    arguments.extend([format!("-{name}"), text]);
+                }
+            }
+            return Ok(self.done("hadoop", arguments));
+        }
+        let submit = vec![
+            "job".to_owned(),
+            "-submit".to_owned(),
+            self.request.configuration_file.to_owned(),
+        ];
+        let mut command = self.done("hadoop", submit);
+        if !self.request.jars.is_empty() {
+            command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
+        }
+        Ok(command)
+    }
+
+    fn pig(&self) -> Result<CommandLine, Refusal> {
+        const REFUSED: [&str; 13] = [
+            "-4",
+            "-log4jconf",
+            "-e",
+            "-execute",
+            "-f",
+            "-file",
+            "-l",
+            "-logfile",
+            "-r",
+            "-dryrun",
+            "-P",
+            "-propertyFile",
+            "-propertyfile",
+        ];
+        let script = self.required("script")?;
+        let mut arguments = vec!["-file".to_owned(), base_name(&script)];
+        for param in self.texts("param") {
+            arguments.extend(["-param".to_owned(), param]);
+        }
+        let own = self.texts("argument");
+        refuse("pig", &own, &REFUSED)?;
+        arguments.extend(own);
+        Ok(self.done("pig", arguments))
+    }
+
+    /// `-f script` or `-e query`, and the parameters that follow.
+    fn hive_statement(&self) -> Result<Vec<String>, Refusal> {
+        const REFUSED: [&str; 20] = [
+            "-d",
+            "--define",
+            "-e",
+            "-f",
+            "-H",
+            "--help",
+            "--hiveconf",
+            "--hivevar",
+            "-s",
+            "--silent",
+            "-D",
+            "-u",
+            "-n",
+            "-p",
+            "-a",
+            "-S",
+            "-i",
+            "-h",
+            "-v",
+            "-V",
+        ];
+        let hive2 = self.request.element.tag_name().name() == "hive2";
+        let refused: &[&str] = if hive2 {
+            &["-u", "-n", "-p", "-d", "-e", "-f", "-a", "--help"]
+        } else {
+            &REFUSED[..11]
+        };
+        let mut arguments = match (self.text("script"), self.text("query")) {
+            (Some(script), _) => vec!["-f".to_owned(), base_name(&script)],
+            (None, Some(query)) => vec!["-e".to_owned(), query],
+            (None, None) => {
+                let message = "a hive action needs a <script> or a <query>";
+                return Err(Refusal::new(Class::Error, "INVALID_ARGUMENTS", message));
+            }
+        };
+        for param in self.texts("param") {
+            if param.find('=').is_none_or(|at| at == 0) {
+                let message = format!("Parameter expression must contain an assignment: {param}");
+                return Err(Refusal::new(Class::Error, "JA018", message));
+            }
+            arguments.extend(["--hivevar".to_owned(), param]);
+        }
+        let own = self.texts("argument");
+        refuse("Hive", &own, refused)?;
+        arguments.extend(own);
+        Ok(arguments)
+    }
+
+    fn hive(&self) -> Result<CommandLine, Refusal> {
+        let mut arguments = self.hive_statement()?;
+        for (name, value) in self.request.configuration {
+            if !name.starts_with("oozie.") {
+                arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        Ok(self.done("hive", arguments))
+    }
+
+    fn hive2(&self) -> Result<CommandLine, Refusal> {
+        let mut arguments = vec!["-u".to_owned(), self.required("jdbc-url")?];
+        arguments.extend(["-n".to_owned(), self.request.user.to_owned()]);
+        arguments
+            .extend(["-p".to_owned(), self.text("password").unwrap_or_else(|| "DUMMY".to_owned())]);
+        arguments.extend(["-d".to_owned(), "org.apache.hive.jdbc.HiveDriver".to_owned()]);
+        arguments.extend(self.hive_statement()?);
+        for (name, value) in self.request.configuration {
+            let forwarded = name.starts_with("oozie.")
+                && !name.starts_with("oozie.launcher.")
+                && !name.starts_with("oozie.hive2.");
+            if forwarded {
+                arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        Ok(self.done("beeline", arguments))
+    }
+
+    fn sqoop(&self) -> Result<CommandLine, Refusal> {
+        let shell_like = self.request.configuration.get("oozie.action.sqoop.shellsplitter");
+        let mut arguments = match self.text("command") {
+            Some(command)
+                if shell_like.is_some_and(|value| value.trim().eq_ignore_ascii_case("true")) =>
+            {
+                split_like_a_shell(&command).ok_or_else(|| {
+                    Refusal::new(
+                        Class::Error,
+                        "SQOOP002",
+                        format!("unbalanced quotes in <command>: {command}"),
+                    )
+                })?
+            }
+            Some(command) => {
+                command.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+            }
+            None => self.texts("arg"),
+        };
+        let named = arguments.first().is_some_and(|word| word.eq_ignore_ascii_case("sqoop"));
+        if named && !arguments.get(1).is_some_and(|word| word.starts_with('-')) {
+            arguments.remove(0);
+        }
+        Ok(self.done("sqoop", arguments))
+    }
+
+    fn spark(&self) -> Result<CommandLine, Refusal> {
+        let mut arguments = vec!["--master".to_owned(), self.required("master")?];
+        for (option, name) in [("--deploy-mode", "mode"), ("--name", "name"), ("--class", "class")]
+        {
+            if let Some(text) = self.text(name) {
+                arguments.extend([option.to_owned(), text]);
+            }
+        }
+        arguments.extend(spark_options(&self.text("spark-opts").unwrap_or_default()));
+        arguments.push(self.required("jar")?);
+        arguments.extend(self.texts("arg"));
+        Ok(self.done("spark-submit", arguments))
+    }
+
+    fn distcp(&self) -> Result<CommandLine, Refusal> {
+        let mut arguments = vec!["distcp".to_owned()];
+        arguments.extend(self.texts("arg"));
+        let mut command = self.done("hadoop", arguments);
+        if let Some(options) = self.text("java-opts") {
+            command.environment.push(("HADOOP_CLIENT_OPTS".to_owned(), options));
+        }
+        Ok(command)
+    }
+
+    fn git(&self) -> Result<CommandLine, Refusal> {
+        let missing = |name: &str| {
+            Refusal::new(Class::Error, "GIT010", format!("the git action has no <{name}>"))
+        };
+        let uri = self.text("git-uri").ok_or_else(|| missing("git-uri"))?;
+        let destination = self.text("destination-uri").ok_or_else(|| missing("destination-uri"))?;
+        let mut arguments = vec!["clone".to_owned()];
+        if let Some(branch) = self.text("branch").filter(|branch| !branch.is_empty()) {
+            arguments.extend(["--branch".to_owned(), branch]);
+        }
+        arguments.extend(["--".to_owned(), uri, destination]);
+        let mut command = self.done("git", arguments);
+        if let Some(key) = self.text("key-path").filter(|key| !key.is_empty()) {
+            let ssh = format!("ssh -i {} -o BatchMode=yes", quoted(&key));
+            command.environment.push(("GIT_SSH_COMMAND".to_owned(), ssh));
+        }
+        command.environment.push(("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()));
+        Ok(command)
+    }
+
+    fn ssh(&self) -> Result<CommandLine, Refusal> {
+        let host = self.required("host")?;
+        let host = if host.contains('@') { host } else { format!("{}@{host}", self.request.user) };
+        if host.starts_with('-') {
+            return Err(Refusal::new(
+                Class::Error,
+                "UNKNOWN_ERROR",
+                format!("`{host}` is not a host"),
+            ));
+        }
+        let mut words = vec![self.required("command")?];
+        // `args` are split again on the other side, `arg` stay what they are.
+        words.extend(self.texts("args"));
+        words.extend(self.texts("arg").iter().map(|text| quoted(text)));
+        let mut arguments = vec!["-o".to_owned(), "BatchMode=yes".to_owned(), "-o".to_owned()];
+        arguments.extend(["StrictHostKeyChecking=accept-new".to_owned(), "--".to_owned(), host]);
+        arguments.push(words.join(" "));
+        let mut command = self.done("ssh", arguments);
+        command.environment.clear();
+        if self.has("capture-output") {
+            command.capture = Capture::Stdout;
+        }
+        Ok(command)
+    }
+}
+
+/// The text of an element, CDATA included; comments and elements in it do not count.
+fn text_of(node: Node<'_, '_>) -> String {
+    node.children().filter(Node::is_text).filter_map(|child| child.text()).collect()
+}
+
+fn base_name(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_owned()
+}
+
+/// The launchers refuse options that they set themselves.
+fn refuse(tool: &str, arguments: &[String], refused: &[&str]) -> Result<(), Refusal> {
+    match arguments.iter().find(|argument| refused.contains(&argument.as_str())) {
+        Some(argument) => {
+            let message = format!("Error: {tool} argument {argument} is not supported");
+            Err(Refusal::new(Class::Error, "JA018", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// One word for a POSIX shell.
+fn quoted(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:=@%+,".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+/// Splits at blanks outside quotes; a backslash takes the next character as it is. None where quotes do not match.
+fn split_like_a_shell(text: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        match (quote, character) {
+            (Some(open), _) if character == open => quote = None,
+            (None | Some('"'), '\\') => word.get_or_insert_default().push(characters.next()?),
+            (Some(_), _) => word.get_or_insert_default().push(character),
+            (None, '"' | '\'') => {
+                quote = Some(character);
+                word.get_or_insert_default();
+            }
+            (None, _) if character.is_whitespace() => words.extend(word.take()),
+            (None, _) => word.get_or_insert_default().push(character),
+        }
+    }
+    if quote.is_some() {
+        return None;
+    }
+    words.extend(word);
+    Some(words)
+}
+
+/// `<spark-opts>` as the launcher takes it apart: an option reaches to the next one, and a value that is quoted as a
+/// whole loses its quotes.
+fn spark_options(text: &str) -> Vec<String> {
+    let mut starts = Vec::new();
+    let bytes = text.as_bytes();
+    for (at, _) in text.match_indices("--") {
+        let fresh = at == 0 || bytes[at - 1].is_ascii_whitespace();
+        if fresh
+            && bytes.get(at + 2).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.')
+        {
+            starts.push(at);
+        }
+    }
+    let mut out = Vec::new();
+    for (index, start) in starts.iter().enumerate() {
+        let end = starts.get(index + 1).copied().unwrap_or(text.len());
+        let option = text[*start..end].trim();
+        let key_end = option.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(option.len());
+        out.push(option[..key_end].to_owned());
+        let value = option[key_end..].trim_start_matches('=').trim();
+        if !value.is_empty() {
+            out.push(unquoted(value));
+        }
+    }
+    out
+}
+
+/// `"v"` becomes `v` and `k="v"` becomes `k=v`, where no other quote is inside.
+fn unquoted(value: &str) -> String {
+    let inner = |text: &str| {
+        let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+        (!inner.contains('"')).then(|| inner.to_owned())
+    };
+    if let Some(inner) = inner(value) {
+        return inner;
+    }
+    if let Some((key, rest)) = value.split_once('=')
+        && !key.contains('"')
+        && let Some(inner) = inner(rest)
+    {
+        return format!("{key}={inner}");
+    }
+    value.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(element: &str, expected: &str) {
+        check_with(element, &[], expected);
+    }
+
+    #[track_caller]
+    fn check_with(element: &str, configuration: &[(&str, &str)], expected: &str) {
+        let document = roxmltree::Document::parse(element).expect("well-formed");
+        let own = |text: &&str| (*text).to_owned();
+        let configuration =
+            configuration.iter().map(|(name, value)| (own(name), own(value))).collect();
+        let request = Request {
+            element: document.root_element(),
+            configuration: &configuration,
+            user: "ann",
+            configuration_file: "action.xml",
+            output_file: "out",
+            jars: &["a.jar".to_owned()],
+        };
+        let seen = match command_line(&request).expect("a type that runs a program") {
+            Ok(command) => format!("{} {}", command.tool, command.arguments.join(" ")),
+            Err(refusal) => format!("{:?} {}", refusal.class, refusal.code),
+        };
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn each_type_has_its_command_line() {
+        check("<shell><exec>bin/run.sh</exec><argument> a b </argument></shell>", "run.sh a b");
+        check(
+            "<java><main-class>M</main-class><java-opts>-Xmx1g</java-opts><arg>x</arg><capture-output/></java>",
+            "java -Xmx1g -cp .:a.jar -Doozie.action.conf.xml=action.xml -Doozie.action.output.properties=out M x",
+        );
+        check("<map-reduce/>", "hadoop job -submit action.xml");
+        check(
+            "<pig><script>s/id.pig</script><param>A=1</param></pig>",
+            "pig -file id.pig -param A=1",
+        );
+        check_with(
+            "<hive><query>select 1</query><param>d=2</param></hive>",
+            &[("hive.x", "1"), ("oozie.launcher.y", "2")],
+            "hive -e select 1 --hivevar d=2 --hiveconf hive.x=1",
+        );
+        check(
+            "<hive2><jdbc-url>jdbc:hive2://h</jdbc-url><script>q.hql</script></hive2>",
+            "beeline -u jdbc:hive2://h -n ann -p DUMMY -d org.apache.hive.jdbc.HiveDriver -f q.hql",
+        );
+        check(
+            "<sqoop><command>sqoop import  --table t</command></sqoop>",
+            "sqoop import --table t",
+        );
+        check("<distcp><arg>a</arg><arg>b</arg></distcp>", "hadoop distcp a b");
+        check(
+            "<git><git-uri>https://h/r</git-uri><destination-uri>d</destination-uri></git>",
+            "git clone -- https://h/r d",
+        );
+        check(
+            "<ssh><host>h</host><command>c</command><arg>a b</arg></ssh>",
+            "ssh -o BatchMode=yes -o StrictHostKeyChecking=accept-new -- ann@h c 'a b'",
+        );
+    }
+
+    #[test]
+    fn spark_options_keep_their_values_whole() {
+        check(
+            "<spark><master>yarn</master><mode>cluster</mode><name>n</name><class>C</class><jar>j.jar</jar>\
+             <spark-opts>--conf a=\"b c\" --executor-memory 2G --conf x=-y</spark-opts><arg>1</arg></spark>",
+            "spark-submit --master yarn --deploy-mode cluster --name n --class C --conf a=b c --executor-memory 2G \
+             --conf x=-y j.jar 1",
+        );
+    }
+
+    #[test]
+    fn what_the_launchers_refuse_is_refused() {
+        check("<shell><exec>x</exec><env-var>A</env-var></shell>", "Failed JA010");
+        check("<pig><script>s</script><argument>-dryrun</argument></pig>", "Error JA018");
+        check("<hive><script>s</script><param>x</param></hive>", "Error JA018");
+        let splitter = [("oozie.action.sqoop.shellsplitter", "true")];
+        check_with(
+            "<sqoop><command>import --q 'a b'</command></sqoop>",
+            &splitter,
+            "sqoop import --q a b",
+        );
+        check_with("<sqoop><command>import 'a</command></sqoop>", &splitter, "Error SQOOP002");
+    }
+}

@@ -1,0 +1,814 @@
+//! The folder in which an action's program runs: its files, its configuration, its command line, and its results.
+//!
+//! A folder has `work/`, where the program starts and finds its files by their link names; `copies/`, where they come from a
+//! cluster; `action.xml`, its merged configuration; and what the launcher writes ([`crate::host::process`]). (`reference` of the language, 9.1.)
+#![expect(clippy::disallowed_methods, reason = "files are put where programs find them")]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use roxmltree::Node;
+use rustix::process::Signal;
+
+use super::command::{Capture, CommandLine, Refusal, Request, command_line};
+use super::fs::Operations;
+use crate::host::applications::Applications;
+use crate::host::files::{FileUri, Files, archive};
+use crate::host::process::sandbox::{Folders, Kind, Sandbox};
+use crate::host::process::{Bound, Bounds, Program, State};
+use ankus_lang::configuration;
+use ankus_lang::machine::Class;
+use ankus_lang::machine::{ActionError, Answer, Finished, Output, Run};
+use ankus_procedure::private;
+
+/// A file larger than this is linked to and not copied.
+const COPIED: u64 = 64 << 20;
+/// The file that a program writes what it captures to.
+const OUTPUT: &str = "output.properties";
+/// The folder for that file where a sandbox lets a program write only there.
+const OWN: &str = "output";
+/// The folder for what clusters have, beside the folder of work.
+const COPIES: &str = "copies";
+/// A file of properties is at most so large.
+const LARGEST_CONFIGURATION: u64 = 16 << 20;
+/// So many bytes of a captured output are taken, unless the action says otherwise.
+const CAPTURED: u64 = 2048;
+/// So many bytes at the end of a log are looked through for its last line.
+const LAST: u64 = 64 << 10;
+/// So many bytes of a log are looked through for ids of jobs.
+const SCANNED: u64 = 4 << 20;
+
+/// What the programs of a job run with.
+pub struct Provisions<'a> {
+    /// Programs by the names of tools.
+    pub tools: &'a BTreeMap<String, String>,
+    /// Schemes of file systems that actions may use.
+    pub schemes: &'a [String],
+    /// The variables of programs; without any, they have those that we have.
+    pub environment: &'a BTreeMap<String, String>,
+    /// What stands for authorities.
+    pub hosts: &'a BTreeMap<String, String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: &'a [(String, PathBuf)],
+    /// How many bytes are kept of each stream.
+    pub output: u64,
+    /// How many bytes are kept of all programs of one run of the job.
+    pub output_of_job: u64,
+    /// What a program may use.
+    pub bounds: Bounds,
+    /// What stands around it.
+    pub sandbox: &'a Sandbox,
+}
+
+/// Where an action works.
+pub struct Workplace<'a, 'input> {
+    /// The file systems.
+    pub files: &'a Applications,
+    /// What the job runs with.
+    pub needs: Provisions<'a>,
+    /// The evaluated element of the action.
+    pub element: Node<'a, 'input>,
+    /// Its job.
+    pub run: &'a Run,
+    /// Its node's name.
+    pub node: &'a str,
+    /// The folder of this attempt.
+    pub folder: &'a Path,
+    /// Evaluates a text with expressions as the action's own text was.
+    pub evaluate: &'a dyn Fn(&str) -> Result<String, String>,
+}
+
+/// A program that is ready to be started.
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
+pub struct Worked {
+    /// The program.
+    pub program: Program,
+    /// Where its captured output will be.
+    pub capture: Capture,
+    /// At most so many bytes of it.
+    pub limit: u64,
+}
+
+fn refusal(class: Class, code: &str, message: impl Into<String>) -> Refusal {
+    Refusal::new(class, code, message)
+}
+
+fn own(error: &io::Error, what: &Path) -> Refusal {
+    refusal(Class::Transient, "JA009", format!("{}: {error}", what.display()))
+}
+
+fn unreadable(uri: &FileUri, error: &io::Error) -> Refusal {
+    refusal(Class::Transient, "JA009", format!("{uri}: {error}"))
+}
+
+impl Workplace<'_, '_> {
+    /// Carries out `<prepare>`, brings the files, and says what is to be started. Where that was done before we were
+    /// killed, nothing is done again: the program may be running already.
+    pub fn prepare(&self) -> Result<Worked, Refusal> {
+        let written = self.folder.join("worked.json");
+        if let Some(worked) =
+            fs::read(&written).ok().and_then(|text| serde_json::from_slice(&text).ok())
+        {
+            return Ok(worked);
+        }
+        let worked = self.prepare_anew()?;
+        let text = serde_json::to_vec(&worked).expect("it has a serialized form");
+        let new = written.with_extension("new");
+        private::write(&new, text)
+            .and_then(|()| fs::rename(&new, &written))
+            .map_err(|error| own(&error, &written))?;
+        Ok(worked)
+    }
+
+    fn prepare_anew(&self) -> Result<Worked, Refusal> {
+        let work = self.folder.join("work");
+        // No program has seen it yet: what is there was left half done when we were killed.
+        for folder in [&work, &self.folder.join(COPIES)] {
+            match fs::remove_dir_all(folder) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(own(&error, folder)),
+                _ => Ok(()),
+            }?;
+        }
+        private::folder(&work).map_err(|error| own(&error, &work))?;
+        self.prepare_element()?;
+        let application = self.application();
+        let configuration = merged(self.files, &application, self.element, self.evaluate)?;
+        let written = self.folder.join("action.xml");
+        private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
+        let jars = self.bring_files(&work)?;
+
+        let output = match self.needs.sandbox.kind {
+            Kind::Bubblewrap => {
+                // Of the folder of an attempt it may write to these alone.
+                let own = self.folder.join(OWN);
+                private::folder(&own).map_err(|error| self::own(&error, &own))?;
+                own.join(OUTPUT)
+            }
+            _ => self.folder.join(OUTPUT),
+        };
+        let (configuration_file, output_file) = (self.text(&written), self.text(&output));
+        let request = Request {
+            element: self.element,
+            configuration: &configuration,
+            user: &self.run.job.user,
+            configuration_file: &configuration_file,
+            output_file: &output_file,
+            jars: &jars,
+        };
+        let kind = self.element.tag_name().name();
+        let command = match command_line(&request) {
+            Some(command) => command?,
+            None => self.site_command(kind, &request)?,
+        };
+        let limit = configuration.get("oozie.action.max.output.data");
+        let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(CAPTURED);
+        let capture = command.capture;
+        let mut program = self.program(kind, command, &work, &request)?;
+        if capture == Capture::Stdout {
+            // One byte more than it may be, so that it shows.
+            program.whole = limit.saturating_add(1);
+        }
+        Ok(Worked { program, capture, limit })
+    }
+
+    fn text(&self, path: &Path) -> String {
+        path.to_string_lossy().into_owned()
+    }
+
+    /// A type that a site adds: its tool gets the element and the configuration as files, and answers in a file of Java
+    /// properties.
+    fn site_command(&self, kind: &str, request: &Request<'_, '_>) -> Result<CommandLine, Refusal> {
+        let element = self.folder.join("element.xml");
+        let range = self.element.range();
+        let text = &self.element.document().input_text()[range];
+        private::write(&element, text).map_err(|error| own(&error, &element))?;
+        Ok(CommandLine {
+            tool: kind.to_owned(),
+            arguments: vec![self.text(&element), request.configuration_file.to_owned()],
+            environment: vec![("ANKUS_ACTION_OUTPUT".to_owned(), request.output_file.to_owned())],
+            capture: Capture::File,
+        })
+    }
+
+    fn program(
+        &self,
+        kind: &str,
+        command: CommandLine,
+        work: &Path,
+        request: &Request<'_, '_>,
+    ) -> Result<Program, Refusal> {
+        let tool = &command.tool;
+        let given = self.needs.tools.get(tool);
+        let brought = work.join(tool);
+        let program = match given {
+            Some(program) => program.clone(),
+            None if kind == "shell" && brought.exists() => self.text(&brought),
+            // What is missing then is the script, and the program says so itself.
+            None if kind == "shell" => tool.clone(),
+            None => match on_path(tool, self.path()) {
+                Some(program) => self.text(&program),
+                None => {
+                    let message = format!(
+                        "there is no program `{tool}` on PATH, which a {kind} action needs; install it, or name one in \
+                         ankus.toml: [tools] {tool} = \"/path/to/{tool}\""
+                    );
+                    return Err(refusal(Class::Error, "JA018", message));
+                }
+            },
+        };
+        let mut environment = command.environment;
+        let root =
+            std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
+        let ours = [
+            ("ANKUS_FILE_ROOT", self.text(&root)),
+            ("ANKUS_JOB_ID", self.run.job.id.clone()),
+            ("ANKUS_NODE", self.node.to_owned()),
+            ("OOZIE_ACTION_CONF_XML", request.configuration_file.to_owned()),
+        ];
+        for (name, value) in ours {
+            if !environment.iter().any(|(known, _)| known == name) {
+                environment.push((name.to_owned(), value));
+            }
+        }
+        if kind == "shell" && !environment.iter().any(|(name, _)| name == "PATH") {
+            let path = self.path().unwrap_or_default();
+            let path = path.to_string_lossy();
+            environment.push(("PATH".to_owned(), format!(".:{path}")));
+        }
+        let needs = &self.needs;
+        let mut bounds = needs.bounds.clone();
+        let wrapper = self.wrapper(work, &root, &bounds)?;
+        if needs.sandbox.kind == Kind::SystemdRun {
+            // It counts what all processes have together, and really use.
+            bounds.memory = None;
+        }
+        let counted = format!("output-{}", self.run.job.run);
+        let of_job = self.folder.parent().map(|of_job| (of_job.join(counted), needs.output_of_job));
+        Ok(Program {
+            program,
+            arguments: command.arguments,
+            environment: self.with_own(environment),
+            alone: !needs.environment.is_empty(),
+            folder: work.to_owned(),
+            kept: needs.output,
+            whole: 0,
+            of_job,
+            bounds,
+            wrapper,
+            has_guard: needs.sandbox.kind == Kind::Bubblewrap,
+        })
+    }
+
+    /// The words of the sandbox. Where there is no program for it nothing runs.
+    fn wrapper(&self, work: &Path, root: &Path, bounds: &Bounds) -> Result<Vec<String>, Refusal> {
+        let needs = &self.needs;
+        let Some(tool) = needs.sandbox.kind.tool() else { return Ok(Vec::new()) };
+        let program = match needs.tools.get(tool) {
+            Some(program) => Some(PathBuf::from(program)),
+            None => on_path(tool, self.path()),
+        };
+        let Some(program) = program else {
+            let name = needs.sandbox.kind.name();
+            let message = format!(
+                "there is no program `{tool}` on PATH, which the sandbox `{name}` needs; without it nothing is started"
+            );
+            return Err(refusal(Class::Error, "JA018", message));
+        };
+        let mounted = needs.mounts.iter().map(|(_, folder)| folder.clone());
+        let hosts = needs.hosts.values().filter(|place| !place.contains("://")).map(PathBuf::from);
+        let attempt = self.folder.to_owned();
+        let folders = Folders {
+            // STORE/jobs/JOB/ATTEMPT
+            hidden: attempt.ancestors().nth(3).map(Path::to_owned),
+            readable: mounted.collect(),
+            writable: hosts.chain([root.to_owned()]).collect(),
+            own: vec![work.to_owned(), attempt.join(OWN)],
+            attempt,
+        };
+        Ok(needs.sandbox.words(&self.text(&program), &folders, bounds))
+    }
+
+    /// Where the job looks for programs.
+    fn path(&self) -> Option<OsString> {
+        match self.needs.environment.is_empty() {
+            true => std::env::var_os("PATH"),
+            false => self.needs.environment.get("PATH").map(OsString::from),
+        }
+    }
+
+    /// The variables of the job, and over them those of the action.
+    fn with_own(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
+        let is_own = |name: &str| own.iter().any(|(known, _)| known == name);
+        let of_job = self.needs.environment.iter().filter(|(name, _)| !is_own(name));
+        let mut all: Vec<_> = of_job.map(|(name, value)| (name.clone(), value.clone())).collect();
+        all.extend(own);
+        all
+    }
+
+    fn prepare_element(&self) -> Result<(), Refusal> {
+        let Some(prepare) = child(self.element, "prepare") else { return Ok(()) };
+        let name_node = child_text(self.element, "name-node");
+        let operations = Operations {
+            files: self.files,
+            schemes: self.needs.schemes,
+            name_node: name_node.as_deref(),
+            recovery: false,
+        };
+        operations.run(prepare).map_err(|fault| refusal(Class::Error, "JA018", fault.message))
+    }
+
+    fn application(&self) -> FileUri {
+        application_folder(self.files, self.run)
+    }
+
+    fn resolve(&self, path: &str) -> FileUri {
+        resolve(&self.application(), path)
+    }
+
+    /// Brings `lib/`, files and archives into the folder of work. Answers the names of jars.
+    fn bring_files(&self, work: &Path) -> Result<Vec<String>, Refusal> {
+        let mut jars = Vec::new();
+        let library = self.application().child("lib");
+        let libraries = self.files.list(&library).map_err(|error| unreadable(&library, &error))?;
+        for name in libraries {
+            self.bring(&library.child(&name), work, &name)?;
+            if name.ends_with(".jar") {
+                jars.push(name);
+            }
+        }
+        for entry in entries(self.element, "file") {
+            let (path, link) = split_link(&entry);
+            let uri = self.resolve(path);
+            let name = link.unwrap_or_else(|| uri.name()).to_owned();
+            self.bring(&uri, work, &name)?;
+            if link.is_none() && name.ends_with(".jar") {
+                jars.push(name);
+            }
+        }
+        for entry in entries(self.element, "archive") {
+            let (path, link) = split_link(&entry);
+            let uri = self.resolve(path);
+            let name = link.unwrap_or_else(|| uri.name()).to_owned();
+            self.unpack(&uri, work, &name)?;
+        }
+        // Scripts and jars that elements name are brought as files are.
+        for name in ["script", "jar"] {
+            if let Some(path) = child_text(self.element, name).filter(|path| !path.is_empty()) {
+                let uri = self.resolve(&path);
+                if self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?.is_some() {
+                    self.bring(&uri, work, uri.name())?;
+                }
+            }
+        }
+        jars.dedup();
+        Ok(jars)
+    }
+
+    /// The place of a file on this machine; a fault as the engine has it where there is none.
+    fn locate(&self, uri: &FileUri) -> Result<PathBuf, Refusal> {
+        let copies = self.folder.join(COPIES);
+        let number = fs::read_dir(&copies).map_or(0, Iterator::count).to_string();
+        match self.files.locate(uri, &copies.join(number).join(uri.name())) {
+            Ok(Some(path)) => Ok(std::path::absolute(&path).unwrap_or(path)),
+            Ok(None) => {
+                let place = match self.files.place(uri) {
+                    Some(_) => format!("below the file root {}", self.files.root().display()),
+                    None => "in its cluster".to_owned(),
+                };
+                let message = format!(
+                    "File does not exist: {uri} (looked for in the application and {place})"
+                );
+                Err(refusal(Class::Error, "JA008", message))
+            }
+            Err(error) => Err(unreadable(uri, &error)),
+        }
+    }
+
+    fn bring(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
+        let source = self.locate(uri)?;
+        let target = within(work, name)?;
+        if target.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let metadata = fs::metadata(&source).map_err(|error| own(&error, &source))?;
+        if metadata.is_dir() || metadata.len() > COPIED {
+            return std::os::unix::fs::symlink(&source, &target)
+                .map_err(|error| own(&error, &target));
+        }
+        // A copy of its own: a program may change it, and everything that is brought may be executed.
+        fs::copy(&source, &target).map_err(|error| own(&error, &target))?;
+        let mode = metadata.permissions().mode() | 0o700;
+        fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+            .and_then(|()| fs::File::open(&target)?.sync_data())
+            .map_err(|error| own(&error, &target))
+    }
+
+    fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
+        let source = self.locate(uri)?;
+        let target = within(work, name)?;
+        private::folder(&target).map_err(|error| own(&error, &target))?;
+        match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
+            Some(Ok(())) => Ok(()),
+            // What is wrong with an archive stays wrong; a full disk does not.
+            Some(Err(error)) => match error.kind() {
+                io::ErrorKind::StorageFull => Err(own(&error, &target)),
+                _ => Err(refusal(Class::Error, "JA018", format!("cannot unpack `{uri}`: {error}"))),
+            },
+            None => {
+                let message = format!(
+                    "`{uri}` is not an archive that can be unpacked (.zip, .jar, .tar, .tar.gz, .tgz)"
+                );
+                Err(refusal(Class::Error, "JA018", message))
+            }
+        }
+    }
+}
+
+/// The folder of a job's application.
+pub fn application_folder(files: &dyn Files, run: &Run) -> FileUri {
+    let path = FileUri::parse(&run.job.app_path);
+    let is_file = matches!(files.status(&path), Ok(Some(status)) if !status.directory);
+    if is_file { path.parent().unwrap_or(path) } else { path }
+}
+
+/// A path of an action: one without a scheme is of the application's file system, a relative one below its folder.
+fn resolve(application: &FileUri, path: &str) -> FileUri {
+    let uri = FileUri::parse(path);
+    match (uri.scheme.is_empty(), uri.path.starts_with('/')) {
+        (false, _) => uri,
+        (true, true) => application.with_path(uri.path),
+        (true, false) => application.join(&uri.path),
+    }
+}
+
+/// The merged configuration of an action: files of properties in their order, then what its element has.
+pub fn merged(
+    files: &dyn Files,
+    application: &FileUri,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut merged = BTreeMap::new();
+    for file in children(element, "job-xml") {
+        let uri = resolve(application, text_of(file).trim());
+        let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
+            let (class, code) = match error.kind() {
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
+                    (Class::Transient, "JA009")
+                }
+                _ => (Class::Error, "JA008"),
+            };
+            refusal(class, code, format!("{code}: cannot read the job-xml `{uri}`: {error}"))
+        })?;
+        let broken = |why: String| {
+            let message = format!("JA009: the job-xml `{uri}` cannot be read: {why}");
+            refusal(Class::Transient, "JA009", message)
+        };
+        let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
+        // It is evaluated as it would be written anew, without blanks around values. One that cannot be evaluated counts as it is.
+        let blank = |c: char| c <= ' ';
+        let written: BTreeMap<String, String> = read
+            .iter()
+            .map(|(name, value)| (name.clone(), value.trim_matches(blank).to_owned()))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        let evaluated = match written.values().any(|value| value.contains(['$', '#'])) {
+            true => evaluate(&xml(&written)).and_then(|text| configuration::read_xml(&text)).ok(),
+            false => Some(written.into_iter().collect()),
+        };
+        let read = evaluated.unwrap_or(read);
+        allowed(&read, "job-xml")?;
+        merged.extend(read);
+    }
+    let own = configuration_of(element).unwrap_or_default();
+    allowed(&own, "inline configuration")?;
+    merged.extend(own);
+    Ok(merged)
+}
+
+/// The queue of an action, `default` where it names none or its configuration cannot be read.
+pub fn queue_of(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> String {
+    let launcher = child(element, "launcher").and_then(|launcher| child_text(launcher, "queue"));
+    let of_configuration = || {
+        let application = application_folder(files, run);
+        let configuration = merged(files, &application, element, evaluate).ok()?;
+        let named = QUEUES.iter().find_map(|name| configuration.get(*name));
+        named.map(|queue| queue.trim().to_owned())
+    };
+    let queue = launcher.or_else(of_configuration).filter(|queue| !queue.is_empty());
+    queue.unwrap_or_else(|| "default".to_owned())
+}
+
+/// Where an action says in which queue its launcher runs, and then its jobs; the first that is there counts.
+const QUEUES: [&str; 5] = [
+    "oozie.launcher.queue",
+    "oozie.launcher.mapreduce.job.queuename",
+    "oozie.launcher.mapred.job.queue.name",
+    "mapreduce.job.queuename",
+    "mapred.job.queue.name",
+];
+
+/// What an action may not set, for the launcher neither.
+const FORBIDDEN: [&str; 5] = [
+    "user.name",
+    "mapreduce.job.user.name",
+    "fs.default.name",
+    "fs.defaultFS",
+    "yarn.resourcemanager.address",
+];
+
+fn allowed(properties: &[(String, String)], place: &str) -> Result<(), Refusal> {
+    let is_forbidden = |name: &str| {
+        FORBIDDEN.contains(&name.strip_prefix("oozie.launcher.").unwrap_or(name).trim())
+    };
+    match properties.iter().find(|(name, _)| is_forbidden(name)) {
+        Some((name, _)) => {
+            let message = format!("JA010: Property [{name}] not allowed in action [{place}]");
+            Err(refusal(Class::Failed, "JA010", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether the settings of an `fs` action can be read, and are allowed.
+pub fn settings_of_fs(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<(), Refusal> {
+    if child(element, "job-xml").or_else(|| child(element, "configuration")).is_none() {
+        return Ok(());
+    }
+    let read = merged(files, &application_folder(files, run), element, evaluate);
+    read.map(|_| ()).map_err(|mut refusal| {
+        // What is an exception there has no code of its own with this type.
+        let name = match refusal.code.as_str() {
+            "JA008" => "FileNotFoundException",
+            "JA009" => "IOException",
+            _ => return refusal,
+        };
+        let text = refusal.message.split_once(": ").map_or("", |(_, text)| text);
+        refusal.message = format!("{name}: {text}");
+        (refusal.class, refusal.code) = (Class::Error, name.to_owned());
+        refusal
+    })
+}
+
+/// What a program left behind, as an executor tells it.
+pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
+    let failed = |code: &str, message: String| {
+        let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
+        Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
+    };
+    let log =
+        || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
+            Some(line) => format!("; it last said: {line}"),
+            None => String::new(),
+        };
+    let exit = match state {
+        State::Ended(exit) => exit,
+        State::Lost | State::Absent | State::Running => {
+            let message =
+                "its launcher was killed or the machine went down, and how it ended is not known";
+            return failed("JA018", message.to_owned());
+        }
+    };
+    if let Some(bound) = exit.bound {
+        let (what, setting) = match bound {
+            Bound::Time => ("ran longer than it may", "time"),
+            Bound::Disk => ("put more into its folder than it may", "disk"),
+        };
+        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
+        return failed("JA018", format!("{message}, and was ended{}", log()));
+    }
+    if let Some(error) = exit.error {
+        return failed("JA018", format!("Cannot run program {error}"));
+    }
+    match (exit.code, exit.signal) {
+        (Some(0), _) => {}
+        (Some(code), _) => {
+            let (name, text) = match kind {
+                // The launcher of a shell action always ends with 1.
+                "shell" => ("1".to_owned(), code.to_string()),
+                "distcp" => ("JA018".to_owned(), code.to_string()),
+                "ssh" => ("E1111".to_owned(), code.to_string()),
+                _ => (code.to_string(), code.to_string()),
+            };
+            return failed(
+                &name,
+                format!("the {kind} action's program ended with exit code {text}{}", log()),
+            );
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            let bound = match signal {
+                _ if signal == Signal::XCPU.as_raw() => ", which computed longer than it may",
+                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than it may",
+                _ => "",
+            };
+            return failed(
+                "JA018",
+                format!("signal {signal} ended the {kind} action's program{bound}{}", log()),
+            );
+        }
+    }
+    if capture != Capture::Nothing && exit.unkept > 0 {
+        let message =
+            "the disk of the store had no room for its output; make room and run it again";
+        return failed("JA018", message.to_owned());
+    }
+    let path = match capture {
+        Capture::Nothing => None,
+        Capture::Stdout => Some(folder.join("stdout")),
+        Capture::File => {
+            let own = folder.join(OWN);
+            Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
+        }
+    };
+    let data = match path.map(|path| read_up_to(&path, limit + 1)) {
+        None => None,
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        Some(Err(error)) => {
+            return failed("JA018", format!("cannot read its captured output: {error}"));
+        }
+        Some(Ok(bytes)) if bytes.len() as u64 > limit => {
+            let message = format!(
+                "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
+            );
+            return failed("JA018", message);
+        }
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Err(why) = configuration::read_properties(&text) {
+                return failed(
+                    "JA018",
+                    format!("the captured output is not a file of properties: {why}"),
+                );
+            }
+            Some(text)
+        }
+    };
+    let records =
+        ["map-reduce", "pig", "hive", "hive2", "sqoop", "distcp", "spark"].contains(&kind);
+    let child_ids = records.then(|| job_ids(folder)).flatten();
+    let data = match &child_ids {
+        Some(ids) => Some(format!("hadoopJobs={ids}\n")),
+        None => data,
+    };
+    let output = Output { child_ids, data, stats: None };
+    Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
+}
+
+/// Ids of cluster jobs in the output of a tool, in order, each once.
+fn job_ids(folder: &Path) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in ["stdout", "stderr"] {
+        let Ok(bytes) = read_up_to(&folder.join(name), SCANNED) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for start in ["job_", "application_"] {
+            for (at, _) in text.match_indices(start) {
+                let before = text[..at].chars().next_back();
+                if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+                    continue;
+                }
+                let rest = &text[at + start.len()..];
+                let end =
+                    rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+                let Some((cluster, number)) = rest[..end].split_once('_') else { continue };
+                if cluster.len() >= 10
+                    && !number.is_empty()
+                    && number.bytes().all(|b| b.is_ascii_digit())
+                {
+                    let id = format!("job_{cluster}_{number}");
+                    if !found.contains(&id) {
+                        found.push(id);
+                    }
+                }
+            }
+        }
+    }
+    (!found.is_empty()).then(|| found.join(","))
+}
+
+fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // What its launcher noted at the end is not what it said.
+    let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
+    let line = text.lines().rev().find(|line| !line.trim().is_empty() && !is_own(line))?;
+    Some(line.trim().chars().take(200).collect())
+}
+
+/// The path of a name within a folder; a name that leads out is refused.
+fn within(folder: &Path, name: &str) -> Result<PathBuf, Refusal> {
+    let plain = !name.is_empty()
+        && !name.starts_with('/')
+        && name.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    if !plain {
+        return Err(refusal(
+            Class::Error,
+            "JA018",
+            format!("`{name}` is not a valid name for a link in the folder of work"),
+        ));
+    }
+    let path = folder.join(name);
+    if let Some(parent) = path.parent() {
+        private::folder(parent).map_err(|error| own(&error, parent))?;
+    }
+    Ok(path)
+}
+
+fn on_path(tool: &str, path: Option<OsString>) -> Option<PathBuf> {
+    if tool.contains('/') {
+        return Some(PathBuf::from(tool)).filter(|path| path.exists());
+    }
+    std::env::split_paths(&path?).map(|folder| folder.join(tool)).find(|path| {
+        fs::metadata(path)
+            .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+    })
+}
+
+/// `path#name`.
+fn split_link(entry: &str) -> (&str, Option<&str>) {
+    match entry.split_once('#') {
+        Some((path, link)) if !link.is_empty() => (path, Some(link)),
+        Some((path, _)) => (path, None),
+        None => (entry, None),
+    }
+}
+
+/// The entries of all children of a name; a text may hold several.
+fn entries(element: Node<'_, '_>, name: &str) -> Vec<String> {
+    let texts = children(element, name).map(text_of).collect::<Vec<_>>();
+    let split = texts.iter().flat_map(|text| text.split(','));
+    split.map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
+}
+
+fn children<'a, 'input>(
+    element: Node<'a, 'input>,
+    name: &str,
+) -> impl Iterator<Item = Node<'a, 'input>> {
+    element.children().filter(move |child| child.is_element() && child.tag_name().name() == name)
+}
+
+fn child<'a, 'input>(element: Node<'a, 'input>, name: &str) -> Option<Node<'a, 'input>> {
+    children(element, name).next()
+}
+
+fn text_of(element: Node<'_, '_>) -> String {
+    element.children().filter_map(|child| child.text()).collect()
+}
+
+fn child_text(element: Node<'_, '_>, name: &str) -> Option<String> {
+    child(element, name).map(|child| text_of(child).trim().to_owned())
+}
+
+/// The properties of the `<configuration>` of an element.
+pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> {
+    let configuration = child(element, "configuration")?;
+    let mut found = Vec::new();
+    for property in children(configuration, "property") {
+        if let (Some(name), Some(value)) =
+            (child_text(property, "name"), child_text(property, "value"))
+            && !name.is_empty()
+            && !value.is_empty()
+        {
+            found.push((name, value));
+        }
+    }
+    Some(found)
+}
+
+/// Properties in Hadoop's form.
+fn xml(properties: &BTreeMap<String, String>) -> String {
+    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<configuration>\n");
+    for (name, value) in properties {
+        let (name, value) = (escape(name), escape(value));
+        text.push_str(&format!(
+            "  <property><name>{name}</name><value>{value}</value></property>\n"
+        ));
+    }
+    text.push_str("</configuration>\n");
+    text
+}

@@ -1,0 +1,310 @@
+//! The audit log: who requested what for which job, and the result, one line each in `audit.log` in the store's folder.
+//!
+//! Every request of a client comes through here, from this process or over the control channel; what jobs do on their
+//! own does not. The lines are those of a server's audit log (`reference` of the engine, 16.1).
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the log is a file that people and their tools read"
+)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Error, Needs, Shared, Submit, bundle, coordinator, needs, object, view};
+use ankus_lang::machine::Command;
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::machine::coordinator::{Event, ScopeKind};
+use ankus_procedure::private;
+
+/// Its name in the store's folder.
+const FILE: &str = "audit.log";
+
+/// The whole log of the store in this folder; empty where nothing was ever asked.
+pub fn read(store: &Path) -> io::Result<String> {
+    match fs::read(store.join(FILE)) {
+        Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(String::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whom a request is about.
+#[derive(Default)]
+struct About {
+    id: String,
+    name: String,
+    user: String,
+    group: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn ask_submit(
+        self: &Arc<Self>,
+        new: Submit,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.properties);
+        let path = path_of(&new.properties, "oozie.wf.application.path");
+        let done = self.submit(new, needs, asked);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+        let about = |new: &Submit| {
+            let path = path_of(&new.properties, "oozie.wf.application.path");
+            (about_new(new.id.as_deref(), &new.properties), path)
+        };
+        let told: Vec<_> = all.iter().map(about).collect();
+        let mut told = told.into_iter();
+        match self.submit_all(all, &self.surroundings.needs, None) {
+            Ok(ids) => ids
+                .into_iter()
+                .zip(told)
+                .map(|(id, (about, path))| self.audit(about, "start", &path, Ok(id)))
+                .collect(),
+            Err(error) => {
+                let Some((about, path)) = told.next() else { return Err(error) };
+                self.audit(about, "start", &path, Err::<String, _>(error)).map(|id| vec![id])
+            }
+        }
+    }
+
+    pub(super) fn ask_command(&self, id: &str, command: Command, by: &str) -> Result<(), Error> {
+        let operation = match command {
+            Command::Start => "start",
+            Command::Suspend => "suspend",
+            Command::Resume => "resume",
+            Command::Kill => "kill",
+        };
+        let done = self.command(id, command);
+        self.audit(self.asked(id, by), operation, "", done)
+    }
+
+    /// A kill or a rerun that does not wait for programs.
+    pub(super) fn ask_abandon(&self, id: &str, by: &str) -> Result<(), Error> {
+        let done = self.abandon(id);
+        self.audit(self.asked(id, by), "kill", "force=true", done)
+    }
+
+    pub(super) fn ask_rerun(
+        self: &Arc<Self>,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+        by: &str,
+    ) -> Result<(), Error> {
+        // Values may be secrets; which nodes are passed over is not.
+        let shown =
+            properties.iter().map(|(name, value)| match name.starts_with("oozie.wf.rerun.") {
+                true => format!("{name}={value}"),
+                false => name.clone(),
+            });
+        let parameter = shown.collect::<Vec<_>>().join(";");
+        let mut properties = properties.clone();
+        if !by.is_empty() && self.submitter(id).is_some_and(|submitter| submitter != by) {
+            // Whose job it is, is who has it run again. (`reference` of the engine, 13.3)
+            properties.entry("user.name".to_owned()).or_insert_with(|| by.to_owned());
+        }
+        let done = self.rerun(id, plan, &properties);
+        self.audit(self.asked(id, by), "rerun", &parameter, done)
+    }
+
+    pub(super) fn ask_submit_coordinator(
+        self: &Arc<Self>,
+        new: coordinator::SubmitCoordinator,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.definition.properties);
+        let path = path_of(&new.definition.properties, "oozie.coord.application.path");
+        let done = self.submit_coordinator(new, needs, asked);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_submit_bundle(
+        self: &Arc<Self>,
+        new: bundle::SubmitBundle,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        let about = about_new(new.id.as_deref(), &new.bundle.properties);
+        let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
+        let done = self.submit_bundle(new, needs, asked);
+        self.audit(about, "start", &path, done)
+    }
+
+    pub(super) fn ask_coordinator(
+        self: &Arc<Self>,
+        id: &str,
+        message: &coordinator::Message,
+        by: &str,
+    ) -> Result<(), Error> {
+        let scoped = |kind: &ScopeKind, scope: &str| {
+            let kind = if *kind == ScopeKind::Date { "date" } else { "action" };
+            format!("{kind}={scope}")
+        };
+        let (operation, parameter) = match message {
+            coordinator::Message::Update(_) => ("update", String::new()),
+            coordinator::Message::RunAgain { .. } => return self.coordinator_message(id, message),
+            coordinator::Message::Event(event) => match event {
+                Event::Suspend => ("suspend", String::new()),
+                Event::Resume => ("resume", String::new()),
+                Event::Kill => ("kill", String::new()),
+                Event::KillActions(kind, scope) => ("kill", scoped(kind, scope)),
+                Event::IgnoreActions(kind, scope) => ("ignore", scoped(kind, scope)),
+                Event::Change(value) => ("change", value.clone()),
+                Event::Rerun(kind, scope, _) => ("coord-rerun", scoped(kind, scope)),
+                // These no client asks for.
+                _ => return self.coordinator_message(id, message),
+            },
+        };
+        let done = self.coordinator_message(id, message);
+        self.audit(self.asked(id, by), operation, &parameter, done)
+    }
+
+    pub(super) fn ask_bundle(
+        self: &Arc<Self>,
+        id: &str,
+        event: &BundleEvent,
+        by: &str,
+    ) -> Result<(), Error> {
+        let (operation, parameter) = match event {
+            BundleEvent::Suspend => ("suspend", String::new()),
+            BundleEvent::Resume => ("resume", String::new()),
+            BundleEvent::Kill => ("kill", String::new()),
+            BundleEvent::Change(value) => ("change", value.clone()),
+            BundleEvent::Rerun(names, dates) => {
+                ("bundle-rerun", format!("coord-scope={names};date-scope={dates}"))
+            }
+            _ => return self.bundle_event(id, event),
+        };
+        let done = self.bundle_event(id, event);
+        self.audit(self.asked(id, by), operation, &parameter, done)
+    }
+
+    /// Who has submitted a workflow, where that is known.
+    fn submitter(&self, id: &str) -> Option<String> {
+        let needs = needs::of_job(self.reader(), id).ok()??;
+        Some(needs.user).filter(|user| !user.is_empty())
+    }
+
+    /// The same with the user who asks, where that is known: it may be another than the one whose job it is.
+    fn asked(&self, id: &str, by: &str) -> About {
+        let about = self.about(id);
+        match by.is_empty() {
+            true => about,
+            false => About { user: by.to_owned(), ..about },
+        }
+    }
+
+    /// What is known of a job; a request about one that cannot be read is written down all the same.
+    fn about(&self, id: &str) -> About {
+        let reader = self.reader();
+        let mut about = About { id: id.to_owned(), ..About::default() };
+        if let Ok(Some(record)) = view::record(reader, id) {
+            (about.name, about.user, about.group) =
+                (record.job.name, record.job.user, record.job.group);
+        } else if let Ok(Some(record)) = coordinator::record(reader, id) {
+            (about.name, about.user) = (record.name, record.user);
+        } else if let Ok(Some(record)) = bundle::record(reader, id) {
+            (about.name, about.user) = (record.name, record.user);
+        }
+        about
+    }
+
+    /// Writes down what came of a request, and hands it on.
+    fn audit<T: AsId>(
+        &self,
+        mut about: About,
+        operation: &str,
+        parameter: &str,
+        done: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Some(id) = done.as_ref().ok().and_then(AsId::as_id) {
+            about = self.about(id);
+        }
+        let (status, http, code, message) = match &done {
+            Ok(_) => ("SUCCESS", "200", String::new(), String::new()),
+            Err(Error::Refused(refused)) => {
+                ("FAILED", "400", refused.code.to_owned(), refused.message.clone())
+            }
+            Err(Error::Unknown(id)) => ("FAILED", "404", "E0604".to_owned(), id.clone()),
+            Err(Error::State(why)) => ("FAILED", "400", String::new(), why.clone()),
+            Err(error) => ("FAILED", "500", String::new(), error.to_string()),
+        };
+        let or = |text: &str| if text.is_empty() { "null".to_owned() } else { one_line(text) };
+        let at = object::instant(self.host.wall_ms()).replace('T', " ").replace('.', ",");
+        let line = format!(
+            "{}  INFO oozieaudit:0 - IP [localhost], USER [{}], GROUP [{}], APP [{}], JOBID [{}], OPERATION [{operation}], \
+             PARAMETER [{}], STATUS [{status}], HTTPCODE [{http}], ERRORCODE [{}], ERRORMESSAGE [{}]\n",
+            at.trim_end_matches('Z'),
+            or(&about.user),
+            or(about.group.as_deref().unwrap_or_default()),
+            or(&about.name),
+            or(&about.id),
+            or(parameter),
+            or(&code),
+            or(&message),
+        );
+        if let Some(store) = self.folder.parent() {
+            let log = private::options().append(true).create(true).open(store.join(FILE));
+            // What was asked is done and in the store: a log without room cannot undo that, and must not deny it.
+            let _ = log.and_then(|mut log| log.write_all(line.as_bytes()));
+        }
+        done
+    }
+}
+
+/// Answers of requests that may be the id of a new job.
+trait AsId {
+    fn as_id(&self) -> Option<&str>;
+}
+
+impl AsId for String {
+    fn as_id(&self) -> Option<&str> {
+        Some(self)
+    }
+}
+
+impl AsId for () {
+    fn as_id(&self) -> Option<&str> {
+        None
+    }
+}
+
+fn about_new(id: Option<&str>, properties: &BTreeMap<String, String>) -> About {
+    let property = |name: &str| properties.get(name).cloned();
+    About {
+        id: id.unwrap_or_default().to_owned(),
+        name: String::new(),
+        user: property("user.name").unwrap_or_default(),
+        group: property("group.name"),
+    }
+}
+
+fn path_of(properties: &BTreeMap<String, String>, name: &str) -> String {
+    properties.get(name).cloned().unwrap_or_default()
+}
+
+/// A text as a part of a line that people look at in a terminal: what would steer that is written out.
+fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' | '\r' => line.push(' '),
+            // Marks of direction, separators of lines, and what only tells a text apart from another that looks the same.
+            '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' => line.extend(character.escape_unicode()),
+            _ if character.is_control() => line.extend(character.escape_unicode()),
+            _ => line.push(character),
+        }
+    }
+    line
+}

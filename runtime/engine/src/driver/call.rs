@@ -1,0 +1,1161 @@
+//! Calls of executors, and timers: what a job waits for, each a procedure of its own.
+//!
+//! A call that starts a program, or a child job, reports the start and then stays until that has ended.
+
+use std::cell::OnceCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::job::{self, Job};
+use super::keep::{JobRecord, Keep, encode, expectations, spaces};
+use super::needs::{self, Equipped};
+use super::places::{self, Claim, Class as PlaceClass, Held};
+use super::world::TYPES;
+use super::{Needs, Shared, steady, view};
+use crate::actions::command::Capture;
+use crate::actions::fs::{Fault, Operations};
+use crate::actions::workplace::{Provisions, Worked, Workplace, settings_of_fs};
+use crate::host::files::FileUri;
+use crate::host::process::{Bounds, State, Urgency, is_passing};
+use ankus_lang::machine::Class;
+use ankus_lang::machine::{
+    self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, Submission,
+    exception, submit,
+};
+use ankus_lang::plan::{NodeIndex, Plan, Work};
+use ankus_procedure::{Context, Failure, Message, New, Note, Procedure, ProcedureId, Step, Wait};
+
+/// The kind of a call.
+pub(super) const KIND: &str = "call";
+/// The kind of a timer.
+pub(super) const TIMER: &str = "timer";
+/// How often a program is looked after whose end nobody tells.
+const LOOK_MS: u64 = 30_000;
+/// The same of one that an older version started, which nobody tells that its job has ended.
+const LOOK_OLDER_MS: u64 = 500;
+/// How often it is looked whether what was asked to end has ended: at first, and in the end.
+const STOPPING_MS: (u64, u64) = (10, 500);
+/// Before a program is started once more that a shutdown ended, so that it is not started into that shutdown.
+const AGAIN_MS: u64 = 2_000;
+/// Before a program is started once more for which there was no room.
+const ROOM_MS: u64 = 5_000;
+/// How often it is looked, by whoever waits for a place, whether there is room on the disk by now.
+const DISK_MS: u64 = 5_000;
+/// The longest pause before a step that cannot be made is made again: something may have to stop.
+const STEADY_MS: u64 = 1_000;
+/// A step that cannot be made is made again so often.
+const MOST_FAILURES: u32 = 6;
+/// How often the loss of a launcher, or the want of room, is made up for in one attempt.
+const MOST_AGAIN: u32 = 3;
+
+/// What is called for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct What {
+    pub(super) job: String,
+    pub(super) root: String,
+    /// The procedure of the job: one run of it.
+    pub(super) procedure: ProcedureId,
+    pub(super) node: NodeIndex,
+    pub(super) serial: u32,
+    pub(super) phase: Phase,
+}
+
+/// What the job wants of a call that is under way.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(super) enum Wish {
+    /// It ends what it began.
+    Stop,
+    /// It looks whether it may begin now.
+    Look,
+    /// It ends what it began at once, and asks nobody.
+    Force,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Stage {
+    /// Nothing was done.
+    Begin,
+    /// A program runs in this folder; what it captures is found so.
+    Program { folder: PathBuf, kind: String, capture: Capture, limit: u64 },
+    /// A child job runs.
+    Child,
+    /// What runs in this folder ends, and then something follows.
+    Stopping { folder: PathBuf, then: Then },
+    /// The program begins once more, in another folder.
+    Again,
+}
+
+/// What follows when a program has been stopped.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum Then {
+    /// Nothing: the job wanted it so.
+    Nothing,
+    /// The job is told this.
+    Tell(Vec<u8>),
+    /// It begins once more, after so many milliseconds.
+    Again(u64),
+}
+
+/// A call.
+pub(super) struct Call {
+    shared: Arc<Shared>,
+    saved: Saved,
+    /// Whether it was begun by another process. Its first step here may come before its job is active, and do nothing.
+    is_taken_up: bool,
+    /// How many times in a row a step could not be made.
+    failures: u32,
+    /// Whether what it began is made to end at once.
+    is_forced: bool,
+    /// Since when what it began is asked to end, on the clock that only goes on, and how long it is waited before the next look.
+    asked: Option<(u64, u64)>,
+    /// Whether its last step has nothing to do but to wait for a place, or to look after one.
+    is_waiting: bool,
+    /// The place of its program, or the wish for one. A call that was begun by another process has one until somebody has looked.
+    place: Option<Held>,
+}
+
+/// A call as it is kept: all that it touches it knows from here, never from what its job has come to since.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    what: What,
+    stage: Stage,
+    /// Where the attempt works; an older version left it out.
+    folder: PathBuf,
+    /// Whether it is to end what it began.
+    is_stopped: bool,
+    /// The child, and the procedure of the run of it that is ours.
+    child: Option<(String, ProcedureId)>,
+    /// How often its program was started again.
+    again: u32,
+    /// Whether an older version made it, whose jobs do not know which calls are open.
+    is_older: bool,
+}
+
+/// The same as an older version kept it.
+#[derive(Deserialize)]
+struct SavedBefore {
+    what: What,
+    stage: Stage,
+}
+
+/// What a call begins with that is kept as above; an older one begins with the length of a job's id.
+const MARK: u8 = 0;
+
+/// A job and one of its rows, as they are in the store, and what it runs with.
+struct Looked {
+    equipped: Arc<Equipped>,
+    record: JobRecord,
+    run: Run,
+    plan: Arc<Plan>,
+}
+
+impl Call {
+    /// A call that works in this folder.
+    pub(super) fn new(shared: Arc<Shared>, what: What, folder: PathBuf) -> Call {
+        let saved = Saved {
+            what,
+            stage: Stage::Begin,
+            folder,
+            is_stopped: false,
+            child: None,
+            again: 0,
+            is_older: false,
+        };
+        Call {
+            shared,
+            saved,
+            is_taken_up: false,
+            failures: 0,
+            is_forced: false,
+            asked: None,
+            is_waiting: false,
+            place: None,
+        }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Call, String> {
+        let saved = match bytes.split_first() {
+            Some((&MARK, rest)) => postcard::from_bytes(rest).map_err(|error| error.to_string())?,
+            _ => {
+                let before: SavedBefore =
+                    postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+                let SavedBefore { what, stage } = before;
+                let folder = match &stage {
+                    Stage::Program { folder, .. } => folder.clone(),
+                    _ => PathBuf::new(),
+                };
+                let (is_stopped, child, again) = (false, None, 0);
+                Saved { what, stage, folder, is_stopped, child, again, is_older: true }
+            }
+        };
+        let place = (saved.what.phase == Phase::Start).then(|| shared.places.found());
+        Ok(Call {
+            shared: shared.clone(),
+            saved,
+            is_taken_up: true,
+            failures: 0,
+            is_forced: false,
+            asked: None,
+            is_waiting: false,
+            place,
+        })
+    }
+
+    /// Has it end at once what it would begin.
+    pub(super) fn stop(&mut self) {
+        self.saved.is_stopped = true;
+    }
+
+    /// The folder of an attempt: of one node in one run of one job.
+    pub(super) fn folder_of(
+        shared: &Shared,
+        job: &str,
+        name: &str,
+        run: u32,
+        starts: u32,
+    ) -> PathBuf {
+        shared.folder.join(job).join(format!("{name}-{run}-{starts}"))
+    }
+
+    fn event(&self, phase: Phase, answer: Answer) -> Vec<u8> {
+        let What { node, serial, .. } = self.saved.what;
+        encode(&Event::Answered { node, serial, phase, answer })
+    }
+
+    /// Ends with this answer.
+    fn done(&self, context: &mut Context<'_>, phase: Phase, answer: Answer) -> Step {
+        context.set_result(self.event(phase, answer));
+        Step::Done
+    }
+
+    fn equipped(&self) -> Result<Arc<Equipped>, Failure> {
+        let equipped = self.shared.equipped_of(&self.saved.what.job);
+        equipped.map_err(|error| steady::broken("call", &error))
+    }
+
+    fn look(&self) -> Result<Looked, Failure> {
+        let broken = |error: super::Error| steady::broken("call", &error);
+        let what = &self.saved.what;
+        let record = self.shared.record(&what.job).map_err(broken)?;
+        let reader = self.shared.reader();
+        let row = view::row(reader, &what.job, what.node).map_err(broken)?;
+        let properties = view::properties(reader, &what.job).map_err(broken)?;
+        let rows = row.map(|row| (what.node, row)).into_iter().collect();
+        let run = Run::new(record.job.clone(), Arc::new(properties), rows);
+        let plan = self.shared.plan(&record.plan).map_err(broken)?;
+        let equipped = needs::of_record(&self.shared, &record).map_err(broken)?;
+        Ok(Looked { equipped, record, run, plan })
+    }
+
+    /// The folder in which this attempt works.
+    fn folder(&self, looked: &Looked) -> PathBuf {
+        if !self.saved.folder.as_os_str().is_empty() {
+            return self.saved.folder.clone();
+        }
+        let what = &self.saved.what;
+        let starts = looked.run.rows.get(&what.node).map_or(1, |row| row.starts);
+        let name = &looked.plan.node(what.node).name;
+        Call::folder_of(&self.shared, &what.job, name, looked.run.job.run, starts)
+    }
+
+    fn start(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let looked = self.look()?;
+        let node = self.saved.what.node;
+        let (Some(row), Work::Action(action)) =
+            (looked.run.rows.get(&node), &looked.plan.node(node).work)
+        else {
+            return Ok(self.not_begun(context, Answer::Missing));
+        };
+        let text = row.conf.clone().unwrap_or_default();
+        let document = match roxmltree::Document::parse(&text) {
+            Ok(document) => document,
+            Err(error) => {
+                let code = match action.kind.as_str() {
+                    kind if is_java_family(kind) => "JA007",
+                    "ssh" => "SH002",
+                    _ => "JDOMParseException",
+                };
+                let (code, message) = exception(code, error);
+                let answer = Answer::Error(Class::Error, code, message);
+                return Ok(self.not_begun(context, answer));
+            }
+        };
+        let element = document.root_element();
+        match action.kind.as_str() {
+            "fs" => {
+                let recovery = row.starts > 1 || self.is_taken_up;
+                let answer = self.files(&looked, element, recovery);
+                Ok(self.not_begun(context, answer))
+            }
+            "sub-workflow" => self.start_child(context, &looked, element),
+            "email" => {
+                let outcome = crate::actions::email::send(&crate::actions::email::Request {
+                    element,
+                    files: &looked.equipped.files,
+                    server: &looked.equipped.needs.server,
+                    maildir: &self.shared.folder.join("..").join("mail"),
+                    unique: &format!("{}@{}.{}", looked.run.job.id, node, row.starts),
+                    now_ms: self.shared.host.wall_ms(),
+                });
+                let answer = match outcome {
+                    Ok(()) => finished("OK", None),
+                    Err(fault) => error(fault),
+                };
+                Ok(self.not_begun(context, answer))
+            }
+            kind => {
+                let folder = self.folder(&looked);
+                if let Some(step) = self.wait_for_place(context, &looked, element, &folder) {
+                    return Ok(step);
+                }
+                let shared = self.shared.clone();
+                let all = OnceCell::new();
+                let called = Call {
+                    shared: shared.clone(),
+                    saved: self.saved.clone(),
+                    is_taken_up: self.is_taken_up,
+                    failures: 0,
+                    is_forced: false,
+                    asked: None,
+                    is_waiting: false,
+                    place: None,
+                };
+                let evaluate = |text: &str| called.evaluate(&looked, &all, text);
+                let workplace = Workplace {
+                    evaluate: &evaluate,
+                    files: &looked.equipped.files,
+                    needs: provisions(&looked.equipped.needs),
+                    element,
+                    run: &looked.run,
+                    node: &looked.plan.node(node).name,
+                    folder: &folder,
+                };
+                self.start_program(context, kind, &workplace)
+            }
+        }
+    }
+
+    /// What the program of an action counts as. Its queue is that of its configuration, as far as that can be read.
+    fn class(&self, looked: &Looked, element: roxmltree::Node<'_, '_>) -> PlaceClass {
+        let kind = element.tag_name().name().to_owned();
+        let queue = self.shared.places.asks_for_queues().then(|| {
+            let all = OnceCell::new();
+            let evaluate = |text: &str| self.evaluate(looked, &all, text);
+            crate::actions::workplace::queue_of(
+                &looked.equipped.files,
+                &looked.run,
+                element,
+                &evaluate,
+            )
+        });
+        PlaceClass { kind, queue }
+    }
+
+    fn claim(&self, context: &Context<'_>, class: PlaceClass) -> Claim {
+        let What { job, root, node, .. } = &self.saved.what;
+        let (procedure, job, root) = (context.id(), job.clone(), root.clone());
+        Claim { procedure, job, root, node: *node, class }
+    }
+
+    /// Takes a place for a program that is to start. Where there is none the answer is the step that waits for it.
+    fn wait_for_place(
+        &mut self,
+        context: &mut Context<'_>,
+        looked: &Looked,
+        element: roxmltree::Node<'_, '_>,
+        folder: &Path,
+    ) -> Option<Step> {
+        let class = self.class(looked, element);
+        // It may have started before we were killed.
+        let has_started = self.is_taken_up
+            && self.shared.surroundings.launchers.fate(folder).is_ok_and(|it| it != State::Absent);
+        if has_started {
+            self.shared.places.take(&mut self.place, class);
+            return None;
+        }
+        let now = self.shared.host.wall_ms();
+        let claim = self.claim(context, class);
+        let is_first = self.place.is_none() && !self.is_taken_up;
+        let is_suspended = looked.record.job.status == JobStatus::Suspended;
+        if is_suspended && !is_first && matches!(self.saved.stage, Stage::Begin) {
+            let what = places::What::Suspended;
+            self.shared.places.waits_for(&mut self.place, claim, now, what);
+        } else if self.shared.places.ask(&mut self.place, claim, now) {
+            return None;
+        }
+        self.is_waiting = true;
+        context.skip_persistence();
+        // A place comes by itself; room on a disk does not.
+        let pause = if self.shared.places.is_short_of_disk() { DISK_MS } else { LOOK_MS };
+        Some(Step::Suspend(Wait::new().or_pause(pause)))
+    }
+
+    /// Notes that the system has no process, file or memory for a program at the moment. Others may take the place.
+    fn wait_for_room(&mut self, context: &mut Context<'_>, kind: &str, why: &str) {
+        let class = PlaceClass { kind: kind.to_owned(), queue: None };
+        let claim = self.claim(context, class);
+        let (now, what) = (self.shared.host.wall_ms(), places::What::Room(why.to_owned()));
+        self.shared.places.waits_for(&mut self.place, claim, now, what);
+        self.is_waiting = true;
+        context.skip_persistence();
+    }
+
+    /// Nothing runs. Of an action that ran before, a start that failed for the moment is tried again.
+    fn not_begun(&mut self, context: &mut Context<'_>, answer: Answer) -> Step {
+        if self.saved.again == 0 {
+            return self.done(context, Phase::Start, answer);
+        }
+        match answer {
+            Answer::Error(Class::Transient, ..) if self.saved.again < MOST_AGAIN => {
+                self.saved.folder = again(&self.saved.folder, self.saved.again + 1);
+                self.saved.again += 1;
+                Step::Suspend(Wait::pause(ROOM_MS))
+            }
+            Answer::Error(Class::Transient, code, message) => {
+                self.done(context, Phase::Check, Answer::Error(Class::Error, code, message))
+            }
+            answer => self.done(context, Phase::Check, answer),
+        }
+    }
+
+    /// Evaluates texts with all that the job knows by now.
+    fn evaluate(&self, looked: &Looked, all: &OnceCell<Run>, text: &str) -> Result<String, String> {
+        // The rows of other nodes are read where a text asks for anything.
+        let run = match all.get() {
+            Some(run) => run,
+            None if !text.contains(['$', '#']) => return Ok(text.to_owned()),
+            None => {
+                let read = view::run(self.shared.reader(), &looked.record);
+                let read = read.map_err(|error| error.to_string())?;
+                all.get_or_init(|| read)
+            }
+        };
+        let phase = ankus_lang::el::Phase::Workflow;
+        let template = ankus_lang::el::Template::compile(text, phase, looked.plan.dialect);
+        let world = self.shared.world(&looked.equipped);
+        let node = Some(self.saved.what.node);
+        let scope = machine::JobScope { plan: &looked.plan, run, node, world: &world, phase };
+        let text = template.text(&scope).map(|text| text.into_owned());
+        text.map_err(|failure| failure.to_string())
+    }
+
+    fn files(&self, looked: &Looked, element: roxmltree::Node<'_, '_>, recovery: bool) -> Answer {
+        let all = OnceCell::new();
+        let evaluate = |text: &str| self.evaluate(looked, &all, text);
+        file_system(&looked.equipped, &looked.run, element, recovery, &evaluate)
+    }
+
+    fn start_program(
+        &mut self,
+        context: &mut Context<'_>,
+        kind: &str,
+        workplace: &Workplace<'_, '_>,
+    ) -> Result<Step, Failure> {
+        let Worked { program, capture, limit } = match workplace.prepare() {
+            Ok(worked) => worked,
+            Err(refusal) => {
+                let answer = Answer::Error(refusal.class, refusal.code, refusal.message);
+                return Ok(match self.is_taken_up || self.failures > 0 {
+                    true => self.not_started(context, workplace.folder, answer),
+                    false => self.not_begun(context, answer),
+                });
+            }
+        };
+        let folder = workplace.folder.to_owned();
+        if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
+            if is_passing(&fault) {
+                // Nothing was started, and it is tried until something is.
+                self.wait_for_room(context, kind, &fault.to_string());
+                return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
+            }
+            let message = format!("cannot start a program in {}: {fault}", folder.display());
+            let answer = Answer::Error(Class::Transient, "JA009".into(), message);
+            return Ok(self.not_started(context, &folder, answer));
+        }
+        self.watch(context.id(), &folder);
+        if self.saved.again == 0 {
+            let external = External {
+                id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+                tracker: "local".into(),
+                console: format!("file://{}", folder.display()).into(),
+            };
+            let event = self.event(Phase::Start, Answer::Started(external));
+            context.send(self.saved.what.procedure, 0, event);
+        }
+        self.saved.stage = Stage::Program { folder, kind: kind.to_owned(), capture, limit };
+        Ok(self.suspended())
+    }
+
+    /// A program could not be started now. It may have been before, by a process that was killed or in a step that failed: what
+    /// runs of it is stopped before anybody is told, and before it is tried again.
+    fn not_started(&mut self, context: &mut Context<'_>, folder: &Path, answer: Answer) -> Step {
+        let then = match (self.saved.again, answer) {
+            (0, answer) => Then::Tell(self.event(Phase::Start, answer)),
+            (times, Answer::Error(Class::Transient, ..)) if times < MOST_AGAIN => {
+                Then::Again(ROOM_MS)
+            }
+            (_, Answer::Error(Class::Transient, code, message)) => {
+                let answer = Answer::Error(Class::Error, code, message);
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+            (_, answer) => Then::Tell(self.event(Phase::Check, answer)),
+        };
+        self.saved.stage = Stage::Stopping { folder: folder.to_owned(), then };
+        self.stopping(context)
+    }
+
+    /// Until the program ends, the job wants something, or it is time to look.
+    fn suspended(&self) -> Step {
+        let look = if self.saved.is_older { LOOK_OLDER_MS } else { LOOK_MS };
+        Step::Suspend(Wait::new().or_pause(look))
+    }
+
+    /// Wakes this procedure when the program of a folder has ended.
+    fn watch(&self, id: ProcedureId, folder: &Path) {
+        let executor = self.shared.executor().clone();
+        let wake = Box::new(move || {
+            executor.wake(id);
+        });
+        self.shared.surroundings.launchers.watch(folder, wake);
+    }
+
+    /// Looks what became of the program.
+    fn program(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let Stage::Program { folder, kind, capture, limit } = self.saved.stage.clone() else {
+            return Ok(Step::Done);
+        };
+        let state = match self.shared.surroundings.launchers.fate(&folder) {
+            Ok(State::Running) => {
+                if std::mem::take(&mut self.is_taken_up) {
+                    let class = self.class_again();
+                    self.shared.places.take(&mut self.place, class);
+                    self.watch(context.id(), &folder);
+                }
+                context.skip_persistence();
+                return Ok(self.suspended());
+            }
+            Ok(state) => state,
+            // What cannot be looked at may run: it is stopped first, and only then is the action told of it.
+            Err(fault) => {
+                let message = format!("cannot look at {}: {fault}", folder.display());
+                let answer = Answer::Error(Class::Error, "JA017".into(), message);
+                let then = Then::Tell(self.event(Phase::Check, answer));
+                self.saved.stage = Stage::Stopping { folder, then };
+                return Ok(self.stopping(context));
+            }
+        };
+        let may_again = self.equipped()?.needs.starts_again;
+        let is_patient = self.saved.again < MOST_AGAIN;
+        let again = match &state {
+            State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
+            State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
+            State::Ended(exit) if exit.passing => Some(ROOM_MS),
+            _ => None,
+        };
+        let is_lost = state == State::Lost;
+        let then = match again.filter(|_| may_again) {
+            Some(pause) => Then::Again(pause),
+            None => {
+                let outcome = crate::actions::workplace::outcome;
+                let answer = outcome(&folder, &kind, capture, limit, state);
+                if again.is_none() && !is_lost {
+                    return Ok(self.done(context, Phase::Check, answer));
+                }
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+        };
+        // Where its launcher has gone, or everything was to end, others of the program may be left.
+        self.saved.stage = Stage::Stopping { folder, then };
+        Ok(self.stopping(context))
+    }
+
+    /// Sees to it that everything ends that runs in a folder, and does then what follows.
+    fn stopping(&mut self, context: &mut Context<'_>) -> Step {
+        let Stage::Stopping { folder, then } = self.saved.stage.clone() else { return Step::Done };
+        let now = context.host().elapsed_ms();
+        let is_first = self.asked.is_none();
+        if is_first && self.is_taken_up {
+            let class = self.class_again();
+            self.shared.places.take(&mut self.place, class);
+        }
+        let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
+        // Without its job nothing is known of what it needs, and it is stopped as usual.
+        let grace_ms =
+            self.equipped().map_or(Needs::default().grace_ms, |equipped| equipped.needs.grace_ms);
+        let left = grace_ms.saturating_sub(now.saturating_sub(since));
+        let urgency = match &then {
+            _ if self.is_forced => Urgency::Force,
+            Then::Nothing if is_first => Urgency::Ask,
+            Then::Nothing if left > 0 => Urgency::Look,
+            _ => Urgency::Force,
+        };
+        // What cannot be looked at is looked at again.
+        let there = self.shared.surroundings.launchers.stop(&folder, urgency).unwrap_or(1);
+        if there > 0 {
+            self.asked = Some((since, (pause * 2).min(STOPPING_MS.1)));
+            if !is_first {
+                context.skip_persistence();
+            } else if self.is_taken_up {
+                self.watch(context.id(), &folder);
+            }
+            let pause = if left > 0 { pause.min(left) } else { pause };
+            return Step::Suspend(Wait::new().or_pause(pause));
+        }
+        self.asked = None;
+        match then {
+            Then::Again(pause) if !self.saved.is_stopped => {
+                self.saved.again += 1;
+                self.saved.folder = again(&folder, self.saved.again);
+                self.saved.stage = Stage::Again;
+                Step::Suspend(Wait::pause(pause))
+            }
+            Then::Tell(event) if !self.saved.is_stopped => {
+                context.set_result(event);
+                Step::Done
+            }
+            _ => Step::Done,
+        }
+    }
+
+    /// Whether the job that called has gone, or has ended without knowing of us.
+    fn is_orphan(&self) -> bool {
+        let what = &self.saved.what;
+        let of = self.shared.executor().state(what.procedure);
+        let is_gone = of.is_none_or(|state| state.is_end());
+        let has_ended = || self.shared.record(&what.job).is_ok_and(|it| it.job.status.is_end());
+        is_gone || (self.saved.is_older && what.phase == Phase::Start && has_ended())
+    }
+
+    fn start_child(
+        &mut self,
+        context: &mut Context<'_>,
+        looked: &Looked,
+        element: roxmltree::Node<'_, '_>,
+    ) -> Result<Step, Failure> {
+        match self.child(context, looked, element) {
+            // The job that is to run again has programs of its last run to stop.
+            Ok(None) => {
+                context.skip_persistence();
+                Ok(Step::Suspend(Wait::pause(STOPPING_MS.1)))
+            }
+            Ok(Some((external, child))) => {
+                self.saved.child = Some((external.id.to_string(), child));
+                let event = self.event(Phase::Start, Answer::Started(external));
+                context.send(self.saved.what.procedure, 0, event);
+                self.saved.stage = Stage::Child;
+                Ok(Step::Suspend(Wait::for_message()))
+            }
+            Err((code, message)) => {
+                let answer = Answer::Error(Class::Error, code, message);
+                Ok(self.done(context, Phase::Start, answer))
+            }
+        }
+    }
+
+    /// Submits the child job; the answer is how it is known, or nothing where it cannot begin yet.
+    fn child(
+        &self,
+        context: &mut Context<'_>,
+        looked: &Looked,
+        element: roxmltree::Node<'_, '_>,
+    ) -> Result<Option<(External, ProcedureId)>, (String, String)> {
+        let shared = &self.shared;
+        let own = |code: &str, message: String| exception(code, message);
+        let equipped = &looked.equipped;
+        let most = equipped.server("oozie.action.subworkflow.max.depth");
+        let most = most.and_then(|most| most.parse().ok()).unwrap_or(machine::DEEPEST);
+        let node = &looked.plan.node(self.saved.what.node).name;
+        let child = machine::child(&looked.run, node, element, most)?;
+        let machine::Child { path, properties, propagates } = child;
+
+        let inherited = looked.plan.global.as_ref().filter(|_| propagates);
+        let uri = FileUri::parse(&path);
+        let plan = equipped.compiler.compile(&uri, &equipped.files, &properties, inherited);
+        let plan = plan.map_err(|(code, message)| exception(&code, message))?;
+        let root = looked.record.root.clone();
+        let known = looked.run.rows.get(&self.saved.what.node);
+        let known = known.and_then(|row| row.external.id()).filter(|id| {
+            let failed_only = looked.run.property("oozie.wf.rerun.failnodes") == Some("true");
+            // A child that was started and not told of, before we were killed, is no rerun's.
+            failed_only && shared.record(id).is_ok_and(|record| record.job.status.is_end())
+        });
+        if let Some(id) = known {
+            if shared.record(id).is_ok_and(|record| shared.lives(record.procedure)) {
+                return Ok(None);
+            }
+            let procedure =
+                job::rerun(context, shared, id, Some(&plan), &properties, &root, |new| new)
+                    .map_err(|error| match error {
+                        super::Error::Refused(refused) => {
+                            own("OozieClientException", refused.to_string())
+                        }
+                        error => own("IOException", error.to_string()),
+                    })?;
+            let external = External { id: id.into(), tracker: "local".into(), console: id.into() };
+            return Ok(Some((external, procedure)));
+        }
+        let bytes = plan.to_bytes();
+        let id = shared.next_id();
+        let defaults = crate::host::defaults::default_files(&properties, &equipped.files)
+            .map_err(|why| own("OozieClientException", format!("E0803: {why}")))?;
+        let submission = Submission { id: id.clone(), properties, defaults };
+        let refused = |refused: ankus_lang::machine::Refused| {
+            own("OozieClientException", format!("E0803: {refused}"))
+        };
+        let run = submit(&plan, submission, &shared.world(equipped)).map_err(refused)?;
+        let unreadable =
+            |error: ankus_procedure::store::Error| own("IOException", error.to_string());
+        let (key, bytes) = Keep::plan_key(shared.reader(), &bytes).map_err(unreadable)?;
+        let body = Job::new(shared.clone(), &id, &root);
+        let procedure = context.spawn(New::of(job::KIND, body).unattended());
+        let record =
+            JobRecord::new(&run, procedure, key.clone(), root, looked.record.needs.clone());
+        if let Some(bytes) = bytes {
+            context.put(spaces::PLAN, key.as_bytes(), bytes);
+        }
+        let counter = shared.counter.load(std::sync::atomic::Ordering::Relaxed);
+        context.put(spaces::META, b"counter", counter.to_le_bytes());
+        context.put(spaces::CONF, id.as_bytes(), encode(&*run.conf));
+        for (key, sla) in expectations(&run) {
+            context.put(spaces::EXPECTATION, key, sla);
+        }
+        context.put(spaces::JOB, id.as_bytes(), encode(&record));
+        let external =
+            External { id: id.as_str().into(), tracker: "local".into(), console: id.into() };
+        Ok(Some((external, procedure)))
+    }
+
+    /// Waits for the end of a child, which has come when everything has ended that it began.
+    fn child_step(
+        &mut self,
+        context: &mut Context<'_>,
+        ended: Option<String>,
+        stops: bool,
+    ) -> Step {
+        if let Some(status) = ended {
+            return match self.saved.is_stopped {
+                true => Step::Done,
+                false => {
+                    let answer = Answer::Finished(Finished::new(status));
+                    self.done(context, Phase::Check, answer)
+                }
+            };
+        }
+        if self.saved.is_stopped
+            && let Some((id, child)) = self.child_procedure()
+        {
+            if !self.shared.lives(child) {
+                // Its last word has been taken for that of an older run.
+                return Step::Done;
+            }
+            if stops || self.is_taken_up {
+                self.is_taken_up = false;
+                self.shared.is_ending(&id);
+                context.send(child, 0, encode(&Event::Command(Command::Kill)));
+            }
+        }
+        Step::Suspend(Wait::for_message())
+    }
+
+    fn child_procedure(&self) -> Option<(String, ProcedureId)> {
+        if self.saved.child.is_some() {
+            return self.saved.child.clone();
+        }
+        let What { job, node, .. } = &self.saved.what;
+        let row = view::row(self.shared.reader(), job, *node).ok()??;
+        let id = row.external.id()?;
+        Some((id.to_owned(), self.shared.record(id).ok()?.procedure))
+    }
+
+    /// Asks how an action does that was started before.
+    fn check(&self, looked: &Looked) -> Answer {
+        let node = self.saved.what.node;
+        match &looked.plan.node(node).work {
+            Work::Action(action) if action.kind == "sub-workflow" => {
+                let child = looked.run.rows.get(&node).and_then(|row| row.external.id());
+                let child = child.and_then(|id| self.shared.record(id).ok());
+                Answer::Running(child.map(|child| child.job.status.name().to_owned()))
+            }
+            _ => Answer::Running(None),
+        }
+    }
+
+    /// It was stopped before it had begun, as far as we know: a crash may have come between the start and its record.
+    fn never_begun(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        if self.saved.folder.as_os_str().is_empty() || self.saved.what.phase != Phase::Start {
+            return Ok(Step::Done);
+        }
+        let folder = self.saved.folder.clone();
+        self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
+        let step = self.stopping(context);
+        if matches!(self.saved.stage, Stage::Stopping { .. }) && matches!(step, Step::Suspend(_)) {
+            // It had begun. The job hears of it now, for its own end need not wait for that of the program.
+            let id = self.saved.what.job.as_str().into();
+            let external = External { id, tracker: "local".into(), ..External::none() };
+            let event = self.event(Phase::Start, Answer::Started(external));
+            context.send(self.saved.what.procedure, 0, event);
+        }
+        Ok(step)
+    }
+
+    /// What an older version called for to stop an action, of the run that the job is in.
+    fn older_kill(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let looked = self.look()?;
+        let answer = self.event(Phase::Kill, Answer::Stopped);
+        if looked.record.procedure != self.saved.what.procedure {
+            context.set_result(answer);
+            return Ok(Step::Done);
+        }
+        let folder = self.folder(&looked);
+        let row = looked.run.rows.get(&self.saved.what.node);
+        if let Some(child) = row.and_then(|row| row.external.id())
+            && let Ok(child) = self.shared.record(child)
+            && !child.job.status.is_end()
+        {
+            self.shared.is_ending(&child.job.id);
+            context.send(child.procedure, 0, encode(&Event::Command(Command::Kill)));
+        }
+        self.saved.stage = Stage::Stopping { folder, then: Then::Tell(answer) };
+        Ok(self.stopping(context))
+    }
+}
+
+impl Call {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        self.is_waiting = false;
+        let wish = |message: &Message| match &message.note {
+            Note::Data(bytes) => postcard::from_bytes(bytes).ok(),
+            _ => None,
+        };
+        let wishes = || context.messages().iter().filter_map(wish);
+        self.is_forced |= wishes().any(|wish| matches!(wish, Wish::Force));
+        let stops = wishes().any(|wish| matches!(wish, Wish::Stop | Wish::Force));
+        let What { root, job, .. } = &self.saved.what;
+        if !(stops || self.saved.is_stopped || self.shared.is_active(root, job, context.id())) {
+            self.sleep(context);
+            return Ok(Step::Suspend(Wait::new()));
+        }
+        let mut child_ended = None;
+        for message in context.take_messages() {
+            match message.note {
+                Note::Data(_) => {}
+                Note::Succeeded(Some(status)) => {
+                    child_ended = Some(String::from_utf8_lossy(&status).into_owned());
+                }
+                Note::Succeeded(None) | Note::Failed(_) => {
+                    child_ended = Some(JobStatus::Failed.name().to_owned());
+                }
+            }
+        }
+        self.saved.is_stopped |= stops || self.is_orphan();
+        let is_stopped = self.saved.is_stopped;
+        match (&self.saved.stage, self.saved.what.phase) {
+            (Stage::Stopping { .. }, _) => Ok(self.stopping(context)),
+            (Stage::Program { folder, .. }, _) if is_stopped => {
+                let folder = folder.clone();
+                self.saved.stage = Stage::Stopping { folder, then: Then::Nothing };
+                Ok(self.stopping(context))
+            }
+            (Stage::Program { .. }, _) => self.program(context),
+            (Stage::Child, _) => Ok(self.child_step(context, child_ended, stops)),
+            (Stage::Begin | Stage::Again, _) if is_stopped => self.never_begun(context),
+            (Stage::Begin | Stage::Again, Phase::Start) => self.start(context),
+            (Stage::Begin | Stage::Again, Phase::Check) => {
+                let answer = self.check(&self.look()?);
+                Ok(self.done(context, Phase::Check, answer))
+            }
+            (Stage::Begin | Stage::Again, Phase::End) => {
+                Ok(self.done(context, Phase::End, Answer::Ended(None)))
+            }
+            (Stage::Begin | Stage::Again, Phase::Kill) => self.older_kill(context),
+        }
+    }
+
+    /// What ran when another process left the store has its place until it ends, though nobody wants anything of it.
+    fn sleep(&mut self, context: &Context<'_>) {
+        let folder = match &self.saved.stage {
+            Stage::Program { folder, .. } | Stage::Stopping { folder, .. } => folder.clone(),
+            Stage::Begin | Stage::Again if self.saved.what.phase == Phase::Start => {
+                self.saved.folder.clone()
+            }
+            _ => PathBuf::new(),
+        };
+        let launchers = &self.shared.surroundings.launchers;
+        let runs = !folder.as_os_str().is_empty()
+            && launchers.fate(&folder).is_ok_and(|state| state == State::Running);
+        if !runs {
+            self.place = None;
+            return;
+        }
+        self.is_waiting = true;
+        let class = self.class_again();
+        self.shared.places.take(&mut self.place, class);
+        self.watch(context.id(), &folder);
+    }
+
+    /// A step could not be made. It is made again; where that is of no use, what it began is stopped, and only then is the job
+    /// told of it.
+    fn failed(&mut self, context: &mut Context<'_>, failure: &Failure) -> Step {
+        let is_patient = !steady::is_lasting(failure) && self.failures < MOST_FAILURES;
+        let has_folder = !self.saved.folder.as_os_str().is_empty();
+        let phase = match (&self.saved.stage, self.saved.what.phase) {
+            _ if is_patient => return steady::later(context, &mut self.failures, STEADY_MS),
+            (Stage::Program { .. } | Stage::Again, _) => Phase::Check,
+            (Stage::Begin, phase @ (Phase::Check | Phase::End)) => phase,
+            (Stage::Begin, Phase::Start) => Phase::Start,
+            // Whoever stops something, or has a child, cannot do without.
+            (Stage::Stopping { .. } | Stage::Child, _) | (Stage::Begin, Phase::Kill) => {
+                return steady::later(context, &mut self.failures, STEADY_MS);
+            }
+        };
+        self.failures = 0;
+        let answer = Answer::Error(Class::Error, "JA018".to_owned(), failure.to_string());
+        let event = self.event(phase, answer);
+        if !has_folder || matches!(phase, Phase::End) || self.saved.what.phase == Phase::Check {
+            context.set_result(event);
+            return Step::Done;
+        }
+        let folder = match &self.saved.stage {
+            Stage::Program { folder, .. } => folder.clone(),
+            _ => self.saved.folder.clone(),
+        };
+        self.saved.stage = Stage::Stopping { folder, then: Then::Tell(event) };
+        self.stopping(context)
+    }
+
+    /// The same of a program that was started before.
+    fn class_again(&self) -> PlaceClass {
+        let unknown = PlaceClass { kind: String::new(), queue: None };
+        let Ok(looked) = self.look() else { return unknown };
+        let row = looked.run.rows.get(&self.saved.what.node);
+        let Some(text) = row.and_then(|row| row.conf.clone()) else { return unknown };
+        match roxmltree::Document::parse(&text) {
+            Ok(document) => self.class(&looked, document.root_element()),
+            Err(_) => unknown,
+        }
+    }
+}
+
+impl Procedure for Call {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let (before, asked) = (self.saved.clone(), self.asked);
+        let step = match steady::attempt(context, |context| self.step(context)) {
+            Ok(step) => {
+                self.failures = 0;
+                step
+            }
+            Err(failure) => {
+                (self.saved, self.asked) = (before, asked);
+                self.failed(context, &failure)
+            }
+        };
+        let goes_on = matches!(&step, Step::Suspend(_));
+        let has_program =
+            matches!(self.saved.stage, Stage::Program { .. } | Stage::Stopping { .. });
+        let waits = (self.is_waiting && !self.saved.is_stopped) || self.failures > 0;
+        if !goes_on || !(has_program || waits) {
+            self.place = None;
+        }
+        Ok(step)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        let mut bytes = vec![MARK];
+        bytes.extend(encode(&self.saved));
+        bytes
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}
+
+/// Carries out an `fs` action of a job that is known whole; `recovery` says that it may have been done before, or half.
+pub(super) fn carry_out(
+    shared: &Shared,
+    equipped: &Equipped,
+    plan: &Plan,
+    run: &Run,
+    node: NodeIndex,
+    recovery: bool,
+) -> Answer {
+    let Some(row) = run.rows.get(&node) else { return Answer::Missing };
+    let document = match roxmltree::Document::parse(row.conf.as_deref().unwrap_or_default()) {
+        Ok(document) => document,
+        Err(error) => {
+            let (code, message) = exception("JDOMParseException", error);
+            return Answer::Error(Class::Error, code, message);
+        }
+    };
+    let phase = ankus_lang::el::Phase::Workflow;
+    let evaluate = |text: &str| {
+        if !text.contains(['$', '#']) {
+            return Ok(text.to_owned());
+        }
+        let template = ankus_lang::el::Template::compile(text, phase, plan.dialect);
+        let world = shared.world_of(equipped, &run.job.id);
+        let scope = machine::JobScope { plan, run, node: Some(node), world: &world, phase };
+        let text = template.text(&scope).map(|text| text.into_owned());
+        text.map_err(|failure| failure.to_string())
+    };
+    let recovery = recovery || row.starts > 1;
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        file_system(equipped, run, document.root_element(), recovery, &evaluate)
+    }));
+    done.unwrap_or_else(|panic| {
+        let failure = Failure::new("bug", Failure::PANIC, steady::text(&*panic));
+        Answer::Error(Class::Error, "JA018".to_owned(), failure.to_string())
+    })
+}
+
+fn file_system(
+    equipped: &Equipped,
+    run: &Run,
+    element: roxmltree::Node<'_, '_>,
+    recovery: bool,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Answer {
+    let name_node = child_text(element, "name-node");
+    let operations = Operations {
+        files: &equipped.files,
+        schemes: &equipped.needs.schemes,
+        name_node: name_node.as_deref(),
+        recovery,
+    };
+    if let Err(fault) = operations.name_node() {
+        return error(fault);
+    }
+    if let Err(refusal) = settings_of_fs(&equipped.files, run, element, evaluate) {
+        return Answer::Error(refusal.class, refusal.code, refusal.message);
+    }
+    match operations.run(element) {
+        Ok(()) => finished("OK", None),
+        Err(fault) => error(fault),
+    }
+}
+
+/// What programs of a job with these needs run with.
+fn provisions(needs: &Needs) -> Provisions<'_> {
+    Provisions {
+        tools: &needs.tools,
+        schemes: &needs.schemes,
+        environment: &needs.environment,
+        hosts: &needs.hosts,
+        mounts: &needs.mounts,
+        output: needs.output,
+        output_of_job: needs.output_of_job,
+        bounds: Bounds { grace_ms: needs.grace_ms, ..needs.bounds.clone() },
+        sandbox: &needs.sandbox,
+    }
+}
+
+/// The folder of an attempt that begins once more, for the so-manyeth time.
+fn again(folder: &Path, times: u32) -> PathBuf {
+    let mut name = folder.file_name().unwrap_or_default().to_owned();
+    if times > 1 {
+        // Names of nodes have no dot, and neither has what follows them.
+        name = Path::new(&name).file_stem().unwrap_or_default().to_owned();
+    }
+    name.push(format!(".{times}"));
+    folder.with_file_name(name)
+}
+
+fn finished(status: &str, data: Option<String>) -> Answer {
+    Answer::Finished(Finished {
+        external: Some(External::none()),
+        output: Output { data, ..Output::default() }.into(),
+        ..Finished::new(status)
+    })
+}
+
+fn error(fault: Fault) -> Answer {
+    Answer::Error(Class::Error, fault.code, fault.message)
+}
+
+/// Types that a launcher of the cluster runs.
+fn is_java_family(kind: &str) -> bool {
+    !["fs", "sub-workflow", "email", "ssh"].contains(&kind) && TYPES.contains(&kind)
+}
+
+/// The trimmed text of the first child of this name.
+fn child_text(element: roxmltree::Node<'_, '_>, name: &str) -> Option<String> {
+    let child =
+        element.children().find(|child| child.is_element() && child.tag_name().name() == name)?;
+    let text: String = child.children().filter_map(|child| child.text()).collect();
+    Some(text.trim().to_owned())
+}
+
+/// Tells a job when a moment has come.
+pub(super) struct Timer {
+    shared: Arc<Shared>,
+    saved: Due,
+    /// Until then on the clock that nobody sets.
+    until: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Due {
+    root: String,
+    node: NodeIndex,
+    serial: u32,
+    at: i64,
+    /// How long it was to last.
+    span: i64,
+}
+
+impl Timer {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        root: &str,
+        node: NodeIndex,
+        serial: u32,
+        at: i64,
+    ) -> Timer {
+        let span = at.saturating_sub(shared.host.wall_ms()).max(0);
+        let saved = Due { root: root.to_owned(), node, serial, at, span };
+        Timer { shared, saved, until: None }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Timer, String> {
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Timer { shared: shared.clone(), saved, until: None })
+    }
+}
+
+impl Procedure for Timer {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let root = &self.saved.root;
+        if !self.shared.is_active(root, root, context.id()) {
+            // What it was to wake has perhaps ended with all above it.
+            return Ok(match self.shared.is_over(root) {
+                true => Step::Done,
+                false => Step::Suspend(Wait::new()),
+            });
+        }
+        let left = self.saved.at.saturating_sub(context.host().wall_ms());
+        let elapsed = context.host().elapsed_ms();
+        let span = u64::try_from(self.saved.span).unwrap_or(0);
+        let until = *self.until.get_or_insert(elapsed.saturating_add(span));
+        // A clock that is set back makes it last no longer than it was to last.
+        let left = left.min(i64::try_from(until.saturating_sub(elapsed)).unwrap_or(i64::MAX));
+        if left > 0 {
+            // In pieces, so that a clock that is set forward does not make it late by more than one.
+            let piece = u64::try_from(left).unwrap_or(0).min(60_000);
+            return Ok(Step::Suspend(Wait::pause(piece)));
+        }
+        let Due { node, serial, .. } = self.saved;
+        context.set_result(encode(&Event::Due { node, serial }));
+        Ok(Step::Done)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}

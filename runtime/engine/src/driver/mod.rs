@@ -1,0 +1,1443 @@
+//! Runs workflow jobs: the machine's events and effects as procedures of the durable executor.
+//!
+//! In: plans and properties ([`Driver::submit`]), commands of operators ([`Driver::command`]). Out: jobs in the store
+//! ([`view`]), each step written before any of it is carried out. A job is a procedure that sleeps until an event
+//! comes; whatever takes time (a program, a timer, a child) is a procedure of its own that reports its end. What ran
+//! when the process was killed is resumed by the next one that opens the store and [activates](Driver::activate) the
+//! job.
+
+pub mod audit;
+pub mod bundle;
+mod call;
+pub mod coordinator;
+mod job;
+mod keep;
+pub mod needs;
+mod notice;
+mod notify;
+pub mod object;
+pub mod places;
+pub mod purge;
+pub mod simulation;
+mod steady;
+pub mod view;
+mod watch;
+mod world;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use crate::host::files::{FileUri, Files};
+use crate::host::network;
+use crate::host::process::Launchers;
+use ankus_lang::machine::{
+    Change, Command, Event, JobStatus, Refused, RerunBy, Row, Status, Submission, submit,
+};
+use ankus_lang::plan::{Global, Plan};
+use ankus_procedure::private;
+use ankus_procedure::store::{self, Memory, Reader, Sqlite, Store};
+use ankus_procedure::{
+    self, Config, Executor, Host, New, ProcedureId, RealHost, Registry, State, control,
+};
+
+pub use job::{FROM, ONLY};
+pub use keep::{Calls, JobRecord, Moment, Open};
+use keep::{Keep, spaces};
+pub use needs::{Frontends, Needs};
+pub use notify::Notified;
+pub(crate) use world::FilesOf;
+
+/// How long, beyond the grace of programs, an ended job is waited for that still stops them.
+const STOPPING: Duration = Duration::from_secs(20);
+/// How long programs may take to end that are made to, before they are taken for ended.
+const FORCED: Duration = Duration::from_secs(2);
+/// How soon a notification that failed is tried again by somebody who is about to end; twice as late each time.
+const SOON_MS: u64 = 500;
+
+/// The name of the store in its folder.
+pub const STORE: &str = "store.sqlite";
+
+/// Makes plans of applications that a run comes upon: the frontend, as a sub-workflow needs it.
+pub trait Compiler: Send + Sync {
+    /// The plan of the workflow at a path of the file system, submitted with these properties and under shared settings
+    /// handed down by its parent. An error is the code and the message of the action that asked.
+    fn compile(
+        &self,
+        path: &FileUri,
+        files: &dyn Files,
+        properties: &BTreeMap<String, String>,
+        inherited: Option<&Global>,
+    ) -> Result<Plan, (String, String)>;
+}
+
+/// What a driver works with beside its store.
+pub struct Surroundings {
+    /// What jobs run with that are submitted here.
+    pub needs: Needs,
+    /// Who starts programs.
+    pub launchers: Box<dyn Launchers>,
+    /// How many of them may run at once.
+    pub limits: places::Limits,
+    /// The frontends.
+    pub frontends: Box<dyn Frontends>,
+}
+
+/// Why a driver did not do what it was asked.
+#[derive(Debug)]
+pub enum Error {
+    /// The store cannot be used.
+    Store(store::Error),
+    /// Something else of the executor.
+    Executor(ankus_procedure::Error),
+    /// The lock or the socket beside the store.
+    Control(control::ControlError),
+    /// The folder of the store.
+    Folder(PathBuf, std::io::Error),
+    /// Several machines share the file system of the store's folder, which has this name.
+    Network(PathBuf, &'static str),
+    /// The server would refuse the job.
+    Refused(Refused),
+    /// No job has this id.
+    Unknown(String),
+    /// The state of the job does not allow it.
+    State(String),
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Store(error) => error.fmt(f),
+            Error::Executor(error) => error.fmt(f),
+            Error::Control(error) => error.fmt(f),
+            // It names the folder, or what of it, and says what to do.
+            Error::Folder(_, error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                write!(f, "the store is refused: {error}")
+            }
+            Error::Folder(path, error) => {
+                write!(f, "cannot use the folder `{}`: {error}", path.display())
+            }
+            Error::Network(path, name) => write!(
+                f,
+                "the store is refused: `{}` lies on a network file system ({name}), where locks do not keep another machine from running the \
+                 same jobs",
+                path.display()
+            ),
+            Error::Refused(refused) => refused.fmt(f),
+            Error::Unknown(id) => write!(f, "there is no job `{id}`"),
+            Error::State(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<store::Error> for Error {
+    fn from(error: store::Error) -> Error {
+        Error::Store(error)
+    }
+}
+
+impl From<ankus_procedure::Error> for Error {
+    fn from(error: ankus_procedure::Error) -> Error {
+        match error {
+            ankus_procedure::Error::Store(error) => Error::Store(error),
+            error => Error::Executor(error),
+        }
+    }
+}
+
+impl From<control::ControlError> for Error {
+    fn from(error: control::ControlError) -> Error {
+        Error::Control(error)
+    }
+}
+
+/// What all procedures of a driver share.
+pub(crate) struct Shared {
+    surroundings: Surroundings,
+    /// What jobs run with, by where that is kept.
+    equipped: Mutex<HashMap<String, Arc<needs::Equipped>>>,
+    /// Where jobs have their folders.
+    folder: PathBuf,
+    host: Arc<dyn Host>,
+    executor: OnceLock<Executor>,
+    reader: OnceLock<Arc<dyn Reader>>,
+    /// Top jobs that run here; others sleep until somebody asks for them.
+    active: Mutex<BTreeSet<String>>,
+    /// Jobs that have ended, or are below one that has: what is left of them to do is done whoever asks for it.
+    ending: Mutex<BTreeSet<String>>,
+    /// Jobs that were alive when the store was opened, by their ids.
+    found: Mutex<Vec<String>>,
+    /// Procedures that sleep because their job is not active.
+    asleep: Mutex<Vec<Asleep>>,
+    plans: Mutex<HashMap<String, Arc<Plan>>>,
+    /// Who may start a program.
+    places: Arc<places::Places>,
+    /// Held while a coordinator or a bundle is commanded, so that none lives twice.
+    commands: Mutex<()>,
+    /// Actions of coordinators that began once more, with the procedures of their workflows, which may not be in the store yet.
+    begun: Mutex<HashMap<String, Option<ProcedureId>>>,
+    notifier: Arc<notify::Notifier>,
+    /// Wakes coordinators when data come.
+    watch: watch::Watch,
+    /// The next number of a job, and the moment the store was made.
+    counter: AtomicU64,
+    stamp: String,
+}
+
+/// A procedure that sleeps because its job is not active.
+struct Asleep {
+    root: String,
+    job: String,
+    procedure: ProcedureId,
+}
+
+impl Shared {
+    fn reader(&self) -> &dyn Reader {
+        &**self.reader.get().expect("it is set before anything runs")
+    }
+
+    fn executor(&self) -> &Executor {
+        self.executor.get().expect("it is set before anything runs")
+    }
+
+    /// Whether a job below this top job may do something; if not, `procedure` is woken when it may.
+    fn is_active(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
+        let active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if active.contains(root) {
+            return true;
+        }
+        let ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
+        if ending.contains(job) {
+            return true;
+        }
+        let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+        if !asleep.iter().any(|known| known.procedure == procedure) {
+            asleep.push(Asleep { root: root.to_owned(), job: job.to_owned(), procedure });
+        }
+        false
+    }
+
+    /// Whether a job on top has ended, and nothing of it is left to do: nobody will ask for it any more.
+    fn is_over(&self, root: &str) -> bool {
+        let reader = self.reader();
+        let workflow = || {
+            let record = view::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure))
+        };
+        let coordinator = || {
+            let record = coordinator::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure))
+        };
+        let bundle = || {
+            let record = bundle::record(reader, root).ok()??;
+            Some((record.job.status.is_end(), record.procedure()))
+        };
+        let known = workflow().or_else(coordinator).or_else(bundle);
+        known.is_some_and(|(has_ended, procedure)| has_ended && !self.lives(procedure))
+    }
+
+    /// The same as [`Shared::is_active`] for whoever only has something to tell: he does so too when everything else is over.
+    fn may_tell(&self, root: &str, job: &str, procedure: ProcedureId) -> bool {
+        self.is_active(root, job, procedure) || self.is_over(root)
+    }
+
+    /// A job has ended, and what it has begun ends too.
+    fn is_ending(&self, job: &str) {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner).insert(job.to_owned());
+        self.wake_those(|asleep| asleep.job == job);
+    }
+
+    /// Wakes some of those that sleep because their job is not active.
+    fn wake_those(&self, are_meant: impl Fn(&Asleep) -> bool) {
+        let woken: Vec<ProcedureId> = {
+            let mut asleep = self.asleep.lock().unwrap_or_else(PoisonError::into_inner);
+            let woken = asleep.iter().filter(|it| are_meant(it)).map(|it| it.procedure).collect();
+            asleep.retain(|it| !are_meant(it));
+            woken
+        };
+        if let Some(executor) = self.executor.get() {
+            for procedure in woken {
+                executor.wake(procedure);
+            }
+        }
+    }
+
+    /// Whether something of this procedure is left to do.
+    fn lives(&self, procedure: ProcedureId) -> bool {
+        self.executor().state(procedure).is_some_and(|state| !state.is_end())
+    }
+
+    /// Of the jobs that were found alive, those that have ended or are below one that has.
+    fn find_ending(&self) -> Result<(), Error> {
+        let found = std::mem::take(&mut *self.found.lock().unwrap_or_else(PoisonError::into_inner));
+        for id in found {
+            let mut above = Some(id.clone());
+            let mut seen = 0;
+            while let Some(of) = above.filter(|_| seen < 1_000) {
+                seen += 1;
+                let looked = match of.rsplit_once('@') {
+                    Some((coordinator, number)) => {
+                        coordinator::has_ended(self.reader(), coordinator, number)
+                            .map(|has_ended| (has_ended, None))
+                    }
+                    None => view::record(self.reader(), &of).map(|record| match record {
+                        Some(record) => (record.job.status.is_end(), record.job.parent_id),
+                        None => (false, None),
+                    }),
+                };
+                let (has_ended, parent) = match looked {
+                    // Whether it has ended nobody knows any more, and all others go on.
+                    Err(Error::Store(store::Error::Damaged(_))) => (false, None),
+                    looked => looked?,
+                };
+                if has_ended {
+                    self.is_ending(&id);
+                    break;
+                }
+                above = parent;
+            }
+        }
+        Ok(())
+    }
+
+    fn next_id(&self) -> String {
+        loop {
+            let number = self.counter.fetch_add(1, Ordering::Relaxed);
+            let id = format!("{number:07}-{}-ankus-W", self.stamp);
+            // Of two steps that take numbers at once the one with the smaller may be written last, and after a crash the
+            // larger would be given out again.
+            let is_taken = self.reader().get(spaces::JOB, id.as_bytes());
+            if !matches!(is_taken, Ok(Some(_))) {
+                return id;
+            }
+        }
+    }
+
+    fn plan(&self, key: &str) -> Result<Arc<Plan>, Error> {
+        if let Some(plan) = self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(key) {
+            return Ok(plan.clone());
+        }
+        let bytes = self.reader().get(spaces::PLAN, key.as_bytes())?;
+        let damaged = |what: &str| Error::Store(store::Error::Damaged(what.to_owned()));
+        let bytes = bytes.ok_or_else(|| damaged("a plan that is not there"))?;
+        let plan = Plan::from_bytes(&bytes).map_err(|error| damaged(&error.to_string()))?;
+        let plan = Arc::new(plan);
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(plans.entry(key.to_owned()).or_insert(plan).clone())
+    }
+
+    fn world<'a>(&self, equipped: &'a needs::Equipped) -> world::Surrounded<'a> {
+        world::Surrounded::new(self, equipped)
+    }
+
+    /// The same as a job sees it whose actions may wait for a place.
+    fn world_of<'a>(&self, equipped: &'a needs::Equipped, job: &str) -> world::Surrounded<'a> {
+        let mut world = world::Surrounded::new(self, equipped);
+        world.waiting = self.places.nodes_of(job);
+        world
+    }
+}
+
+/// What is submitted.
+#[derive(Clone, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct Submit {
+    /// The plan, as bytes.
+    pub plan: Vec<u8>,
+    /// The properties of the job.
+    pub properties: BTreeMap<String, String>,
+    /// The id it gets, instead of the next one.
+    pub id: Option<String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: Vec<(String, PathBuf)>,
+}
+
+/// A job on its way into the store.
+struct Submitted {
+    record: JobRecord,
+    run: ankus_lang::machine::Run,
+    plan: Arc<Plan>,
+    bytes: Vec<u8>,
+    /// The plan's bytes where the store does not have them.
+    new_plan: Option<Vec<u8>>,
+    /// Whether its id was chosen by whoever submits it.
+    given: bool,
+    needs: needs::Kept,
+    conf: Arc<BTreeMap<String, String>>,
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Where a job stands: the job or the action of a coordinator on top, and the nodes from there. Two jobs stand at one place where one
+/// was run in the other's stead.
+struct Standing<'a>(HashMap<&'a str, &'a JobRecord>);
+
+impl<'a> Standing<'a> {
+    fn new(records: &'a [JobRecord]) -> Standing<'a> {
+        Standing(records.iter().map(|record| (record.job.id.as_str(), record)).collect())
+    }
+
+    fn of(&self, id: &'a str) -> Vec<&'a str> {
+        let mut place = Vec::new();
+        let mut of = id;
+        while let Some(record) = self.0.get(of).filter(|_| place.len() <= self.0.len()) {
+            let Some(parent) = record.job.parent_id.as_deref() else { break };
+            // The id by which its parent knows it: job, node, run.
+            let node = record.job.external_id.as_deref().and_then(|id| id.strip_prefix(parent));
+            let node = node.and_then(|rest| Some(rest.strip_prefix('@')?.rsplit_once('@')?.0));
+            place.extend(node);
+            of = parent;
+        }
+        place.push(of);
+        place.reverse();
+        place
+    }
+}
+
+/// Runs the jobs of one store.
+pub struct Driver {
+    shared: Arc<Shared>,
+    executor: Executor,
+    _server: Option<control::Server>,
+    runtime: Option<tokio::runtime::Runtime>,
+    /// Who was given a place, where no thread hears of it.
+    still: Option<Mutex<tokio::sync::mpsc::UnboundedReceiver<ProcedureId>>>,
+}
+
+/// Where the jobs of a driver are kept.
+pub enum Place {
+    /// In this folder, which is made; refused where several machines share it.
+    Folder(PathBuf),
+    /// In this folder, also where several machines share it. Only one of them may use it.
+    SharedFolder(PathBuf),
+    /// Nowhere: they are gone with the driver.
+    Memory,
+}
+
+/// What [`open`] found.
+pub enum Opened {
+    /// The store is ours to run.
+    Mine(Box<Driver>),
+    /// Another process runs it, and this reaches it.
+    Theirs(control::Client),
+}
+
+/// Opens a store to run its jobs, or reaches the process that does.
+pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
+    let may_be_shared = matches!(place, Place::SharedFolder(_));
+    let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
+        Place::Memory => (Box::new(Memory::new()), None, PathBuf::new()),
+        Place::Folder(folder) | Place::SharedFolder(folder) => {
+            let shared_by = network::file_system(&folder).filter(|_| !may_be_shared);
+            if let Some(name) = shared_by {
+                return Err(Error::Network(folder, name));
+            }
+            private::claim(&folder).map_err(|error| Error::Folder(folder.clone(), error))?;
+            let path = folder.join(STORE);
+            let guard = match control::hold(&path)? {
+                control::Hold::Mine(guard) => guard,
+                control::Hold::Theirs(client) => return Ok(Opened::Theirs(client)),
+            };
+            (Box::new(Sqlite::open(&path, store::Options::default())?), Some(guard), folder)
+        }
+    };
+    let host = Arc::new(RealHost::new());
+    Driver::new(store, guard, folder, surroundings, host, true)
+        .map(|driver| Opened::Mine(Box::new(driver)))
+}
+
+/// Reads the store in this folder, whoever runs it; none where there is none. One that is not this user's alone is refused.
+pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
+    let is_there = private::check(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    if !is_there {
+        return Ok(None);
+    }
+    Ok(Sqlite::reading(&folder.join(STORE))?)
+}
+
+/// The store in this folder for whoever looks after it while nobody runs its jobs, as long as the guard lasts. Where the log or
+/// rows are damaged nothing keeps it from being opened, if `forget_damaged`.
+pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Guard), Error> {
+    private::claim(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    let path = folder.join(STORE);
+    let Some(guard) = control::Guard::take(&path)? else {
+        return Err(store::Error::Busy.into());
+    };
+    let options = store::Options { forget_damaged, ..store::Options::default() };
+    Ok((Sqlite::open(&path, options)?, guard))
+}
+
+/// Takes plans out of a store that no job has any more, and says how many. Nobody may run its jobs meanwhile.
+pub fn forget_plans(store: &mut Sqlite) -> Result<usize, Error> {
+    let reader = store.reader();
+    let used: BTreeSet<String> =
+        view::records(&*reader)?.into_iter().map(|record| record.plan).collect();
+    if !view::damaged(&*reader)?.is_empty() {
+        // Nobody knows which plan that job has.
+        return Ok(0);
+    }
+    let plans = reader.scan_sound(spaces::PLAN, b"")?.0.into_iter().map(|row| row.key);
+    let idle: Vec<store::Write> = plans
+        .filter(|key| !used.contains(&*String::from_utf8_lossy(&key.key)))
+        .map(store::Write::Delete)
+        .collect();
+    store.commit(&idle)?;
+    Ok(idle.len())
+}
+
+/// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
+pub fn open_store(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+) -> Result<Driver, Error> {
+    open_store_on(store, folder, surroundings, Arc::new(RealHost::new()))
+}
+
+/// The same, on another clock than the machine's.
+pub fn open_store_on(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host, true)
+}
+
+/// The same without threads: nothing happens but what [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`] do.
+pub fn open_still(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host, false)
+}
+
+impl Driver {
+    fn new(
+        store: Box<dyn Store>,
+        guard: Option<control::Guard>,
+        folder: PathBuf,
+        surroundings: Surroundings,
+        host: Arc<dyn Host>,
+        moves: bool,
+    ) -> Result<Driver, Error> {
+        let reader = store.reader();
+        let meta = |name: &[u8]| match reader.get(spaces::META, name) {
+            Err(store::Error::Damaged(_)) => Ok((None, true)),
+            found => found.map(|found| (found, false)),
+        };
+        let (number, is_lost) = meta(b"counter")?;
+        let number = number.and_then(|bytes| Some(u64::from_le_bytes((*bytes).try_into().ok()?)));
+        let stamp = match meta(b"stamp")? {
+            // With another stamp every number is new, whatever was counted up to.
+            (Some(stamp), _) if !is_lost => String::from_utf8_lossy(&stamp).into_owned(),
+            _ => keep::stamp(host.wall_ms()),
+        };
+        // Programs start in folders of their own, and find theirs from there.
+        let jobs = std::path::absolute(folder.join("jobs")).unwrap_or_else(|_| folder.join("jobs"));
+        let (wakes, mut woken) = tokio::sync::mpsc::unbounded_channel();
+        let places = surroundings.limits.clone();
+        let places = places::Places::new(places, folder.clone(), host.clone(), wakes);
+        let shared = Arc::new(Shared {
+            surroundings,
+            equipped: Mutex::default(),
+            folder: jobs,
+            host: host.clone(),
+            executor: OnceLock::new(),
+            reader: OnceLock::new(),
+            active: Mutex::default(),
+            ending: Mutex::default(),
+            found: Mutex::default(),
+            asleep: Mutex::default(),
+            plans: Mutex::default(),
+            places: Arc::new(places),
+            commands: Mutex::default(),
+            begun: Mutex::default(),
+            notifier: Arc::default(),
+            watch: watch::Watch::default(),
+            counter: AtomicU64::new(number.unwrap_or(0)),
+            stamp,
+        });
+        let _ = shared.reader.set(reader);
+        let mut registry = Registry::new();
+        let of = shared.clone();
+        registry.register(job::KIND, move |bytes| job::Job::read(&of, bytes));
+        let of = shared.clone();
+        registry
+            .register(coordinator::KIND, move |bytes| coordinator::Coordinator::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(bundle::KIND, move |bytes| bundle::Bundle::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(notice::KIND, move |bytes| notice::Notice::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(call::KIND, move |bytes| call::Call::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(call::TIMER, move |bytes| call::Timer::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(notify::KIND, move |bytes| notify::Notification::read(&of, bytes));
+        let of = shared.clone();
+        registry.register(purge::KIND, move |bytes| purge::Purge::read(&of, bytes));
+        let (executor, _) = Executor::open(store, registry, host, Config::default())?;
+        let _ = shared.executor.set(executor.clone());
+        shared.watch.set_executor(executor.clone());
+        shared.find_ending()?;
+        let runtime = || {
+            // Whoever has no room for a thread in the midst of things stands still or breaks; here it is said.
+            has_threads(workers() + 4).map_err(|error| {
+                Error::State(format!("there is no room for the threads that run a store: {error}"))
+            })?;
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            let built = builder.worker_threads(1).enable_all().build();
+            built.map_err(|error| Error::Folder(folder.clone(), error))
+        };
+        let runtime = moves.then(runtime).transpose()?;
+        // A program may have ended while nobody waited for it.
+        for call in executor.list().into_iter().filter(|listing| listing.kind == call::KIND) {
+            executor.wake(call.id);
+        }
+        // A place may be given back wherever a call goes, in the midst of the executor too: others hear of it from outside.
+        let waking = executor.clone();
+        let mut still = None;
+        match &runtime {
+            Some(runtime) => {
+                executor.start(runtime.handle(), workers());
+                runtime.spawn(async move {
+                    while let Some(procedure) = woken.recv().await {
+                        waking.wake(procedure);
+                    }
+                });
+            }
+            None => still = Some(Mutex::new(woken)),
+        }
+        let server = match guard {
+            None => None,
+            Some(guard) => {
+                let of = shared.clone();
+                let answer = move |name: &str, data: &[u8]| of.answer(name, data);
+                Some(guard.serve(executor.clone(), answer)?)
+            }
+        };
+        Ok(Driver { shared, executor, _server: server, runtime, still })
+    }
+
+    /// Submits a job and lets it run. It is durable when this returns.
+    pub fn submit(&self, new: Submit) -> Result<String, Error> {
+        self.shared.ask_submit(new, &self.shared.surroundings.needs, None)
+    }
+
+    /// The same for a request that is made again where nobody answered it; it is done once.
+    pub fn submit_as(&self, new: Submit, request: u64) -> Result<String, Error> {
+        self.shared.ask_submit(new, &self.shared.surroundings.needs, Some(request))
+    }
+
+    /// See [`Driver::submit_coordinator`] and [`Driver::submit_as`].
+    pub fn submit_coordinator_as(
+        &self,
+        new: coordinator::SubmitCoordinator,
+        request: u64,
+    ) -> Result<String, Error> {
+        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs, Some(request))
+    }
+
+    /// See [`Driver::submit_bundle`] and [`Driver::submit_as`].
+    pub fn submit_bundle_as(
+        &self,
+        new: bundle::SubmitBundle,
+        request: u64,
+    ) -> Result<String, Error> {
+        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, Some(request))
+    }
+
+    /// Submits many jobs, all of them or none, and lets them run. They are durable when this returns, together, which takes
+    /// no longer than for one of them.
+    pub fn submit_all(&self, all: Vec<Submit>) -> Result<Vec<String>, Error> {
+        self.shared.ask_submit_all(all)
+    }
+
+    /// Takes ended jobs out of the store, each with all below it, and says which jobs have gone. None goes unless the job
+    /// on top of it is among `ids`.
+    pub fn purge(&self, ids: &[String]) -> Result<Vec<String>, Error> {
+        let chosen = purge::chosen(&*self.reader(), ids)?;
+        let gone = chosen.ids();
+        let body = purge::Purge::new(self.shared.clone(), chosen);
+        let procedure = self.executor.submit(New::of(purge::KIND, body))?;
+        match self.executor.wait(procedure, None).and_then(|finished| finished.failure) {
+            Some(failure) => Err(Error::State(failure.to_string())),
+            None => Ok(gone),
+        }
+    }
+
+    /// Waits until every notification that is due has been tried, at most so long. What failed is tried again meanwhile, sooner
+    /// than it would be: nobody may be there later.
+    pub fn settle(&self, at_most: Duration) {
+        let began = self.shared.host.elapsed_ms();
+        let at_most_ms = u64::try_from(at_most.as_millis()).unwrap_or(u64::MAX);
+        self.shared.notifier.settle(at_most);
+        let mut pause = SOON_MS;
+        loop {
+            let mut due = self.executor.list();
+            // One whose job is not ours sleeps without an end.
+            due.retain(|it| it.kind == notify::KIND && it.state == State::WaitingTimeout);
+            let spent = self.shared.host.elapsed_ms().saturating_sub(began);
+            if due.is_empty() || spent.saturating_add(pause) > at_most_ms {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+            for notification in due {
+                self.executor.wake(notification.id);
+            }
+            pause = pause.saturating_mul(2);
+        }
+    }
+
+    /// Submits a coordinator and lets it run. It is durable when this returns.
+    pub fn submit_coordinator(&self, new: coordinator::SubmitCoordinator) -> Result<String, Error> {
+        self.shared.ask_submit_coordinator(new, &self.shared.surroundings.needs, None)
+    }
+
+    /// Submits a bundle and lets it run. It is durable when this returns.
+    pub fn submit_bundle(&self, new: bundle::SubmitBundle) -> Result<String, Error> {
+        self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, None)
+    }
+
+    /// Has a coordinator take what a client wants, or says why it would not.
+    pub fn coordinator_message(
+        &self,
+        id: &str,
+        message: &coordinator::Message,
+    ) -> Result<(), Error> {
+        self.shared.ask_coordinator(id, message, self.asker())
+    }
+
+    /// Has a bundle take what a client commands, or says why it would not.
+    pub fn bundle_event(
+        &self,
+        id: &str,
+        event: &ankus_lang::machine::coordinator::bundle::Event,
+    ) -> Result<(), Error> {
+        self.shared.ask_bundle(id, event, self.asker())
+    }
+
+    /// Waits so long for the end of a bundle, and says whether it has come.
+    pub fn wait_for_bundle(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        let procedure = self.shared.activate_bundle(id)?;
+        self.wait_for(procedure, at_most)
+    }
+
+    /// Waits so long for a coordinator's end, and says whether it has come.
+    pub fn wait_for_coordinator(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        let procedure = self.shared.activate_coordinator(id)?;
+        self.wait_for(procedure, at_most)
+    }
+
+    fn wait_for(&self, procedure: ProcedureId, at_most: Duration) -> Result<bool, Error> {
+        let finished = self.executor.wait(procedure, Some(at_most)).is_some();
+        if let (false, Some(error)) = (finished, self.executor.stopped_by()) {
+            return Err(error.into());
+        }
+        Ok(finished || self.executor.state(procedure).is_none())
+    }
+
+    /// Whose process this is.
+    fn asker(&self) -> &str {
+        &self.shared.surroundings.needs.user
+    }
+
+    /// Lets every job do what it has to do, and resumes what is suspended, if that is wished. The answer is how many jobs,
+    /// coordinators and bundles there are that have not ended.
+    pub fn activate_all(&self, resumes: bool) -> Result<usize, Error> {
+        self.shared.activate_all(resumes, self.asker())
+    }
+
+    /// The jobs on top that may do something here.
+    pub fn active(&self) -> BTreeSet<String> {
+        self.shared.active.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The actions of a job that are ready to start and may not yet.
+    pub fn waiting(&self, id: &str) -> Vec<places::Waiting> {
+        self.shared.places.waiting(|job| job == id)
+    }
+
+    /// Lets a job, and all below it, do what it has to do.
+    pub fn activate(&self, id: &str) -> Result<(), Error> {
+        self.shared.activate(id)
+    }
+
+    /// Has a job take a command. A job that has ended takes none.
+    pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
+        self.shared.ask_command(id, command, self.asker())
+    }
+
+    /// Runs an ended job again.
+    pub fn rerun(
+        &self,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        self.shared.ask_rerun(id, plan, properties, self.asker())
+    }
+
+    /// Waits no more for programs of an ended job, wherever they may run.
+    pub fn abandon(&self, id: &str) -> Result<(), Error> {
+        self.shared.ask_abandon(id, self.asker())
+    }
+
+    /// Reads what is kept of jobs.
+    pub fn reader(&self) -> Arc<dyn Reader> {
+        self.executor.reader()
+    }
+
+    /// Waits so long for a job's end, and says whether it has come.
+    pub fn wait(&self, id: &str, at_most: Duration) -> Result<bool, Error> {
+        self.wait_for(self.shared.record(id)?.procedure, at_most)
+    }
+
+    /// Wakes those who were given a place, where no thread does: see [`open_still`].
+    pub fn give_places(&self) {
+        let Some(woken) = &self.still else { return };
+        let mut woken = woken.lock().unwrap_or_else(PoisonError::into_inner);
+        while let Ok(procedure) = woken.try_recv() {
+            self.executor.wake(procedure);
+        }
+    }
+
+    /// The executor, for its metrics.
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.surroundings.launchers.leave();
+        self.executor.stop();
+        if let Some(runtime) = self.runtime.take() {
+            // A step that is stuck in the outside world is repeated by whoever comes next.
+            runtime.shutdown_timeout(Duration::from_millis(200));
+        }
+        self.executor.settle();
+    }
+}
+
+/// Whether the system has room for so many threads at once.
+fn has_threads(count: usize) -> std::io::Result<()> {
+    let all_there = Arc::new(Mutex::new(()));
+    let held = all_there.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut threads = Vec::new();
+    let mut tried = Ok(());
+    for _ in 0..count {
+        let all_there = all_there.clone();
+        match std::thread::Builder::new().spawn(move || drop(all_there.lock())) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => {
+                tried = Err(error);
+                break;
+            }
+        }
+    }
+    drop(held);
+    for thread in threads {
+        let _ = thread.join();
+    }
+    tried
+}
+
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
+}
+
+impl Shared {
+    fn submit(
+        self: &Arc<Self>,
+        new: Submit,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        let ids = self.submit_all(vec![new], needs, asked)?;
+        Ok(ids.into_iter().next().unwrap_or_default())
+    }
+
+    /// Submits jobs, all of them or none, in one transaction.
+    fn submit_all(
+        self: &Arc<Self>,
+        all: Vec<Submit>,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<Vec<String>, Error> {
+        if let Some(id) = self.answered(asked)? {
+            return Ok(vec![id]);
+        }
+        let mut jobs: Vec<Submitted> = Vec::with_capacity(all.len());
+        for new in all {
+            let job = self.prepare(new, needs, jobs.last())?;
+            if job.given && jobs.iter().any(|other| other.record.job.id == job.record.job.id) {
+                let id = &job.record.job.id;
+                return Err(Error::State(format!("the job `{id}` is submitted twice")));
+            }
+            jobs.push(job);
+        }
+        let mut bodies = Vec::with_capacity(jobs.len());
+        for job in &mut jobs {
+            let id = &job.record.job.id;
+            self.plans
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(job.record.plan.clone(), job.plan.clone());
+            self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+            job.rows = keep::expectations(&job.run).collect();
+            let run = std::mem::take(&mut job.run);
+            job.conf = run.conf.clone();
+            let body = job::Job::fresh(self.clone(), &job.record, run, job.plan.clone());
+            bodies.push(New::of(job::KIND, body).owner(id.as_str()).unattended());
+        }
+        let counter = self.counter.load(Ordering::Relaxed);
+        self.executor().submit_all_with(bodies, |procedures, rows| {
+            rows.put(spaces::META, b"counter", counter.to_le_bytes());
+            rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+            for (job, procedure) in jobs.iter_mut().zip(procedures) {
+                let id = job.record.job.id.clone();
+                answer(rows, asked, &id);
+                job.record.procedure = *procedure;
+                if let Some(bytes) = job.new_plan.take() {
+                    rows.put_new(spaces::PLAN, job.record.plan.as_bytes(), bytes);
+                }
+                if let Some((key, bytes)) = job.needs.row() {
+                    rows.put_new(spaces::NEEDS, key.as_bytes(), bytes);
+                }
+                rows.put_new(spaces::CONF, id.as_bytes(), keep::encode(&*job.conf));
+                for (key, sla) in job.rows.drain(..) {
+                    rows.put_new(spaces::EXPECTATION, key, sla);
+                }
+                rows.put_new(spaces::JOB, id.as_bytes(), keep::encode(&job.record));
+            }
+        })?;
+        Ok(jobs.into_iter().map(|job| job.record.job.id).collect())
+    }
+
+    /// What was answered to a submission that was made before, by a client who did not hear the answer.
+    fn answered(&self, asked: Option<u64>) -> Result<Option<String>, Error> {
+        let Some(asked) = asked else { return Ok(None) };
+        let id = self.reader().get(spaces::ASKED, &asked.to_be_bytes())?;
+        Ok(id.map(|id| String::from_utf8_lossy(&id).into_owned()))
+    }
+
+    /// A job as it will be, or why it will not. The one before it has perhaps the same plan.
+    fn prepare(
+        &self,
+        new: Submit,
+        needs: &Needs,
+        before: Option<&Submitted>,
+    ) -> Result<Submitted, Error> {
+        let same = before.filter(|before| before.bytes == new.plan);
+        let (key, new_plan, plan) = match same {
+            Some(same) => (same.record.plan.clone(), None, same.plan.clone()),
+            None => {
+                let (key, bytes) = Keep::plan_key(self.reader(), &new.plan)?;
+                let plan = match &bytes {
+                    None => self.plan(&key)?,
+                    Some(bytes) => Arc::new(Plan::from_bytes(bytes).map_err(|error| {
+                        Error::State(format!("the plan cannot be used: {error}"))
+                    })?),
+                };
+                (key, bytes, plan)
+            }
+        };
+        let given = new.id.is_some();
+        let id = new.id.unwrap_or_else(|| self.next_id());
+        if view::record(self.reader(), &id)?.is_some() {
+            return Err(Error::State(format!("there is a job `{id}` already")));
+        }
+        let needs = self.keep_needs(needs, &new.mounts)?;
+        let equipped = needs.equipped.clone();
+        let defaults = crate::host::defaults::default_files(&new.properties, &equipped.files)
+            .map_err(|why| Error::Refused(Refused { code: "E0803", message: why }))?;
+        let submission = Submission { id: id.clone(), properties: new.properties, defaults };
+        let run = submit(&plan, submission, &self.world(&equipped)).map_err(Error::Refused)?;
+        // The procedure gets its id last.
+        let record = JobRecord::new(&run, ProcedureId(0), key, id, needs.key.clone());
+        Ok(Submitted {
+            record,
+            run,
+            plan,
+            bytes: new.plan,
+            new_plan,
+            given,
+            needs,
+            conf: Arc::default(),
+            rows: Vec::new(),
+        })
+    }
+
+    fn record(&self, id: &str) -> Result<JobRecord, Error> {
+        view::record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))
+    }
+
+    fn activate(&self, id: &str) -> Result<(), Error> {
+        if bundle::record(self.reader(), id)?.is_some() {
+            return self.activate_bundle(id).map(|_| ());
+        }
+        if coordinator::record(self.reader(), id)?.is_some() {
+            return self.activate_coordinator(id).map(|_| ());
+        }
+        let record = self.record(id)?;
+        self.wake_all(&record.root);
+        Ok(())
+    }
+
+    /// See [`Driver::activate_all`].
+    fn activate_all(self: &Arc<Self>, resumes: bool, by: &str) -> Result<usize, Error> {
+        use ankus_lang::machine::coordinator::{
+            Event as OfCoordinator, Status, bundle::Event as OfBundle,
+        };
+        let is_suspended = |status| {
+            use Status::{PrepSuspended, Suspended, SuspendedWithError};
+            resumes && matches!(status, Suspended | SuspendedWithError | PrepSuspended)
+        };
+        let mut open = 0;
+        let mut suspended = BTreeSet::new();
+        for record in bundle::records(self.reader())? {
+            if is_suspended(record.job.status) {
+                suspended.insert(record.id.clone());
+            }
+            if !record.job.status.is_end() || self.lives(record.procedure()) {
+                open += 1;
+                self.activate_bundle(&record.id)?;
+                if is_suspended(record.job.status) {
+                    let _ = self.ask_bundle(&record.id, &OfBundle::Resume, by);
+                }
+            }
+        }
+        for record in coordinator::records(self.reader())? {
+            if !record.job.status.is_end() || self.lives(record.procedure) {
+                open += 1;
+                self.activate_coordinator(&record.id)?;
+                // A bundle that is resumed resumes its own.
+                let is_of_it = record.bundle.as_ref().is_some_and(|(of, _)| suspended.contains(of));
+                if !is_of_it && is_suspended(record.job.status) {
+                    let resume = coordinator::Message::Event(OfCoordinator::Resume);
+                    let _ = self.ask_coordinator(&record.id, &resume, by);
+                }
+            }
+        }
+        // Who was started last is below who was started before; what is suspended is resumed from below.
+        for record in view::records(self.reader())?.into_iter().rev() {
+            if record.job.status.is_end() && !self.lives(record.procedure) {
+                continue;
+            }
+            open += 1;
+            self.wake_all(&record.root);
+            if resumes && record.job.status == JobStatus::Suspended {
+                // One that has ended meanwhile needs none.
+                let _ = self.ask_command(&record.job.id, Command::Resume, by);
+            }
+        }
+        Ok(open)
+    }
+
+    /// Wakes everything that sleeps because the job on top of it was not active.
+    fn wake_all(&self, root: &str) {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned());
+        self.wake_those(|asleep| asleep.root == root);
+    }
+
+    fn command(&self, id: &str, command: Command) -> Result<(), Error> {
+        let record = self.record(id)?;
+        let status = record.job.status;
+        if status.is_end() {
+            let why = format!("the job `{id}` has ended: it is {}", status.name());
+            return Err(Error::State(why));
+        }
+        self.activate(id)?;
+        let event = keep::encode(&Event::Command(command));
+        if !self.executor().send(record.procedure, 0, event)? {
+            return Err(Error::State(format!("the job `{id}` has just ended")));
+        }
+        Ok(())
+    }
+
+    /// Waits until everything has ended that an ended job began.
+    fn wait_for_stop(&self, id: &str) -> Result<(), Error> {
+        let record = self.record(id)?;
+        if !record.job.status.is_end() || !self.lives(record.procedure) {
+            return Ok(());
+        }
+        let grace_ms = needs::of_record(self, &record)?.needs.grace_ms;
+        let at_most = Duration::from_millis(grace_ms) + STOPPING;
+        self.executor().wait(record.procedure, Some(at_most));
+        if !self.lives(record.procedure) {
+            return Ok(());
+        }
+        let programs = view::stopping(self.reader(), &self.record(id)?)?;
+        let programs = match programs {
+            1 => "1 program".to_owned(),
+            many => format!("{many} programs"),
+        };
+        Err(Error::State(format!("{programs} of `{id}` are still stopping")))
+    }
+
+    /// A job below this place, however deep, that runs, or another at the very place: run again by itself, perhaps.
+    fn lives_at(&self, id: &str) -> Result<Option<String>, Error> {
+        let records = view::records(self.reader())?;
+        let places = Standing::new(&records);
+        let place = places.of(id);
+        let is_meant = |other: &JobRecord| other.job.id != id && self.lives(other.procedure);
+        let live = records.iter().filter(|other| is_meant(other));
+        let found = live.map(|it| &it.job.id).find(|id| places.of(id).starts_with(&place));
+        Ok(found.cloned())
+    }
+
+    /// Who above a job is about to run it, or another in its place: meanwhile it does not run again by itself, or there were two
+    /// copies of its actions.
+    fn comes_to(&self, id: &str) -> Result<Option<String>, Error> {
+        let records = view::records(self.reader())?;
+        let places = Standing::new(&records);
+        let place = places.of(id);
+        if let Some((coordinator, number)) = place.first().and_then(|top| top.rsplit_once('@'))
+            && self.coordinator_comes_to(coordinator, number)?
+        {
+            return Ok(Some(coordinator.to_owned()));
+        }
+        for above in records.iter().filter(|it| self.lives(it.procedure)) {
+            let of = places.of(&above.job.id);
+            let Some(node) = place.get(of.len()).filter(|_| place.starts_with(&of)) else {
+                continue;
+            };
+            if above.job.status.is_end() {
+                continue;
+            }
+            let node = self.plan(&above.plan)?.find(node);
+            let row = node.map(|node| view::row(self.reader(), &above.job.id, node)).transpose()?;
+            let is_through = |row: Row| row.status.is_complete() || row.status == Status::Failed;
+            if !row.flatten().is_some_and(is_through) {
+                return Ok(Some(above.job.id.clone()));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes everything for ended that an ended job began. Programs that can be reached are made to end first, so that whoever runs the
+    /// job again begins no second copy beside one that lives.
+    fn abandon(&self, id: &str) -> Result<(), Error> {
+        let record = self.record(id)?;
+        if !record.job.status.is_end() {
+            return Err(Error::State(format!("the job `{id}` has not ended; kill it first")));
+        }
+        let mut jobs = vec![record];
+        let (mut calls, mut programs) = (Vec::new(), Vec::new());
+        while let Some(job) = jobs.pop() {
+            for open in &job.open {
+                calls.push(open.procedure);
+                if open.what == Calls::Program {
+                    programs.push(open.procedure);
+                }
+                let row = view::row(self.reader(), &job.job.id, open.node)?;
+                let child = row.as_ref().and_then(|row| row.external.id());
+                if let (Calls::Child, Some(child)) = (open.what, child) {
+                    jobs.extend(view::record(self.reader(), child)?);
+                }
+            }
+        }
+        let executor = self.executor();
+        for program in &programs {
+            executor.send(*program, 0, keep::encode(&call::Wish::Force))?;
+        }
+        let began = self.host.elapsed_ms();
+        for program in &programs {
+            let spent = Duration::from_millis(self.host.elapsed_ms().saturating_sub(began));
+            executor.wait(*program, Some(FORCED.saturating_sub(spent)));
+        }
+        executor.bypass(&calls, true, false)?;
+        Ok(())
+    }
+
+    fn rerun(
+        self: &Arc<Self>,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        self.wait_for_stop(id)?;
+        let mut record = self.record(id)?;
+        if let Some(other) = self.lives_at(id)? {
+            let why =
+                format!("`{other}`, which runs what `{id}` runs, has not ended; kill it first");
+            return Err(Error::State(why));
+        }
+        if let Some(above) = self.comes_to(id)? {
+            let why =
+                format!("`{above}` above `{id}` runs it, or is about to run another in its place");
+            return Err(Error::State(why));
+        }
+        let equipped = needs::of_record(self, &record)?;
+        let old = self.plan(&record.plan)?;
+        let mut run = view::run(self.reader(), &record)?;
+        let (key, bytes) = match plan {
+            Some(bytes) => Keep::plan_key(self.reader(), &bytes)?,
+            None => match job::reread(&equipped, &run, &old, properties)? {
+                Some(plan) => Keep::plan_key(self.reader(), &plan.to_bytes())?,
+                None => (record.plan.clone(), None),
+            },
+        };
+        let new = match &bytes {
+            Some(bytes) => Arc::new(
+                Plan::from_bytes(bytes)
+                    .map_err(|error| Error::State(format!("the plan cannot be used: {error}")))?,
+            ),
+            None => self.plan(&key)?,
+        };
+        if run.job.status.is_end() {
+            self.plans
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(key.clone(), new.clone());
+        }
+        let by = RerunBy::Client;
+        ankus_lang::machine::rerun(&old, &new, &mut run, properties, by, &self.world(&equipped))
+            .map_err(Error::Refused)?;
+        let (changed, removed) = run.take_changes();
+        let number = record.moments;
+        record.moments += 1;
+        record.plan.clone_from(&key);
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(record.root.clone());
+        let body = job::Job::new(self.clone(), id, &record.root);
+        self.executor().submit_with(
+            New::of(job::KIND, body).owner(id).unattended(),
+            |procedure, rows| {
+                record.procedure = procedure;
+                record.open.clear();
+                record.job = run.job.clone();
+                if let Some(bytes) = &bytes {
+                    rows.put(spaces::PLAN, key.as_bytes(), bytes.clone());
+                }
+                for node in removed {
+                    rows.delete(spaces::ROW, keep::row_key(id, node));
+                }
+                for node in changed {
+                    let row = keep::encode(&run.rows[&node]);
+                    rows.put(spaces::ROW, keep::row_key(id, node), row);
+                }
+                let again = Moment { at: run.job.modified, change: Change::Job(JobStatus::Prep) };
+                rows.put(spaces::EVENT, keep::moment_key(id, number), keep::encode(&vec![again]));
+                rows.put(spaces::CONF, id.as_bytes(), keep::encode(&*run.conf));
+                for (key, sla) in keep::expectations(&run) {
+                    rows.put(spaces::EXPECTATION, key, sla);
+                }
+                rows.put(spaces::JOB, id.as_bytes(), keep::encode(&record));
+            },
+        )?;
+        Ok(())
+    }
+
+    /// What other processes ask of the one that runs the store.
+    fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
+        let shown = |error: Error| error.to_string();
+        let strange = || "the question is of another version".to_owned();
+        // Who asks stands behind what is asked.
+        let (name, by) = name.split_once(' ').unwrap_or((name, ""));
+        match name {
+            "submit" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit(new, &needs, Some(asked)).map(String::into_bytes).map_err(shown)
+            }
+            "command" => {
+                let (id, command): (String, Command) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_command(&id, command, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "rerun" => {
+                let (id, plan, properties): (String, Option<Vec<u8>>, BTreeMap<String, String>) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_rerun(&id, plan, &properties, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "submit-coordinator" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_coordinator(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
+            }
+            "submit-bundle" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_bundle(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
+            }
+            "coordinator" => {
+                let (id, message): (String, coordinator::Message) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_coordinator(&id, &message, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "bundle" => {
+                let (id, event): (String, ankus_lang::machine::coordinator::bundle::Event) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_bundle(&id, &event, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "abandon" => {
+                let id = String::from_utf8_lossy(data);
+                self.ask_abandon(&id, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "activate-all" => {
+                let open = self.activate_all(data == b"resume", by).map_err(shown)?;
+                Ok(open.to_string().into_bytes())
+            }
+            "active" => {
+                let active = self.active.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(keep::encode(&active))
+            }
+            "waiting" => {
+                let id = String::from_utf8_lossy(data);
+                Ok(keep::encode(&self.places.waiting(|job| job == id)))
+            }
+            "activate" => {
+                let id = String::from_utf8_lossy(data);
+                self.activate(&id).map(|()| Vec::new()).map_err(shown)
+            }
+            _ => Err(format!("nobody answers `{name}`")),
+        }
+    }
+}
+
+/// Keeps the answer to a submission, in case it is made again.
+fn answer(rows: &mut ankus_procedure::Rows, asked: Option<u64>, id: &str) {
+    if let Some(asked) = asked {
+        rows.put_new(spaces::ASKED, asked.to_be_bytes(), id.as_bytes());
+    }
+}
+
+/// What is submitted, with what it runs with, as one process tells another. A number names the request: the same one is
+/// answered once, by whomever.
+fn submission(needs: &Needs, new: &impl serde::Serialize, asked: u64) -> Vec<u8> {
+    let needs = serde_json::to_string(needs).expect("it has a serialized form");
+    keep::encode(&(needs, asked, new))
+}
+
+fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, u64, T), String> {
+    let strange = || "the question is of another version".to_owned();
+    let (needs, asked, new): (String, u64, T) =
+        postcard::from_bytes(data).map_err(|_| strange())?;
+    Ok((serde_json::from_str(&needs).map_err(|_| strange())?, asked, new))
+}
+
+/// Asks the process that runs the store to submit a job; the answer is its id.
+pub fn submit_there(
+    client: &mut control::Client,
+    new: &Submit,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a job take a command.
+pub fn command_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    command: Command,
+) -> Result<(), Error> {
+    client.call(&format!("command {by}"), &keep::encode(&(id, command)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`].
+pub fn activate_all_there(
+    client: &mut control::Client,
+    by: &str,
+    resumes: bool,
+) -> Result<(), Error> {
+    let what: &[u8] = if resumes { b"resume" } else { b"" };
+    client.call_within(&format!("activate-all {by}"), what, STOPPING)?;
+    Ok(())
+}
+
+/// Asks the process that runs the store which jobs on top may do something there.
+pub fn active_there(client: &mut control::Client) -> Result<BTreeSet<String>, Error> {
+    let bytes = client.call("active", b"")?;
+    Ok(keep::decode("the list of active jobs", &bytes)?)
+}
+
+/// Asks the process that runs the store which actions of a job are ready to start and may not yet.
+pub fn waiting_there(
+    client: &mut control::Client,
+    id: &str,
+) -> Result<Vec<places::Waiting>, Error> {
+    let bytes = client.call("waiting", id.as_bytes())?;
+    Ok(keep::decode("the list of waiting actions", &bytes)?)
+}
+
+/// Asks the process that runs the store to let a job go on.
+pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
+    client.call("activate", id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to wait no more for programs of an ended job.
+pub fn abandon_there(client: &mut control::Client, by: &str, id: &str) -> Result<(), Error> {
+    client.call(&format!("abandon {by}"), id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to run a job again.
+pub fn rerun_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    plan: Option<Vec<u8>>,
+    properties: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let data = keep::encode(&(id, plan, properties));
+    // Programs of the last run may have to stop first.
+    client.call_within(&format!("rerun {by}"), &data, Duration::from_secs(60) + STOPPING)?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to submit a coordinator; the answer is its id.
+pub fn submit_coordinator_there(
+    client: &mut control::Client,
+    new: &coordinator::SubmitCoordinator,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit-coordinator", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to submit a bundle; the answer is its id.
+pub fn submit_bundle_there(
+    client: &mut control::Client,
+    new: &bundle::SubmitBundle,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit-bundle", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a coordinator take what a client wants.
+pub fn coordinator_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    message: &coordinator::Message,
+) -> Result<(), Error> {
+    client.call(&format!("coordinator {by}"), &keep::encode(&(id, message)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to have a bundle take what a client commands.
+pub fn bundle_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    event: &ankus_lang::machine::coordinator::bundle::Event,
+) -> Result<(), Error> {
+    client.call(&format!("bundle {by}"), &keep::encode(&(id, event)))?;
+    Ok(())
+}

@@ -1,0 +1,258 @@
+//! What a job runs with: file systems, tools, variables, settings. It belongs to the job from its submission on.
+//!
+//! In: the [`Needs`] of the submitter. Out: the same for the process that runs the job, in whatever folder and
+//! environment (`Equipped`). They are stored once for all jobs with the same needs, and child jobs inherit them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::keep::{JobRecord, spaces};
+use super::{Compiler, Error, Shared, bundle, coordinator, view};
+use crate::host::applications::Applications;
+use crate::host::files::{FileSystems, FileUri, Hosts, Place};
+use crate::host::process::Bounds;
+use crate::host::process::sandbox::Sandbox;
+use ankus_procedure::store::{self, Reader};
+
+/// What a job runs with, as it was where it was submitted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Needs {
+    /// The file root; empty for `root` in the folder of the store.
+    pub root: PathBuf,
+    /// What stands for authorities: folders of this machine with their whole paths, and URLs of clusters.
+    pub hosts: BTreeMap<String, String>,
+    /// Folders of this machine that `file:` URIs may reach.
+    pub machine: Vec<PathBuf>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: Vec<(String, PathBuf)>,
+    /// Programs by the names of tools; others are looked for on PATH.
+    pub tools: BTreeMap<String, String>,
+    /// Properties of the server that are not as shipped.
+    pub server: BTreeMap<String, String>,
+    /// Schemes of file systems that actions may use.
+    pub schemes: Vec<String>,
+    /// Types of actions that the site adds.
+    pub site_types: BTreeSet<String>,
+    /// The variables of programs.
+    pub environment: BTreeMap<String, String>,
+    /// How long a program may take to end when it is asked to, in milliseconds.
+    pub grace_ms: u64,
+    /// Whether a program that a shutdown ended is started again; else its action ends with an error.
+    pub starts_again: bool,
+    /// How many bytes are kept of each stream of a program.
+    pub output: u64,
+    /// How many bytes are kept of all programs of one run of a job.
+    pub output_of_job: u64,
+    /// What a program may use.
+    pub bounds: Bounds,
+    /// What stands around it.
+    pub sandbox: Sandbox,
+    /// What else the frontend goes by, in its own words.
+    pub settings: String,
+    /// The settings file that it is from.
+    pub settings_file: Option<PathBuf>,
+    /// Who submitted the job.
+    pub user: String,
+}
+
+impl Default for Needs {
+    fn default() -> Needs {
+        Needs {
+            root: PathBuf::new(),
+            hosts: BTreeMap::new(),
+            machine: Vec::new(),
+            mounts: Vec::new(),
+            tools: BTreeMap::new(),
+            server: BTreeMap::new(),
+            // Everything is a folder here, and nothing is gained by refusing some.
+            schemes: vec!["*".to_owned()],
+            site_types: BTreeSet::new(),
+            environment: BTreeMap::new(),
+            grace_ms: 5_000,
+            starts_again: true,
+            output: 256 << 20,
+            output_of_job: 4 << 30,
+            bounds: Bounds::default(),
+            sandbox: Sandbox::default(),
+            settings: String::new(),
+            settings_file: None,
+            user: String::new(),
+        }
+    }
+}
+
+/// A frontend for what it is told to go by.
+pub trait Frontends: Send + Sync {
+    /// What makes plans for jobs with these needs.
+    fn compiler(&self, needs: &Needs) -> Result<Box<dyn Compiler>, String>;
+}
+
+/// Needs, fulfilled.
+pub(crate) struct Equipped {
+    pub(crate) needs: Needs,
+    pub(crate) files: Applications,
+    pub(crate) compiler: Box<dyn Compiler>,
+}
+
+impl Equipped {
+    pub(super) fn new(
+        mut needs: Needs,
+        folder: &Path,
+        frontends: &dyn Frontends,
+    ) -> Result<Equipped, Error> {
+        if needs.root.as_os_str().is_empty() {
+            needs.root = folder.join("root");
+        }
+        needs.root = std::path::absolute(&needs.root).unwrap_or(needs.root);
+        std::fs::create_dir_all(&needs.root)
+            .map_err(|error| Error::Folder(needs.root.clone(), error))?;
+        let mut hosts = Hosts::new();
+        for (authority, place) in &needs.hosts {
+            let place = Place::read(place, Path::new("/"));
+            let place = place.map_err(|why| {
+                Error::State(format!("what stands for `{authority}` cannot be used: {why}"))
+            })?;
+            hosts.insert(authority.clone(), place);
+        }
+        if !needs.machine.is_empty() {
+            hosts.insert("file:".to_owned(), Place::Machine(needs.machine.clone()));
+        }
+        let files = Applications::new(FileSystems::new(needs.root.clone(), hosts));
+        for (uri, folder) in &needs.mounts {
+            files.mount(FileUri::parse(uri), folder.clone());
+        }
+        let compiler = frontends.compiler(&needs).map_err(Error::State)?;
+        Ok(Equipped { needs, files, compiler })
+    }
+
+    /// A property of the server.
+    pub(super) fn server(&self, name: &str) -> Option<&str> {
+        self.needs.server.get(name).map(String::as_str)
+    }
+}
+
+/// Needs that go into the store with a job: where they lie, and what is to be put there if it is not there yet.
+pub(super) struct Kept {
+    pub(super) key: String,
+    pub(super) new: Option<Vec<u8>>,
+    pub(super) equipped: Arc<Equipped>,
+}
+
+/// What is kept under a key.
+pub fn read(reader: &dyn Reader, key: &str) -> Result<Option<Needs>, Error> {
+    if key.is_empty() {
+        return Ok(None);
+    }
+    let damaged = || store::Error::Damaged(format!("what jobs run with ({key})"));
+    let bytes = reader.get(spaces::NEEDS, key.as_bytes())?.ok_or_else(damaged)?;
+    serde_json::from_slice(&bytes).map(Some).map_err(|_| damaged().into())
+}
+
+/// What a job, a coordinator or a bundle runs with; nothing where an older version submitted it.
+pub fn of_job(reader: &dyn Reader, id: &str) -> Result<Option<Needs>, Error> {
+    read(reader, &key_of(reader, id)?)
+}
+
+fn key_of(reader: &dyn Reader, id: &str) -> Result<String, Error> {
+    if let Some(record) = view::record(reader, id)? {
+        return Ok(record.needs);
+    }
+    if let Some(record) = coordinator::record(reader, id)? {
+        return Ok(record.needs);
+    }
+    match bundle::record(reader, id)? {
+        Some(record) => Ok(record.needs),
+        None => Err(Error::Unknown(id.to_owned())),
+    }
+}
+
+impl Shared {
+    /// What a job runs with that whoever asks wants to submit, with more folders at URIs.
+    pub(super) fn keep_needs(
+        &self,
+        needs: &Needs,
+        mounts: &[(String, PathBuf)],
+    ) -> Result<Kept, Error> {
+        let mut needs = needs.clone();
+        needs.mounts.extend(mounts.iter().cloned());
+        if needs.root.as_os_str().is_empty() {
+            needs.root = self.default_root();
+        }
+        needs.root = std::path::absolute(&needs.root).unwrap_or(needs.root);
+        let bytes = serde_json::to_vec(&needs).expect("it has a serialized form");
+        let mut attempt = 0_u32;
+        let (key, new) = loop {
+            let key = format!("{:08x}-{}-{attempt}", crc32fast::hash(&bytes), bytes.len());
+            match self.reader().get(spaces::NEEDS, key.as_bytes()) {
+                Ok(None) => break (key, Some(bytes)),
+                Ok(Some(known)) if *known == *bytes => break (key, None),
+                Ok(Some(_)) | Err(store::Error::Damaged(_)) => attempt += 1,
+                Err(error) => return Err(error.into()),
+            }
+        };
+        let equipped = self.equip(&key, || Ok(needs))?;
+        Ok(Kept { key, new, equipped })
+    }
+
+    fn equip(
+        &self,
+        key: &str,
+        needs: impl FnOnce() -> Result<Needs, Error>,
+    ) -> Result<Arc<Equipped>, Error> {
+        let mut known = self.equipped.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(equipped) = known.get(key) {
+            return Ok(equipped.clone());
+        }
+        let folder = self.folder.parent().unwrap_or(Path::new(""));
+        let frontends = &*self.surroundings.frontends;
+        let equipped = Arc::new(Equipped::new(needs()?, folder, frontends)?);
+        known.insert(key.to_owned(), equipped.clone());
+        Ok(equipped)
+    }
+
+    /// What jobs with these needs run with. Those of an older version have what we have.
+    pub(super) fn equipped(&self, key: &str) -> Result<Arc<Equipped>, Error> {
+        self.equip(key, || Ok(read(self.reader(), key)?.unwrap_or_else(|| self.own_needs())))
+    }
+
+    /// The same for a job, a coordinator or a bundle.
+    pub(super) fn equipped_of(&self, id: &str) -> Result<Arc<Equipped>, Error> {
+        self.equipped(&key_of(self.reader(), id)?)
+    }
+
+    fn default_root(&self) -> PathBuf {
+        self.folder.with_file_name("root")
+    }
+
+    /// What we ourselves have, for jobs that do not know what they need: with the root that the store was used with, and the
+    /// folders that stood at URIs then.
+    fn own_needs(&self) -> Needs {
+        let mut needs = self.surroundings.needs.clone();
+        let known = self.reader().get(spaces::META, b"root").ok().flatten();
+        if let (true, Some(known)) = (needs.root.as_os_str().is_empty(), known) {
+            needs.root = PathBuf::from(String::from_utf8_lossy(&known).into_owned());
+        }
+        for row in self.reader().scan_sound(spaces::MOUNT, b"").unwrap_or_default().0 {
+            let uri = String::from_utf8_lossy(&row.key.key).into_owned();
+            let folder = PathBuf::from(String::from_utf8_lossy(&row.value).into_owned());
+            needs.mounts.push((uri, folder));
+        }
+        needs
+    }
+}
+
+impl Kept {
+    /// The bytes that go into the store with the job.
+    pub(super) fn row(&mut self) -> Option<(&str, Vec<u8>)> {
+        self.new.take().map(|bytes| (self.key.as_str(), bytes))
+    }
+}
+
+/// What a job runs with, by its record.
+pub(super) fn of_record(shared: &Shared, record: &JobRecord) -> Result<Arc<Equipped>, Error> {
+    shared.equipped(&record.needs)
+}

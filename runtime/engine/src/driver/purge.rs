@@ -1,0 +1,209 @@
+//! Removes ended jobs from the store, with the folders of their programs: workflows, coordinators and bundles, each
+//! with all below it.
+//!
+//! Folders are deleted first, top-level jobs last: after an interruption the jobs are still listed, and are purged
+//! again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::keep::{encode, prefix, spaces};
+use super::{Error, Shared, bundle, coordinator, view};
+use ankus_procedure::store::Reader;
+use ankus_procedure::{Context, Failure, Procedure, Step};
+
+/// The kind of this procedure.
+pub(super) const KIND: &str = "purge";
+/// So many jobs go in one transaction.
+const STEP: usize = 200;
+
+/// A job that nothing above it started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Top {
+    /// Its id.
+    pub id: String,
+    /// When it ended, in milliseconds since 1970; nothing if it has not, or something of it is still to be done.
+    pub ended: Option<i64>,
+}
+
+/// Every job on top of others, workflows first.
+pub fn tops(reader: &dyn Reader) -> Result<Vec<Top>, Error> {
+    let records = view::records(reader)?;
+    let busy: BTreeSet<&str> = records
+        .iter()
+        // One that has ended may have programs to stop.
+        .filter(|record| !record.job.status.is_end() || !record.open.is_empty())
+        .map(|record| record.root.as_str())
+        .collect();
+    let mut tops = Vec::new();
+    for record in records.iter().filter(|record| record.root == record.job.id) {
+        let id = record.job.id.clone();
+        let ended = record.job.ended.filter(|_| !busy.contains(id.as_str()));
+        tops.push(Top { id, ended });
+    }
+    for record in coordinator::records(reader)? {
+        if record.bundle.is_some() {
+            continue;
+        }
+        let over = record.job.status.is_end() && !record.job.pending;
+        let ended = match over && !busy.contains(record.id.as_str()) {
+            true => Some(last(record.created, coordinator::moments(reader, &record.id, 0)?.0)),
+            false => None,
+        };
+        tops.push(Top { id: record.id, ended });
+    }
+    for record in bundle::records(reader)? {
+        let is_pending = record.job.pending || record.job.members.iter().any(|one| one.pending);
+        let over = record.job.status.is_end() && !is_pending;
+        let ended = match over && !busy.contains(record.id.as_str()) {
+            true => Some(last(record.created, bundle::moments(reader, &record.id, 0)?.0)),
+            false => None,
+        };
+        tops.push(Top { id: record.id, ended });
+    }
+    Ok(tops)
+}
+
+/// When the last thing happened.
+fn last(created: i64, moments: Vec<coordinator::Moment>) -> i64 {
+    moments.last().map_or(created, |moment| moment.at)
+}
+
+/// The job on top of one; nothing where there is no such job.
+pub fn top_of(reader: &dyn Reader, id: &str) -> Result<Option<String>, Error> {
+    if let Some(record) = view::record(reader, id)? {
+        return Ok(Some(record.root));
+    }
+    if let Some(record) = coordinator::record(reader, id)? {
+        return Ok(Some(record.root().to_owned()));
+    }
+    Ok(bundle::record(reader, id)?.map(|record| record.id))
+}
+
+/// What goes with these jobs on top, in the order in which it goes. None may still have something to do.
+pub(super) fn chosen(reader: &dyn Reader, ids: &[String]) -> Result<Gone, Error> {
+    let of: BTreeSet<&String> = ids.iter().collect();
+    let tops = tops(reader)?;
+    let unfinished = tops.iter().find(|top| of.contains(&top.id) && top.ended.is_none());
+    if let Some(top) = unfinished {
+        return Err(Error::State(format!("`{}` has not ended; kill it first", top.id)));
+    }
+    let workflows = view::records(reader)?.into_iter().filter(|record| of.contains(&record.root));
+    let coordinators = coordinator::records(reader)?.into_iter();
+    let bundles = bundle::records(reader)?.into_iter().map(|record| record.id);
+    Ok(Gone {
+        jobs: workflows.map(|record| record.job.id).collect(),
+        coordinators: coordinators
+            .filter(|record| of.iter().any(|id| *id == record.root()))
+            .map(|record| record.id)
+            .collect(),
+        bundles: bundles.filter(|id| of.contains(id)).collect(),
+    })
+}
+
+/// What is to go.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Gone {
+    /// Workflows.
+    jobs: Vec<String>,
+    coordinators: Vec<String>,
+    bundles: Vec<String>,
+}
+
+impl Gone {
+    pub(super) fn ids(&self) -> Vec<String> {
+        let all = self.jobs.iter().chain(&self.coordinators).chain(&self.bundles);
+        all.cloned().collect()
+    }
+}
+
+/// What is to go as it was kept before coordinators could.
+#[derive(Deserialize)]
+struct OnlyJobs {
+    jobs: Vec<String>,
+}
+
+/// Jobs that are to go.
+pub(super) struct Purge {
+    shared: Arc<Shared>,
+    saved: Gone,
+}
+
+impl Purge {
+    pub(super) fn new(shared: Arc<Shared>, saved: Gone) -> Purge {
+        Purge { shared, saved }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Purge, String> {
+        let saved = postcard::from_bytes(bytes).or_else(|_| {
+            postcard::from_bytes(bytes).map(|OnlyJobs { jobs }| Gone { jobs, ..Gone::default() })
+        });
+        Ok(Purge { shared: shared.clone(), saved: saved.map_err(|error| error.to_string())? })
+    }
+
+    /// Deletes the rows of a job in spaces whose keys begin with its id, and those that it is the key of.
+    fn delete(
+        &self,
+        id: &str,
+        below: &[&'static str],
+        own: &[&'static str],
+        context: &mut Context<'_>,
+    ) -> Result<(), Failure> {
+        let reader = self.shared.reader();
+        for space in below {
+            let rows = reader.scan(space, &prefix(id), None, usize::MAX);
+            let rows = rows.map_err(|error| Failure::new("purge", "store", error.to_string()))?;
+            for row in rows {
+                context.delete(*space, &row.key.key);
+            }
+        }
+        for space in own {
+            context.delete(*space, id.as_bytes());
+        }
+        Ok(())
+    }
+}
+
+impl Procedure for Purge {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let from = self.saved.jobs.len().saturating_sub(STEP);
+        let jobs = self.saved.jobs.split_off(from);
+        for id in &jobs {
+            match std::fs::remove_dir_all(self.shared.folder.join(id)) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => {
+                    let why = format!("the folder of {id}: {error}");
+                    return Err(Failure::new("purge", "disk", why));
+                }
+            }
+            let below = [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION, spaces::EXPECTATION];
+            self.delete(id, &below, &[spaces::CONF, spaces::JOB], context)?;
+        }
+        if !self.saved.jobs.is_empty() {
+            return Ok(Step::More);
+        }
+        // One at a time: a coordinator may have very many actions.
+        if let Some(id) = self.saved.coordinators.pop() {
+            let (below, own) = coordinator::SPACES;
+            self.delete(&id, below, own, context)?;
+            return Ok(Step::More);
+        }
+        if let Some(id) = self.saved.bundles.pop() {
+            let (below, own) = bundle::SPACES;
+            self.delete(&id, below, own, context)?;
+            return Ok(Step::More);
+        }
+        Ok(Step::Done)
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+}

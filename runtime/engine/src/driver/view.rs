@@ -1,0 +1,295 @@
+//! The stored state of jobs, readable while another process runs them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::keep::{Calls, JobRecord, Moment, decode, moment_key, prefix, spaces};
+use super::{Error, Notified, bundle, coordinator};
+use ankus_lang::el::{Dialect, Phase, Template};
+use ankus_lang::machine::{Change, Job, JobStatus, Row, Rows, Run};
+use ankus_lang::plan::{Action, NOWHERE, Node, NodeIndex, Plan, Work};
+use ankus_procedure::ProcedureId;
+use ankus_procedure::store::{self, Reader};
+
+/// A job, if there is one of this id.
+pub fn record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
+    match reader.get(spaces::JOB, id.as_bytes())? {
+        Some(bytes) => Ok(Some(JobRecord::read(&format!("the job {id}"), &bytes)?)),
+        None => Ok(None),
+    }
+}
+
+/// What is left of a job whose own row is damaged: when it came to which state, whose it is, and where its application lies. What has no
+/// trace left is not known to have been.
+pub fn remains(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Error> {
+    let (moments, _) = moments(reader, id, 0)?;
+    let Some((first, last)) = moments.first().zip(moments.last()) else { return Ok(None) };
+    // Without its properties, too, it is a job.
+    let conf = properties(reader, id).unwrap_or_default();
+    let property = |name: &str| conf.get(name).cloned().unwrap_or_default();
+    let mut job = Job {
+        id: id.to_owned(),
+        app_path: property("oozie.wf.application.path"),
+        user: property("user.name"),
+        created: first.at,
+        modified: last.at,
+        ..Job::default()
+    };
+    for moment in &moments {
+        let Change::Job(status) = moment.change else { continue };
+        match status {
+            JobStatus::Prep => {
+                job.run += 1;
+                (job.started, job.ended) = (None, None);
+            }
+            JobStatus::Running => job.started = job.started.or(Some(moment.at)),
+            status if status.is_end() => job.ended = Some(moment.at),
+            _ => {}
+        }
+        job.status = status;
+    }
+    let run = Run::new(job, Arc::new(conf), Rows::default());
+    let root = id.to_owned();
+    Ok(Some(JobRecord::new(&run, ProcedureId(0), String::new(), root, String::new())))
+}
+
+/// Every job, in the order of ids. One whose row is damaged is not among them; [`damaged`] tells.
+pub fn records(reader: &dyn Reader) -> Result<Vec<JobRecord>, Error> {
+    let (rows, _) = reader.scan_sound(spaces::JOB, b"")?;
+    rows.iter().map(|row| Ok(JobRecord::read("a job", &row.value)?)).collect()
+}
+
+/// How many programs of an ended job, and of all below it, are not known to have ended.
+pub fn stopping(reader: &dyn Reader, record: &JobRecord) -> Result<usize, Error> {
+    match record.job.status.is_end() {
+        true => below(reader, record.clone()),
+        false => Ok(0),
+    }
+}
+
+/// How many programs of ended actions of a coordinator, or of the coordinator itself, are not known to have ended.
+pub fn stopping_of_coordinator(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
+    let Some(of) = coordinator::record(reader, id)? else { return Ok(0) };
+    let mut programs = 0;
+    for kept in coordinator::actions(reader, id)?.into_values() {
+        if !of.job.status.is_end() && kept.run.status.is_active() {
+            continue;
+        }
+        let workflow = kept.beside.workflow.as_deref();
+        let workflow = workflow.map(|workflow| record(reader, workflow)).transpose()?.flatten();
+        if let Some(workflow) = workflow {
+            programs += below(reader, workflow)?;
+        }
+    }
+    Ok(programs)
+}
+
+/// How many programs of a job, and of all below it, are not known to have ended.
+fn below(reader: &dyn Reader, record: JobRecord) -> Result<usize, Error> {
+    let mut programs = 0;
+    let mut jobs = vec![record];
+    while let Some(job) = jobs.pop() {
+        for open in &job.open {
+            match open.what {
+                Calls::Us => {}
+                Calls::Program => programs += 1,
+                Calls::Child => {
+                    let row = row(reader, &job.job.id, open.node)?;
+                    let child = row.as_ref().and_then(|row| row.external.id());
+                    let child = child.map(|child| self::record(reader, child)).transpose()?;
+                    jobs.extend(child.flatten());
+                }
+            }
+        }
+    }
+    Ok(programs)
+}
+
+/// Ids of jobs, coordinators and bundles whose own rows are damaged.
+pub fn damaged(reader: &dyn Reader) -> Result<Vec<String>, Error> {
+    let (_, damaged) = reader.scan_sound(spaces::JOB, b"")?;
+    let ids = damaged.iter().map(|key| String::from_utf8_lossy(&key.key).into_owned());
+    let mut ids: Vec<String> = ids.collect();
+    ids.extend(coordinator::damaged(reader)?);
+    ids.extend(bundle::damaged(reader)?);
+    Ok(ids)
+}
+
+/// The plan of a job, or where it is damaged one that has a node for every row, with a number for a name; and whether it is whole.
+pub fn readable_plan(
+    reader: &dyn Reader,
+    record: &JobRecord,
+    run: &Run,
+) -> Result<(Plan, bool), Error> {
+    match plan(reader, record) {
+        Err(Error::Store(store::Error::Damaged(_))) => {}
+        whole => return Ok((whole?, true)),
+    }
+    let empty = || Template::compile("", Phase::None, Dialect::default());
+    let told = moments(reader, &record.job.id, 0)?.0.into_iter().filter_map(|it| match it.change {
+        Change::Row { node, .. } | Change::Expectation { node, .. } => Some(node),
+        Change::Job(_) | Change::Fault(_) => None,
+    });
+    let known = run.rows.keys().chain(told).filter(|node| *node != NOWHERE);
+    let last = known.max().unwrap_or(0);
+    let node = |index: NodeIndex| {
+        let row = run.rows.get(&index);
+        // A program is known by the name of its node, and an action by the text it had.
+        let name = row.and_then(|row| row.external.id()).and_then(|id| id.split_once('#'));
+        let name = name.map_or(format!("node number {index}"), |(_, name)| name.to_owned());
+        let text = row.and_then(|row| row.conf.as_deref()).unwrap_or_default();
+        let kind = text.trim_start().trim_start_matches('<');
+        let kind = kind.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next();
+        let action = Action {
+            kind: kind.filter(|kind| !kind.is_empty()).unwrap_or("-").to_owned(),
+            head: empty(),
+            configuration: None,
+            tail: empty(),
+            takes_defaults: false,
+            ok: index,
+            error: index,
+            retry_max: None,
+            retry_interval: None,
+            retry_policy: None,
+            cred: None,
+        };
+        Node { name, span: (0, 0), work: Work::Action(Box::new(action)) }
+    };
+    let plan = Plan::of_nodes(empty(), Dialect::default(), (0..=last).map(node).collect());
+    Ok((plan, false))
+}
+
+/// A job as far as its rows can be read, and what is missing. Nothing is run by it: what is missing has perhaps been done.
+pub fn readable(reader: &dyn Reader, record: &JobRecord) -> Result<(Run, Vec<String>), Error> {
+    match run(reader, record) {
+        Err(Error::Store(store::Error::Damaged(_))) => {}
+        whole => return Ok((whole?, Vec::new())),
+    }
+    let id = record.job.id.as_str();
+    let start = prefix(id);
+    let mut missing = Vec::new();
+    let conf = properties(reader, id).unwrap_or_else(|_| {
+        missing.push("its properties".to_owned());
+        BTreeMap::new()
+    });
+    let node_of = |key: &[u8]| {
+        let node = key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
+        node.map(NodeIndex::from_be_bytes)
+    };
+    let mut rows = Rows::default();
+    let (sound, damaged) = reader.scan_sound(spaces::ROW, &start)?;
+    for row in sound {
+        if let Some(node) = node_of(&row.key.key) {
+            rows.insert(node, decode(&format!("a row of {id}"), &row.value)?);
+        }
+    }
+    missing.extend(damaged.iter().map(|key| match node_of(&key.key) {
+        Some(node) => format!("node number {node}"),
+        None => "a node".to_owned(),
+    }));
+    let mut run = Run::new(record.job.clone(), Arc::new(conf), rows);
+    let (sound, damaged) = reader.scan_sound(spaces::EXPECTATION, &start)?;
+    for row in sound {
+        if let Some(node) = node_of(&row.key.key) {
+            run.expectations.insert(node, decode(&format!("an expectation of {id}"), &row.value)?);
+        }
+    }
+    missing.extend(damaged.iter().map(|_| "an expectation".to_owned()));
+    Ok((run, missing))
+}
+
+/// The properties of a job.
+pub fn properties(reader: &dyn Reader, id: &str) -> Result<BTreeMap<String, String>, Error> {
+    match reader.get(spaces::CONF, id.as_bytes())? {
+        Some(bytes) => Ok(decode(&format!("the properties of {id}"), &bytes)?),
+        None => Ok(BTreeMap::new()),
+    }
+}
+
+/// A job with its properties and rows.
+pub fn run(reader: &dyn Reader, record: &JobRecord) -> Result<Run, Error> {
+    let id = record.job.id.as_str();
+    let start = prefix(id);
+    let mut rows = Rows::default();
+    for row in reader.scan(spaces::ROW, &start, None, usize::MAX)? {
+        let node = row.key.key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
+        let Some(node) = node.map(NodeIndex::from_be_bytes) else {
+            return Err(store::Error::Damaged(format!("a row of {id}")).into());
+        };
+        rows.insert(node, decode(&format!("a row of {id}"), &row.value)?);
+    }
+    let mut run = Run::new(record.job.clone(), Arc::new(properties(reader, id)?), rows);
+    for row in reader.scan(spaces::EXPECTATION, &start, None, usize::MAX)? {
+        let damaged = || store::Error::Damaged(format!("an expectation of {id}"));
+        let node = row.key.key.get(start.len()..).and_then(|bytes| bytes.try_into().ok());
+        let node = node.map(NodeIndex::from_be_bytes).ok_or_else(damaged)?;
+        run.expectations.insert(node, decode(&format!("an expectation of {id}"), &row.value)?);
+    }
+    Ok(run)
+}
+
+/// The row of one node.
+pub fn row(reader: &dyn Reader, id: &str, node: NodeIndex) -> Result<Option<Row>, Error> {
+    match reader.get(spaces::ROW, &super::keep::row_key(id, node))? {
+        Some(bytes) => Ok(Some(decode(&format!("a row of {id}"), &bytes)?)),
+        None => Ok(None),
+    }
+}
+
+/// The plan of a job.
+pub fn plan(reader: &dyn Reader, record: &JobRecord) -> Result<Plan, Error> {
+    let what = || store::Error::Damaged(format!("the plan of {}", record.job.id));
+    let bytes = reader.get(spaces::PLAN, record.plan.as_bytes())?.ok_or_else(what)?;
+    Plan::from_bytes(&bytes).map_err(|_| what().into())
+}
+
+/// The notifications of a job, in the order in which they were due, and what came of them.
+pub fn notifications(reader: &dyn Reader, id: &str) -> Result<Vec<Notified>, Error> {
+    let (rows, _) = reader.scan_sound(spaces::NOTIFICATION, &prefix(id))?;
+    rows.iter().map(|row| Ok(decode(&format!("a notification of {id}"), &row.value)?)).collect()
+}
+
+/// Why a job is broken in itself: code and message, where it is so and no action tells.
+pub fn fault(reader: &dyn Reader, record: &JobRecord) -> Result<Option<(String, String)>, Error> {
+    if record.job.status != JobStatus::Failed {
+        return Ok(None);
+    }
+    let (moments, _) = moments(reader, &record.job.id, 0)?;
+    let mut fault = None;
+    for moment in moments {
+        match moment.change {
+            Change::Job(JobStatus::Prep) => fault = None,
+            Change::Fault(told) => fault = Some((told.code, told.message)),
+            _ => {}
+        }
+    }
+    Ok(fault)
+}
+
+/// How much of what happened to a job cannot be read any more.
+pub fn lost_moments(reader: &dyn Reader, id: &str) -> Result<usize, Error> {
+    Ok(reader.scan_sound(spaces::EVENT, &prefix(id))?.1.len())
+}
+
+/// What happened to a job since its moment number `from`: those, and the number that comes next.
+pub fn moments(reader: &dyn Reader, id: &str, from: u64) -> Result<(Vec<Moment>, u64), Error> {
+    let start = moment_key(id, from);
+    let rows = match reader.scan(spaces::EVENT, &prefix(id), Some(&start), usize::MAX) {
+        // What happened at one moment is not known any more, and all else is.
+        Err(store::Error::Damaged(_)) => {
+            let (mut rows, _) = reader.scan_sound(spaces::EVENT, &prefix(id))?;
+            rows.retain(|row| *row.key.key >= *start);
+            rows
+        }
+        rows => rows?,
+    };
+    let mut next = from;
+    let mut moments = Vec::new();
+    for row in rows {
+        let several: Vec<Moment> = decode(&format!("a moment of {id}"), &row.value)?;
+        let number = row.key.key.get(prefix(id).len()..).and_then(|bytes| bytes.try_into().ok());
+        next = number.map_or(next, u64::from_be_bytes) + several.len() as u64;
+        moments.extend(several);
+    }
+    Ok((moments, next))
+}

@@ -1,0 +1,116 @@
+//! The world that jobs of a driver see.
+
+use std::collections::BTreeSet;
+
+use super::Shared;
+use super::needs::Equipped;
+use crate::actions::fs::{GLOB_LIMIT, is_known};
+use crate::host::files::{FileUri, Files};
+use ankus_lang::el::{self, Failure, FileScope};
+use ankus_lang::machine::World;
+use ankus_lang::plan::NodeIndex;
+
+/// Types of actions that run without a site's doing.
+pub(crate) const TYPES: [&str; 14] = [
+    "fs",
+    "sub-workflow",
+    "email",
+    "shell",
+    "java",
+    "map-reduce",
+    "pig",
+    "hive",
+    "hive2",
+    "sqoop",
+    "spark",
+    "distcp",
+    "git",
+    "ssh",
+];
+
+/// Clock, files and settings of a driver.
+pub(crate) struct Surrounded<'a> {
+    equipped: &'a Equipped,
+    now: i64,
+    files: FilesOf<'a>,
+    /// Nodes whose actions wait for a place.
+    pub(super) waiting: BTreeSet<NodeIndex>,
+}
+
+impl<'a> Surrounded<'a> {
+    pub(super) fn new(shared: &Shared, equipped: &'a Equipped) -> Surrounded<'a> {
+        let (now, files) = (shared.host.wall_ms(), FilesOf(&equipped.files));
+        Surrounded { equipped, now, files, waiting: BTreeSet::new() }
+    }
+}
+
+impl World for Surrounded<'_> {
+    fn now(&self) -> i64 {
+        self.now
+    }
+
+    fn files(&self) -> Option<&dyn FileScope> {
+        Some(&self.files)
+    }
+
+    fn server(&self, name: &str) -> Option<&str> {
+        self.equipped.server(name)
+    }
+
+    fn knows(&self, kind: &str) -> bool {
+        TYPES.contains(&kind) || self.equipped.needs.site_types.contains(kind)
+    }
+
+    fn is_waiting(&self, node: NodeIndex) -> bool {
+        self.waiting.contains(&node)
+    }
+}
+
+/// File systems as expressions ask them.
+pub(crate) struct FilesOf<'a>(pub(crate) &'a dyn Files);
+
+impl FilesOf<'_> {
+    fn look(&self, uri: &FileUri) -> Result<Option<el::FileStatus>, Box<Failure>> {
+        let status = self.0.status(uri).map_err(|error| failed(&error))?;
+        Ok(status.map(|status| el::FileStatus {
+            is_folder: status.directory,
+            length: i64::try_from(status.length).unwrap_or(i64::MAX),
+            block_size: if status.directory { 0 } else { 128 << 20 },
+        }))
+    }
+}
+
+fn failed(error: &std::io::Error) -> Box<Failure> {
+    Failure::exception("IOException", error.to_string())
+}
+
+/// A URI that some file system answers for; one without a scheme is of the default one.
+fn reachable(uri: &str) -> Result<FileUri, Box<Failure>> {
+    let uri = FileUri::parse(uri);
+    if uri.scheme.is_empty() || is_known(&uri.scheme) {
+        return Ok(uri);
+    }
+    let message = format!("E0902: Exception occurred: [No FileSystem for scheme: {}]", uri.scheme);
+    Err(Failure::exception("HadoopAccessorException", message))
+}
+
+impl FileScope for FilesOf<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Box<Failure>> {
+        let found = self.0.glob(&reachable(uri)?, GLOB_LIMIT);
+        found.map(|found| !found.is_empty()).map_err(|error| failed(&error))
+    }
+
+    fn status(&self, uri: &str) -> Result<Option<el::FileStatus>, Box<Failure>> {
+        self.look(&reachable(uri)?)
+    }
+
+    fn children(&self, uri: &str) -> Result<Vec<el::FileStatus>, Box<Failure>> {
+        let folder = reachable(uri)?;
+        let names = self.0.list(&folder).map_err(|error| failed(&error))?;
+        let mut found = Vec::with_capacity(names.len());
+        for name in names {
+            found.extend(self.look(&folder.child(&name))?);
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,29 @@
+//! Files of default properties that a submission names.
+
+use std::collections::BTreeMap;
+
+use super::files::{FileUri, Files};
+use ankus_lang::configuration::read_xml;
+
+/// The properties of the files that `oozie.default.configuration.path` names, the strongest first; a file that is not
+/// there is passed over.
+pub fn default_files(
+    properties: &BTreeMap<String, String>,
+    files: &dyn Files,
+) -> Result<Vec<Vec<(String, String)>>, String> {
+    let Some(paths) = properties.get("oozie.default.configuration.path") else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    for path in paths.split(',').map(str::trim).filter(|path| !path.is_empty()) {
+        let uri = FileUri::parse(path);
+        let failed =
+            |why: String| format!("the default configuration `{uri}` cannot be read: {why}");
+        if files.status(&uri).map_err(|error| failed(error.to_string()))?.is_none() {
+            continue;
+        }
+        let bytes = files.read(&uri, 16 << 20).map_err(|error| failed(error.to_string()))?;
+        found.push(read_xml(&String::from_utf8_lossy(&bytes)).map_err(failed)?);
+    }
+    Ok(found)
+}

@@ -1,0 +1,543 @@
+//! The launcher: starts the program of a folder, and ends when it and every process that holds its output have ended.
+//!
+//! The program is started in two steps. The launcher calls this binary once more, with [`BECOME`]; that process
+//! arranges to end with the launcher, records its identity, sets its kernel limits, and then becomes the program, or
+//! the sandbox around it. So nothing ever runs unrecorded. The launcher itself has one thread, and starts no other.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, kill_process_group};
+
+use super::{
+    BECOME, BEGUN, Bound, Exit, Identity, MARK, PASSING, Program, is_passing, is_to_stop,
+    note_reserved, table, write_exit, write_whole,
+};
+use ankus_procedure::private;
+
+/// Signals with which everything is ended at once: a shutdown, a service manager, a closed terminal.
+const ENDING: [i32; 4] = [
+    signal_hook::consts::SIGTERM,
+    signal_hook::consts::SIGINT,
+    signal_hook::consts::SIGHUP,
+    signal_hook::consts::SIGQUIT,
+];
+/// How often it is looked whether a program has ended whose end the system does not tell.
+const LOOK: Duration = Duration::from_millis(50);
+/// How often the folder of a program is measured that may fill only so much.
+const MEASURE: Duration = Duration::from_secs(1);
+/// How many files of it are looked at: a program that makes more is measured by those.
+const MEASURED: usize = 200_000;
+/// How often, and after how long, a program is tried again that somebody else is just writing.
+const BUSY: (u32, Duration) = (30, Duration::from_millis(100));
+/// So many seconds more a process may compute that wants to put things in order.
+const CPU_GRACE: u64 = 5;
+/// So much of what a job may keep is taken at once.
+const PORTION: u64 = 1 << 20;
+
+/// Why the program could not be started, left behind by the process that was to become it.
+const REFUSED: &str = "refused";
+
+/// Runs the program of a folder.
+pub fn launch(folder: &Path) -> io::Result<()> {
+    // A closed terminal or a Ctrl-C there is not meant for us. What is meant for all is noted down, and the program, for
+    // which it is meant too, decides. The session is one of the marks by which the program is known.
+    rustix::process::setsid()?;
+    let with_all = Arc::new(AtomicBool::new(false));
+    for signal in ENDING {
+        signal_hook::flag::register(signal, with_all.clone())?;
+    }
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    let text = fs::read(folder.join("launch.json"))?;
+    let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
+    note_reserved(&folder.join("started"), &Identity::own().text())?;
+    let say = |what: &str| {
+        // Whoever started us may be gone.
+        let mut out = io::stdout();
+        let _ = writeln!(out, "{what}").and_then(|()| out.flush());
+    };
+    if is_to_stop(folder) {
+        say(BEGUN);
+        return write_exit(folder, &stopped());
+    }
+
+    let own = rustix::process::getpid().as_raw_nonzero().get();
+    let started = std::env::current_exe().and_then(|binary| {
+        Command::new(binary)
+            .arg(BECOME)
+            .arg(folder)
+            .arg(own.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .spawn()
+    });
+    let child = match started {
+        Ok(child) => child,
+        Err(error) => {
+            let why = format!("`{}`: {error}", program.program).replace('\n', " ");
+            if is_passing(&error) && fs::remove_file(folder.join("started")).is_ok() {
+                // Nothing has run here, and the next launcher finds it so.
+                say(&format!("{PASSING}{why}"));
+                return Ok(());
+            }
+            write_exit(folder, &Exit { error: Some(why.clone()), ..Exit::default() })?;
+            say(&why);
+            return Ok(());
+        }
+    };
+    say(BEGUN);
+    let ended = Watched::new(folder, &program, child).run()?;
+    let exit = match fs::read(folder.join(REFUSED)) {
+        Ok(text) => serde_json::from_slice(&text).map_err(io::Error::other)?,
+        Err(_) => Exit {
+            code: ended.status.code(),
+            signal: ended.status.signal(),
+            unkept: ended.unkept,
+            with_all: with_all.load(Ordering::SeqCst)
+                && !is_to_stop(folder)
+                && ended.bound.is_none(),
+            bound: ended.bound,
+            ..Exit::default()
+        },
+    };
+    write_exit(folder, &exit)
+}
+
+fn stopped() -> Exit {
+    Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() }
+}
+
+/// Becomes the program of a folder; only where that cannot be, this comes back.
+pub fn become_program(folder: &Path, launcher: i32) -> io::Result<()> {
+    let refuse = |exit: &Exit| {
+        let text = serde_json::to_vec(exit).map_err(io::Error::other)?;
+        write_whole(&folder.join(REFUSED), &text)
+    };
+    let failed = |error: io::Error, what: &str| {
+        let passing = is_passing(&error);
+        let why = format!("`{what}`: {error}");
+        refuse(&Exit { error: Some(why), passing, ..Exit::default() })
+    };
+    let text = fs::read(folder.join("launch.json"))?;
+    let program: Program = serde_json::from_slice(&text).map_err(io::Error::other)?;
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+    if rustix::process::getppid().map(|parent| parent.as_raw_nonzero().get()) != Some(launcher) {
+        // It has gone before we could ask to go with it.
+        return Ok(());
+    }
+    if let Err(error) = note_reserved(&folder.join("child"), &Identity::own().text()) {
+        return failed(error, &program.program);
+    }
+    if is_to_stop(folder) {
+        return refuse(&stopped());
+    }
+    let bounds = &program.bounds;
+    for (resource, most) in [
+        (Resource::As, bounds.memory),
+        (Resource::Fsize, bounds.disk),
+        (Resource::Cpu, bounds.cpu_seconds),
+    ] {
+        let Some(most) = most else { continue };
+        // Who may raise it again is not kept from it by us: it is of the same user as we are.
+        let given = rustix::process::getrlimit(resource);
+        let at_most = |most: u64| Some(given.maximum.map_or(most, |given| given.min(most)));
+        // The first signal for computing too long says so; the one at the end of the second limit does not.
+        let more = if resource == Resource::Cpu { CPU_GRACE } else { 0 };
+        let limit = Rlimit { current: at_most(most), maximum: at_most(most.saturating_add(more)) };
+        if let Err(error) = rustix::process::setrlimit(resource, limit) {
+            return failed(error.into(), "setrlimit");
+        }
+    }
+    let mut words = program.wrapper.iter().chain([&program.program]).chain(&program.arguments);
+    let Some(first) = words.next() else { return Ok(()) };
+    let mut command = Command::new(first);
+    if program.alone {
+        command.env_clear();
+    }
+    command
+        .args(words)
+        .envs(program.environment.iter().map(|(name, value)| (name, value)))
+        .env(MARK, folder)
+        .current_dir(&program.folder);
+    let mut tries = 0;
+    loop {
+        let error = command.exec();
+        let is_busy = error.raw_os_error() == Some(rustix::io::Errno::TXTBSY.raw_os_error());
+        if !is_busy || tries == BUSY.0 {
+            return failed(error, first);
+        }
+        tries += 1;
+        std::thread::sleep(BUSY.1);
+    }
+}
+
+/// How a program and all that held its output ended.
+struct Ended {
+    status: ExitStatus,
+    unkept: u64,
+    bound: Option<Bound>,
+}
+
+/// A program while it runs.
+struct Watched<'a> {
+    folder: &'a Path,
+    program: &'a Program,
+    child: Child,
+    /// Becomes readable when the program ends, where the system can tell.
+    end: Option<OwnedFd>,
+    status: Option<ExitStatus>,
+    streams: Vec<Stream>,
+    began: Instant,
+    measured: Instant,
+    /// The bound that it has passed, and since when it has been asked to end for it.
+    passed: Option<(Bound, Instant)>,
+    was_forced: Option<Instant>,
+}
+
+impl<'a> Watched<'a> {
+    fn new(folder: &'a Path, program: &'a Program, mut child: Child) -> Watched<'a> {
+        let end = i32::try_from(child.id()).ok().and_then(descriptor);
+        let mut streams = Vec::new();
+        let budget = program.of_job.as_ref().map(|(file, most)| Budget { file, most: *most });
+        if let Some(pipe) = child.stdout.take() {
+            let path = folder.join("stdout");
+            streams.push(Stream::new(
+                Box::new(pipe),
+                &path,
+                program,
+                budget.as_ref(),
+                program.whole,
+            ));
+        }
+        if let Some(pipe) = child.stderr.take() {
+            let path = folder.join("stderr");
+            streams.push(Stream::new(Box::new(pipe), &path, program, budget.as_ref(), 0));
+        }
+        let now = Instant::now();
+        Watched {
+            folder,
+            program,
+            child,
+            end,
+            status: None,
+            streams,
+            began: now,
+            measured: now,
+            passed: None,
+            was_forced: None,
+        }
+    }
+
+    /// Until it has ended, and everybody who could write what it would have written.
+    fn run(mut self) -> io::Result<Ended> {
+        while self.status.is_none() || self.streams.iter().any(|stream| stream.pipe.is_some()) {
+            self.wait();
+            for stream in &mut self.streams {
+                stream.read();
+            }
+            if self.status.is_none() {
+                self.status = self.child.try_wait()?;
+            }
+            self.keep_bounds();
+        }
+        let status = self.status.expect("the loop ends when it is there");
+        let unkept = self.streams.iter_mut().map(Stream::finish).sum();
+        Ok(Ended { status, unkept, bound: self.passed.map(|(bound, _)| bound) })
+    }
+
+    /// Until there is something to do.
+    fn wait(&mut self) {
+        let pause = self.pause().map(|pause| Timespec {
+            tv_sec: i64::try_from(pause.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(pause.subsec_nanos()),
+        });
+        let mut fds = Vec::new();
+        let mut places = Vec::new();
+        for (place, stream) in self.streams.iter().enumerate() {
+            if let Some(pipe) = &stream.pipe {
+                fds.push(PollFd::new(pipe, PollFlags::IN));
+                places.push(place);
+            }
+        }
+        if let (Some(end), None) = (&self.end, self.status) {
+            fds.push(PollFd::new(end, PollFlags::IN));
+        }
+        let readable = match poll(&mut fds, pause.as_ref()) {
+            Ok(_) => fds.iter().map(|fd| !fd.revents().is_empty()).collect(),
+            // A signal; it is looked again.
+            Err(_) => vec![false; fds.len()],
+        };
+        drop(fds);
+        for (place, readable) in places.into_iter().zip(readable) {
+            self.streams[place].is_readable = readable;
+        }
+    }
+
+    fn pause(&self) -> Option<Duration> {
+        let bounds = &self.program.bounds;
+        let mut pauses = Vec::new();
+        if self.status.is_none() && self.end.is_none() {
+            pauses.push(LOOK);
+        }
+        if self.passed.is_some() {
+            pauses.push(LOOK);
+        }
+        if let (Some(most), None) = (bounds.time_ms, &self.passed) {
+            pauses.push(Duration::from_millis(most).saturating_sub(self.began.elapsed()));
+        }
+        if bounds.disk.is_some() {
+            pauses.push(MEASURE.saturating_sub(self.measured.elapsed()));
+        }
+        pauses.into_iter().min()
+    }
+
+    /// Ends what passes its bounds: it is asked first, and made to when its grace is over.
+    fn keep_bounds(&mut self) {
+        let bounds = &self.program.bounds;
+        if self.passed.is_none() {
+            let is_late = |most: u64| self.began.elapsed() >= Duration::from_millis(most);
+            let passed = if bounds.time_ms.is_some_and(is_late) {
+                Some(Bound::Time)
+            } else if let Some(most) = bounds.disk
+                && self.measured.elapsed() >= MEASURE
+            {
+                let passes = size(&self.program.folder, most) > most;
+                self.measured = Instant::now();
+                passes.then_some(Bound::Disk)
+            } else {
+                None
+            };
+            let Some(passed) = passed else { return };
+            self.passed = Some((passed, Instant::now()));
+            return self.signal(Signal::TERM);
+        }
+        let Some((_, since)) = self.passed else { return };
+        let is_over = since.elapsed() >= Duration::from_millis(bounds.grace_ms);
+        // What is born meanwhile goes as well.
+        let is_time = self.was_forced.is_none_or(|at| at.elapsed() >= LOOK * 4);
+        if is_over && is_time {
+            self.was_forced = Some(Instant::now());
+            self.signal(Signal::KILL);
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        let child = Identity::read(&self.folder.join("child")).ok().flatten();
+        let launcher = Some(Identity::own());
+        let members = table::members(self.folder, launcher, child, Instant::now());
+        super::signal_members(self.program.has_guard, child, &members, signal);
+        if child.is_none()
+            && let Some(pid) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+        {
+            // It is not the program yet.
+            let _ = kill_process_group(pid, signal);
+            let _ = kill_process(pid, signal);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn descriptor(pid: i32) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(Pid::from_raw(pid)?, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn descriptor(_pid: i32) -> Option<OwnedFd> {
+    None
+}
+
+/// How many bytes lie in a folder and below it; no more than a little above `most` are counted.
+fn size(folder: &Path, most: u64) -> u64 {
+    let (mut bytes, mut looked) = (0_u64, 0);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            looked += 1;
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            } else {
+                bytes = bytes.saturating_add(metadata.blocks().saturating_mul(512));
+            }
+            if bytes > most || looked > MEASURED {
+                return bytes;
+            }
+        }
+    }
+    bytes
+}
+
+/// What a job may keep of its programs' output, in a file that all its launchers share.
+#[derive(Clone, Debug)]
+struct Budget<'a> {
+    file: &'a Path,
+    most: u64,
+}
+
+impl Budget<'_> {
+    /// Takes up to so many bytes, or gives some back; the answer is how many were taken.
+    fn change(&self, take: u64, give: u64) -> io::Result<u64> {
+        let mut file = private::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(self.file)?;
+        flock(file.as_fd(), FlockOperation::LockExclusive)?;
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        let used: u64 = text.trim().parse().unwrap_or(0);
+        let used = used.saturating_sub(give);
+        let taken = take.min(self.most.saturating_sub(used));
+        file.rewind()?;
+        write!(file, "{:<20}", used + taken)?;
+        Ok(taken)
+    }
+}
+
+/// Keeps the beginning of a stream in a file, and reads the rest so that the program does not stand still.
+struct Stream {
+    pipe: Option<Box<dyn Pipe>>,
+    is_readable: bool,
+    file: io::Result<File>,
+    /// So much more may be kept of it.
+    room: u64,
+    most: u64,
+    /// So much is kept whatever the job has kept.
+    whole: u64,
+    budget: Option<(PathBuf, u64)>,
+    /// Taken from the budget of the job, and not used.
+    taken: u64,
+    /// What was dropped: by the bound of an attempt, by that of the job, for want of disk.
+    dropped: u64,
+    dropped_by_job: u64,
+    unkept: u64,
+}
+
+trait Pipe: Read + AsFd {}
+impl<T: Read + AsFd> Pipe for T {}
+
+impl Stream {
+    fn new(
+        pipe: Box<dyn Pipe>,
+        path: &Path,
+        program: &Program,
+        budget: Option<&Budget<'_>>,
+        whole: u64,
+    ) -> Stream {
+        Stream {
+            pipe: Some(pipe),
+            is_readable: false,
+            file: private::create(path),
+            room: program.kept.max(whole),
+            most: program.kept,
+            whole,
+            budget: budget.map(|budget| (budget.file.to_owned(), budget.most)),
+            taken: 0,
+            dropped: 0,
+            dropped_by_job: 0,
+            unkept: 0,
+        }
+    }
+
+    /// Reads what is there.
+    fn read(&mut self) {
+        if !std::mem::take(&mut self.is_readable) {
+            return;
+        }
+        let Some(pipe) = &mut self.pipe else { return };
+        let mut buffer = [0; 64 << 10];
+        match pipe.read(&mut buffer) {
+            Ok(0) => self.pipe = None,
+            Ok(read) => self.keep(&buffer[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => {
+                // A stream that cannot be read has lost something.
+                self.unkept += 1;
+                self.pipe = None;
+            }
+        }
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        let length = bytes.len() as u64;
+        let fits = self.room.min(length);
+        let kept = self.take(fits);
+        self.room -= kept;
+        self.dropped += length - fits;
+        self.dropped_by_job += fits - kept;
+        if kept < fits {
+            // What comes later is not put behind a hole.
+            self.room = 0;
+        }
+        // A full disk stops the log, not the program.
+        let written = match (&mut self.file, self.unkept) {
+            (Ok(file), 0) => file.write_all(&bytes[..kept as usize]).is_ok(),
+            _ => kept == 0,
+        };
+        if !written {
+            self.unkept += kept;
+        }
+    }
+
+    /// Has the job keep so many bytes more, or fewer.
+    fn take(&mut self, wanted: u64) -> u64 {
+        let Some((file, most)) = &self.budget else { return wanted };
+        let free = wanted.min(self.whole);
+        self.whole -= free;
+        let wanted = wanted - free;
+        if self.taken < wanted {
+            let budget = Budget { file, most: *most };
+            let portion = (wanted - self.taken).max(PORTION.min(self.room));
+            // What cannot be counted is kept: the bound of the attempt holds all the same.
+            self.taken += budget.change(portion, 0).unwrap_or(portion);
+        }
+        let taken = wanted.min(self.taken);
+        self.taken -= taken;
+        free + taken
+    }
+
+    /// Says at the end of the file what is missing, and answers how much the disk had no room for.
+    fn finish(&mut self) -> u64 {
+        if let Some((file, most)) = &self.budget
+            && self.taken > 0
+        {
+            let _ = Budget { file, most: *most }.change(0, self.taken);
+        }
+        if let Ok(file) = &mut self.file {
+            let mut note = String::new();
+            let mut say = |bytes: u64, why: String| {
+                if bytes > 0 {
+                    note.push_str(&format!("\n[{bytes} bytes more were not kept: {why}]\n"));
+                }
+            };
+            let most = self.most;
+            say(self.unkept, "there was no room on the disk".to_owned());
+            if self.dropped_by_job == 0 {
+                say(
+                    self.dropped,
+                    format!("of one stream the first {most} are, [launchers] output"),
+                );
+            } else {
+                let bytes = self.dropped_by_job + self.dropped;
+                say(bytes, "the job has as many as it may, [launchers] output_job".to_owned());
+            }
+            let _ = file.write_all(note.as_bytes());
+        }
+        self.unkept
+    }
+}

@@ -1,0 +1,83 @@
+//! When the instances of a dataset arrive.
+//!
+//! In: a scenario's settings for a dataset, the dataset, a URI. Out: since when that exists. Nothing is listed in
+//! advance, so a dataset of a century costs no more than the instances that are queried.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Instances, milliseconds};
+use ankus_lang::coordinator::DatasetText;
+use ankus_lang::time::{Dataset, Instant, ProcessingZone, UriTemplate};
+
+/// One dataset of which a scenario says when it is there.
+pub(super) struct Arrival {
+    template: UriTemplate,
+    series: Option<Dataset>,
+    /// What is looked for is this, behind the URI of the instance.
+    flag: String,
+    zone: ProcessingZone,
+    after: i64,
+    late: BTreeMap<Instant, i64>,
+    missing: BTreeSet<Instant>,
+}
+
+impl Arrival {
+    pub(super) fn new(
+        name: &str,
+        said: &Instances,
+        dataset: &DatasetText,
+        zone: ProcessingZone,
+    ) -> Result<Arrival, String> {
+        let span = |text: &str| {
+            let ms = milliseconds(text).and_then(|ms| i64::try_from(ms).ok());
+            let wrong =
+                || format!("`datasets.{name}`: {text:?} is not a duration like 90s, 5m or 1h30m");
+            ms.map(|ms| ms.div_euclid(1000)).ok_or_else(wrong)
+        };
+        let time = |text: &str| {
+            let wrong =
+                || format!("`datasets.{name}`: {text:?} is not a time like 2020-01-01T00:00Z");
+            zone.parse(text).map_err(|_| wrong())
+        };
+        let mut late = BTreeMap::new();
+        for (at, after) in &said.late {
+            late.insert(time(at)?, span(after)?);
+        }
+        let missing = said.missing.iter().map(|text| time(text)).collect::<Result<_, _>>()?;
+        let is_table = dataset.uri_template.trim_start().starts_with("hcat:");
+        let flag = match dataset.flag() {
+            "" => String::new(),
+            _ if is_table => String::new(),
+            flag => format!("/{flag}"),
+        };
+        Ok(Arrival {
+            template: UriTemplate::new(&dataset.uri_template),
+            series: dataset.series(zone),
+            flag,
+            zone,
+            after: said.after.as_deref().map_or(Ok(0), span)?,
+            late,
+            missing,
+        })
+    }
+
+    /// Whether something of this dataset is there at a time; nothing where the URI is none of its own.
+    pub(super) fn is_there(&self, uri: &str, now: Instant) -> Option<bool> {
+        let folder = uri.strip_suffix(self.flag.as_str())?;
+        let shown = self.template.read(folder, self.zone)?;
+        let instance = self.instance(shown, folder);
+        if self.missing.contains(&instance) {
+            return Some(false);
+        }
+        let after = self.late.get(&instance).copied().unwrap_or(self.after);
+        Some(instance.plus_seconds(after) <= now)
+    }
+
+    /// The time of the instance whose URI shows this much of it.
+    fn instance(&self, shown: Instant, folder: &str) -> Instant {
+        let Some(series) = &self.series else { return shown };
+        let candidates = [0, 1].into_iter().filter_map(|n| series.current_n(shown, n));
+        let own = |at: &Instant| *at >= shown && self.template.fill(*at, self.zone) == folder;
+        candidates.chain([series.instance(0)]).find(own).unwrap_or(shown)
+    }
+}

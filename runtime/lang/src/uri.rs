@@ -1,0 +1,198 @@
+//! URIs of files and of the clusters that hold them.
+//!
+//! In: text of a definition, of its properties or of the settings. Out: a [`FileUri`] or a [`ClusterUrl`]. Which file system answers for
+//! an authority is decided elsewhere.
+
+use std::fmt;
+
+/// A URI of a file: scheme, authority and an absolute path.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileUri {
+    /// `hdfs`, `file`, …; empty where none is written.
+    pub scheme: String,
+    /// Host and port; empty where none is written.
+    pub authority: String,
+    /// The path, with `/`.
+    pub path: String,
+}
+
+impl FileUri {
+    /// Takes a path apart as Hadoop's `Path` does: a scheme ends at a `:` before any `/`, an authority stands behind
+    /// `//`, slashes are not repeated, and `.` and `..` are taken out with what they go back over; a `..` that goes back over nothing
+    /// stays. Nothing is percent-decoded.
+    ///
+    /// ```
+    /// use ankus_lang::uri::FileUri;
+    ///
+    /// let uri = FileUri::parse("hdfs://nn:8020//a/b/");
+    /// assert_eq!((&*uri.scheme, &*uri.authority, &*uri.path), ("hdfs", "nn:8020", "/a/b"));
+    /// assert_eq!(uri.to_string(), "hdfs://nn:8020/a/b");
+    /// assert_eq!(FileUri::parse("hdfs://nn/a/./b/../../c").path, "/c");
+    /// assert_eq!(FileUri::parse("../lib/x/..").path, "../lib");
+    /// ```
+    pub fn parse(text: &str) -> FileUri {
+        let mut rest = text.trim();
+        let mut uri = FileUri::default();
+        if let Some(colon) = rest.find(':')
+            && !rest[..colon].contains('/')
+            && colon > 0
+        {
+            uri.scheme = rest[..colon].to_owned();
+            rest = &rest[colon + 1..];
+        }
+        if let Some(behind) = rest.strip_prefix("//")
+            && (!uri.scheme.is_empty() || !behind.starts_with('/'))
+        {
+            let end = behind.find('/').unwrap_or(behind.len());
+            uri.authority = behind[..end].to_owned();
+            rest = &behind[end..];
+        }
+        let mut path = String::with_capacity(rest.len());
+        for character in rest.chars() {
+            if character != '/' || !path.ends_with('/') {
+                path.push(character);
+            }
+        }
+        if path.len() > 1 && path.ends_with('/') {
+            path.pop();
+        }
+        if path.is_empty() && !uri.authority.is_empty() {
+            path.push('/');
+        }
+        uri.path = normal(path);
+        uri
+    }
+
+    /// What a relative path means below this one.
+    pub fn join(&self, path: &str) -> FileUri {
+        self.with_path(normal(format!("{}/{path}", self.path.trim_end_matches('/'))))
+    }
+
+    /// Scheme and authority as they are written before a path: `hdfs://nn:8020`.
+    pub fn origin(&self) -> String {
+        match (self.scheme.is_empty(), self.authority.is_empty()) {
+            (true, true) => String::new(),
+            (true, false) => format!("//{}", self.authority),
+            (false, true) => format!("{}:", self.scheme),
+            (false, false) => format!("{}://{}", self.scheme, self.authority),
+        }
+    }
+
+    /// The same file system, another path.
+    pub fn with_path(&self, path: impl Into<String>) -> FileUri {
+        FileUri {
+            scheme: self.scheme.clone(),
+            authority: self.authority.clone(),
+            path: path.into(),
+        }
+    }
+
+    /// What lies directly below, by name.
+    pub fn child(&self, name: &str) -> FileUri {
+        let separator = if self.path.ends_with('/') { "" } else { "/" };
+        self.with_path(format!("{}{separator}{name}", self.path))
+    }
+
+    /// The last part of the path.
+    pub fn name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// What it lies in; none for the root.
+    pub fn parent(&self) -> Option<FileUri> {
+        let (parent, name) = self.path.rsplit_once('/')?;
+        if name.is_empty() {
+            return None;
+        }
+        Some(self.with_path(if parent.is_empty() { "/" } else { parent }))
+    }
+}
+
+impl fmt::Display for FileUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.origin(), self.path)
+    }
+}
+
+/// Which cluster, as whom, and which folder of it: `hdfs://user@host:port/folder`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterUrl {
+    /// The user to act as, if one is named.
+    pub user: Option<String>,
+    /// Host and port, or the name of a name service.
+    pub host: String,
+    /// The folder that stands for the root; empty for the root itself.
+    pub folder: String,
+}
+
+impl ClusterUrl {
+    /// Reads the URL of a cluster. Without a port the host is the name of a name service.
+    ///
+    /// ```
+    /// use ankus_lang::uri::ClusterUrl;
+    ///
+    /// assert!(ClusterUrl::parse("hdfs://nn1.example.com:8020").is_ok());
+    /// assert!(ClusterUrl::parse("s3a://bucket").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<ClusterUrl, String> {
+        let uri = FileUri::parse(text);
+        if uri.scheme != "hdfs" {
+            return Err(format!("`{}` is not a file system that can be reached", uri.origin()));
+        }
+        let (user, host) = match uri.authority.rsplit_once('@') {
+            Some((user, host)) => (Some(user), host),
+            None => (None, &*uri.authority),
+        };
+        if user.is_some_and(|user| user.contains(':')) {
+            return Err("the URL of a cluster takes no password".to_owned());
+        }
+        let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
+        if host.is_empty() || host.starts_with(':') || matches!(port, Some(Err(_))) {
+            return Err("the URL of a cluster is `hdfs://host:port`".to_owned());
+        }
+        let user = user.filter(|user| !user.is_empty()).map(str::to_owned);
+        let folder = normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
+        Ok(ClusterUrl { user, host: host.to_owned(), folder })
+    }
+}
+
+impl fmt::Display for ClusterUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let user = self.user.iter().map(|user| format!("{user}@")).collect::<String>();
+        write!(f, "hdfs://{user}{}{}", self.host, self.folder)
+    }
+}
+
+/// A path without `.`, and without `..` as far as there is something to go back over.
+fn normal(path: String) -> String {
+    if !path.split('/').any(|part| matches!(part, "." | "..")) {
+        return path;
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
+}
+
+/// The parts of a path with `.` and `..` taken out; `..` at the root stays at the root.
+pub fn normal_parts(path: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    parts
+}

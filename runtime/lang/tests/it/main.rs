@@ -1,0 +1,14 @@
+//! The one integration binary of languages and values: a module per subject.
+
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "tests read the reference and print how far they agree"
+)]
+
+mod coordinator_time;
+mod expression_properties;
+mod expressions;
+mod functions;
+#[path = "../../../../tests/oracle.rs"]
+mod oracle;

@@ -1,0 +1,171 @@
+//! What a step can read, and what it writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Failure, Host, New, ProcedureId};
+use crate::store::{Error, Key, Reader, Row, Write};
+
+/// Something that came through the durable inbox. Each is delivered once to a step that commits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Its number, unique in the store; later ones are larger.
+    pub number: u64,
+    /// The procedure it is from; none when it came from outside.
+    pub from: Option<ProcedureId>,
+    /// Of an answer, the tag its procedure was spawned with; of anything else, what the sender chose.
+    pub tag: u64,
+    /// What it says.
+    pub note: Note,
+}
+
+/// What a message says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Note {
+    /// Bytes that sender and receiver agree on.
+    Data(Vec<u8>),
+    /// A spawned procedure has succeeded, with this result.
+    Succeeded(Option<Vec<u8>>),
+    /// A spawned procedure has failed and is rolled back.
+    Failed(Failure),
+}
+
+/// What a step leaves behind: it becomes durable with the step, in the same commit, or not at all.
+#[derive(Debug, Default)]
+pub(crate) struct Effects {
+    pub(crate) writes: Vec<Write>,
+    pub(crate) spawned: Vec<(ProcedureId, New)>,
+    pub(crate) sent: Vec<(ProcedureId, u64, Vec<u8>)>,
+    pub(crate) taken: bool,
+    pub(crate) result: Option<Vec<u8>>,
+    pub(crate) skip: bool,
+}
+
+/// Given to every call of a procedure.
+///
+/// Whatever it collects ([`put`](Self::put), [`delete`](Self::delete), [`spawn`](Self::spawn), [`send`](Self::send),
+/// [`take_messages`](Self::take_messages)) commits together with the record of the procedure, or not at all.
+pub struct Context<'a> {
+    pub(crate) id: ProcedureId,
+    pub(crate) parent: Option<ProcedureId>,
+    pub(crate) abort: bool,
+    pub(crate) restarted: bool,
+    pub(crate) messages: &'a mut Vec<Message>,
+    pub(crate) first: usize,
+    pub(crate) effects: Effects,
+    pub(crate) host: &'a dyn Host,
+    pub(crate) reader: &'a dyn Reader,
+    pub(crate) next_id: &'a AtomicU64,
+    pub(crate) ready: &'a dyn Fn(&str) -> bool,
+}
+
+impl Context<'_> {
+    /// The procedure's own id.
+    pub fn id(&self) -> ProcedureId {
+        self.id
+    }
+
+    /// Its parent's id, if it is a child.
+    pub fn parent(&self) -> Option<ProcedureId> {
+        self.parent
+    }
+
+    /// Time and randomness.
+    pub fn host(&self) -> &dyn Host {
+        self.host
+    }
+
+    /// Whether an abort was asked for and accepted. Outlives a crash.
+    pub fn abort_requested(&self) -> bool {
+        self.abort
+    }
+
+    /// Whether this is its first call since the process started and the procedure was there before: its last step may
+    /// have been in flight then.
+    pub fn after_restart(&self) -> bool {
+        self.restarted
+    }
+
+    /// Whether the event of this name is ready.
+    pub fn is_ready(&self, event: &str) -> bool {
+        (self.ready)(event)
+    }
+
+    /// The messages that wait, oldest first. They stay until a step takes them.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages[self.first..]
+    }
+
+    /// Takes all messages. They are gone when the step commits; if it never does, they come again.
+    pub fn take_messages(&mut self) -> Vec<Message> {
+        self.effects.taken |= self.first < self.messages.len();
+        let taken = self.messages[self.first..].to_vec();
+        self.first = self.messages.len();
+        taken
+    }
+
+    /// Writes a row.
+    pub fn put(
+        &mut self,
+        space: impl Into<Arc<str>>,
+        key: impl AsRef<[u8]>,
+        value: impl Into<Vec<u8>>,
+    ) {
+        let value: Vec<u8> = value.into();
+        self.effects
+            .writes
+            .push(Write::Put(Row { key: Key::new(space, key), value: value.into() }));
+    }
+
+    /// Removes a row.
+    pub fn delete(&mut self, space: impl Into<Arc<str>>, key: impl AsRef<[u8]>) {
+        self.effects.writes.push(Write::Delete(Key::new(space, key)));
+    }
+
+    /// Reads a committed row. What this step has put is not there yet.
+    pub fn get(&self, space: &str, key: impl AsRef<[u8]>) -> Result<Option<Box<[u8]>>, Error> {
+        self.reader.get(space, key.as_ref())
+    }
+
+    /// Reads committed rows whose keys begin with `prefix`, in order.
+    pub fn scan(
+        &self,
+        space: &str,
+        prefix: impl AsRef<[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, Error> {
+        self.reader.scan(space, prefix.as_ref(), None, limit)
+    }
+
+    /// Starts an independent procedure when this step commits. Its end, either way, comes back as a message; its failure
+    /// rolls nothing of ours back.
+    pub fn spawn(&mut self, new: New) -> ProcedureId {
+        let id = ProcedureId(self.next_id.fetch_add(1, Ordering::Relaxed));
+        self.effects.spawned.push((id, new));
+        id
+    }
+
+    /// Sends bytes to another procedure when this step commits. If that one has ended by then, they are dropped.
+    pub fn send(&mut self, to: ProcedureId, tag: u64, data: impl Into<Vec<u8>>) {
+        self.effects.sent.push((to, tag, data.into()));
+    }
+
+    /// Sets what whoever waits for the procedure gets, if this step ends it.
+    pub fn set_result(&mut self, result: impl Into<Vec<u8>>) {
+        self.effects.result = Some(result.into());
+    }
+
+    /// Forgets all that this step has collected, and puts back the messages that it took.
+    pub fn start_over(&mut self) {
+        self.effects = Effects::default();
+        self.first = 0;
+    }
+
+    /// Leaves nothing of this step in the store: a crash repeats it, and rollback does not undo it. Has no effect on a
+    /// step that collects something, has children, ends or fails.
+    pub fn skip_persistence(&mut self) {
+        self.effects.skip = true;
+    }
+}

@@ -1,0 +1,395 @@
+//! The durable executor of procedures: long operations of many steps that must end in a known state, whatever happens.
+//!
+//! In: procedures of kinds that a [`Registry`] knows, a [`Store`](crate::store::Store), a [`Host`]. Out: each submitted
+//! procedure ends as *succeeded* or *rolled back*, its steps made durable one by one, through crashes of the process and of
+//! the machine. What a step may assume, and the guarantees in full, follow below.
+//!
+//! It leaves to others what the steps do. Workflow jobs, coordinators and purges are procedures; they keep their own
+//! rows next to the records of the executor, written in the same commit as the step that changes them
+//! ([`Context::put`]).
+//!
+#![doc = include_str!("../../../docs/procedures.md")]
+
+mod context;
+pub mod control;
+mod core;
+pub mod crash;
+mod executor;
+mod helpers;
+mod host;
+mod load;
+mod lock;
+mod metrics;
+pub mod private;
+mod queue;
+mod record;
+pub mod simulation;
+pub mod store;
+
+pub use context::{Context, Message, Note};
+pub use executor::{Config, Error, Executor, Finished, Listing, Recovery, Rows, Submitted, Unfit};
+pub use helpers::{Sequence, Visited, one_step};
+pub use host::{Host, RealHost};
+pub use lock::{Lock, Mode};
+pub use metrics::Metrics;
+pub use record::{Record, RecordError, Timer};
+pub use store::ProcedureId;
+
+use store::IdHasher;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A durable operation. One value of a type is one procedure; `save` is all of it that a restart finds again.
+///
+/// A procedure is never run by two workers at once. Any step may run again after a crash when its commit had not happened,
+/// so what it does outside must be safe to repeat; see `docs/procedures.md`.
+pub trait Procedure: Send {
+    /// Does one step and says what comes next. An `Err` is a failure whose collected rows and messages are dropped;
+    /// `Ok(Step::Fail(…))` commits them with the failure.
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure>;
+
+    /// Undoes one step: called once for each step that became durable, last first, when the tree has failed.
+    /// Steps of a procedure that succeeded are not undone; its parent makes up for them in its own.
+    fn rollback(&mut self, context: &mut Context<'_>) -> Result<(), UndoError> {
+        let _ = context;
+        Ok(())
+    }
+
+    /// Someone asks it to give up. `true` accepts: that is durable, and from then on [`Context::abort_requested`] says so.
+    /// It does not interrupt or wake anything.
+    fn abort(&mut self, context: &mut Context<'_>) -> bool {
+        let _ = context;
+        true
+    }
+
+    /// The time-out of a [`Wait`] has passed.
+    fn timed_out(&mut self, context: &mut Context<'_>) -> TimedOut {
+        let _ = context;
+        TimedOut::Fail
+    }
+
+    /// The state of its own, as bytes; what the registered function of its kind gets to make it anew.
+    fn save(&self) -> Vec<u8>;
+
+    /// The lock it needs while it runs, if any.
+    fn lock(&self) -> Option<Lock> {
+        None
+    }
+
+    /// Asked of a root at its submission: are its steps, and those of its children, undone when it fails? Where not, no
+    /// stack of steps is kept, and a failure ends the tree without calling `rollback` on anyone.
+    fn undoable(&self) -> bool {
+        true
+    }
+
+    /// Whether messages that come during its last step are dropped, as those are that come later. Where not, another step follows.
+    fn drops_messages(&self) -> bool {
+        true
+    }
+
+    /// Whether it goes to the end of the queue after each step, instead of running on.
+    fn yields_after_step(&self) -> bool {
+        false
+    }
+}
+
+/// What `execute` answers.
+#[derive(Debug)]
+pub enum Step {
+    /// It has succeeded. See [`Context::set_result`].
+    Done,
+    /// This step is done and another follows at once.
+    More,
+    /// These children run, in no order that is promised; the next step follows when all have succeeded.
+    /// An empty list means `Done`.
+    Children(Vec<New>),
+    /// This step is done; the next follows when it is woken.
+    Suspend(Wait),
+    /// Not a step: nothing is written or counted, what was collected is dropped, and it is tried again after the others.
+    Yield,
+    /// It has failed, and its tree is rolled back. Collected rows and messages are committed with the failure.
+    Fail(Failure),
+}
+
+/// What a suspended procedure waits for. It is also woken by a message, by [`Executor::wake`], and, unless the wait is
+/// [durable](Wait::for_message), by a restart: a step that finds nothing to do suspends again.
+#[derive(Debug, Default)]
+pub struct Wait {
+    pub(crate) event: Option<Arc<str>>,
+    pub(crate) timeout_ms: Option<u64>,
+    pub(crate) resumes: bool,
+    pub(crate) message: bool,
+    pub(crate) children: Vec<New>,
+}
+
+impl Wait {
+    /// Until somebody calls [`Executor::wake`] for it, or it gets a message.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Until the event of this name is ready. If it is ready now, the next step follows at once.
+    pub fn event(name: impl Into<Arc<str>>) -> Self {
+        Wait { event: Some(name.into()), ..Self::default() }
+    }
+
+    /// Until it has a message, which may be there already. A restart does not wake it, for messages are durable.
+    pub fn for_message() -> Self {
+        Wait { message: true, ..Self::default() }
+    }
+
+    /// For so long, and then on with the next step. A message wakes it before.
+    pub fn pause(ms: u64) -> Self {
+        Wait { timeout_ms: Some(ms), resumes: true, ..Self::default() }
+    }
+
+    /// At most so long; then [`Procedure::timed_out`] decides.
+    #[must_use]
+    pub fn timeout(mut self, ms: u64) -> Self {
+        self.timeout_ms = Some(ms);
+        self.resumes = false;
+        self
+    }
+
+    /// At most so long; then the next step follows.
+    #[must_use]
+    pub fn or_pause(mut self, ms: u64) -> Self {
+        self.timeout_ms = Some(ms);
+        self.resumes = true;
+        self
+    }
+
+    /// Meanwhile these children run. Their end does not wake it.
+    #[must_use]
+    pub fn children(mut self, children: Vec<New>) -> Self {
+        self.children = children;
+        self
+    }
+}
+
+/// What a passed time-out means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimedOut {
+    /// The procedure fails and its tree is rolled back.
+    Fail,
+    /// The next step follows.
+    Run,
+}
+
+/// Why a step could not be undone now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UndoError {
+    /// Try again, without limit, after the others had their turn.
+    Retry(String),
+    /// It cannot be undone. Noted, and the step counts as undone.
+    GiveUp(String),
+}
+
+/// Why a procedure failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Who says so: the procedure's own word, or `executor`.
+    pub source: String,
+    /// A short name for the sort of failure, for programs; [`Failure::TIMEOUT`] and its like come from the executor.
+    pub code: String,
+    /// For people.
+    pub message: String,
+}
+
+impl Failure {
+    /// The code of a time-out that was not handled.
+    pub const TIMEOUT: &'static str = "timeout";
+    /// The code of a step that panicked; the source is `bug`.
+    pub const PANIC: &'static str = "panic";
+    /// The code of a parent whose child is of a kind that nobody registered.
+    pub const CHILD: &'static str = "child";
+
+    /// A failure of a procedure.
+    pub fn new(
+        source: impl Into<String>,
+        code: impl Into<String>,
+        message: impl Into<String>,
+    ) -> Self {
+        Failure { source: source.into(), code: code.into(), message: message.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.source, self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Where a procedure is between its submission and its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum State {
+    /// Ready to run, running, or suspended without a time-out.
+    Runnable,
+    /// Waits for its children.
+    Waiting,
+    /// Suspended, with a time-out.
+    WaitingTimeout,
+    /// Suspended until it has a message.
+    WaitingMessage,
+    /// Has failed and is not yet undone.
+    Failed,
+    /// Has failed and is undone. An end.
+    RolledBack,
+    /// Has succeeded. An end.
+    Success,
+}
+
+impl State {
+    /// Whether nothing follows.
+    pub fn is_end(self) -> bool {
+        matches!(self, State::Success | State::RolledBack)
+    }
+
+    /// The lower-case name, for people and for metrics.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Runnable => "runnable",
+            State::Waiting => "waiting",
+            State::WaitingTimeout => "waiting_timeout",
+            State::WaitingMessage => "waiting_message",
+            State::Failed => "failed",
+            State::RolledBack => "rolled_back",
+            State::Success => "success",
+        }
+    }
+
+    /// Its place in [`State::ALL`].
+    pub(crate) fn place(self) -> usize {
+        Self::ALL.iter().position(|state| *state == self).expect("every state is in the list")
+    }
+
+    /// All of them.
+    pub const ALL: [State; 7] = [
+        State::Runnable,
+        State::Waiting,
+        State::WaitingTimeout,
+        State::WaitingMessage,
+        State::Failed,
+        State::RolledBack,
+        State::Success,
+    ];
+}
+
+/// Names one request of one client, so that sending it twice does it once. Number zero names none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Nonce {
+    /// The client.
+    pub group: u64,
+    /// The request.
+    pub number: u64,
+}
+
+/// A procedure that does not exist yet: to be submitted, returned as a child, or spawned.
+pub struct New {
+    pub(crate) kind: Arc<str>,
+    pub(crate) body: Box<dyn Procedure>,
+    pub(crate) owner: Option<Arc<str>>,
+    pub(crate) priority: u8,
+    pub(crate) keep: bool,
+    pub(crate) tag: u64,
+}
+
+impl New {
+    /// A procedure of a registered kind.
+    pub fn of(kind: impl Into<Arc<str>>, body: impl Procedure + 'static) -> Self {
+        Self::boxed(kind, Box::new(body))
+    }
+
+    /// The same, of a procedure that is boxed already.
+    pub fn boxed(kind: impl Into<Arc<str>>, body: Box<dyn Procedure>) -> Self {
+        New { kind: kind.into(), body, owner: None, priority: 0, keep: true, tag: 0 }
+    }
+
+    /// On whose behalf: owners take turns in the queue. A child without one has its parent's.
+    #[must_use]
+    pub fn owner(mut self, owner: impl Into<Arc<str>>) -> Self {
+        self.owner = Some(owner.into());
+        self
+    }
+
+    /// Larger goes first; zero is usual.
+    #[must_use]
+    pub fn priority(mut self, priority: u8) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Nobody will acknowledge the result: it may go at the next cleaning.
+    #[must_use]
+    pub fn unattended(mut self) -> Self {
+        self.keep = false;
+        self
+    }
+
+    /// A number of the spawner's choice that comes back with the answer ([`Message::tag`]).
+    #[must_use]
+    pub fn tag(mut self, tag: u64) -> Self {
+        self.tag = tag;
+        self
+    }
+}
+
+impl fmt::Debug for New {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("New")
+            .field("kind", &self.kind)
+            .field("owner", &self.owner)
+            .finish_non_exhaustive()
+    }
+}
+
+type Decode = dyn Fn(&[u8]) -> Result<Box<dyn Procedure>, String> + Send + Sync;
+
+/// The kinds of procedures a process knows, each with the function that makes one of its saved bytes. Whatever a
+/// procedure needs of the world outside, that function captures.
+#[derive(Default)]
+pub struct Registry {
+    kinds: HashMap<Arc<str>, Box<Decode>>,
+}
+
+impl Registry {
+    /// Knows nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a kind. `decode` gets what [`Procedure::save`] wrote; an error quarantines the tree of that procedure.
+    pub fn register<P: Procedure + 'static>(
+        &mut self,
+        kind: impl Into<Arc<str>>,
+        decode: impl Fn(&[u8]) -> Result<P, String> + Send + Sync + 'static,
+    ) -> &mut Self {
+        self.kinds.insert(kind.into(), Box::new(move |bytes| Ok(Box::new(decode(bytes)?))));
+        self
+    }
+
+    /// Makes a procedure of its saved state.
+    pub fn decode(&self, kind: &str, bytes: &[u8]) -> Result<Box<dyn Procedure>, String> {
+        let Some(decode) = self.kinds.get(kind) else {
+            return Err(format!("no kind of procedure is named `{kind}`"));
+        };
+        decode(bytes)
+    }
+
+    /// The one copy of a kind's name, if the kind is known.
+    pub(crate) fn name(&self, kind: &str) -> Option<Arc<str>> {
+        self.kinds.get_key_value(kind).map(|(name, _)| name.clone())
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.kinds.keys()).finish()
+    }
+}

@@ -1,0 +1,14 @@
+//! The one integration binary of the durable executor: a module per subject.
+
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "tests read the reference and print how far they agree"
+)]
+
+mod crash;
+mod life;
+mod model;
+#[path = "../../../../tests/oracle.rs"]
+mod oracle;
+mod traces;

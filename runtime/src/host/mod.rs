@@ -1,8 +1,0 @@
-//! Time, processes, files, network and randomness, real or simulated.
-
-pub mod applications;
-pub mod defaults;
-pub mod files;
-pub mod network;
-pub mod private;
-pub mod process;
