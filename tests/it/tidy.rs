@@ -65,6 +65,7 @@ const CRATES: &[(&str, &str)] = &[
     ("runtime/lang", ""),
     ("runtime/procedure", ""),
     ("runtime/engine", "ankus-lang ankus-procedure"),
+    ("runtime/harness", "ankus-lang ankus-procedure ankus-engine"),
     ("", "ankus-lang"),
     ("project", "ankus ankus-engine ankus-lang"),
     ("cli", "ankus ankus-project ankus-engine ankus-lang ankus-procedure"),

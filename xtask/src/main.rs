@@ -43,7 +43,7 @@ mod wide;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use ankus_procedure::{crash, simulation};
+use ankus_harness::{crash, procedures};
 
 fn main() -> ExitCode {
     match std::env::args().nth(1).as_deref() {
@@ -248,9 +248,9 @@ fn fail(why: &str) -> ExitCode {
 }
 
 fn storms(seeds: u64, first: u64) -> ExitCode {
-    let mut all = simulation::Report::default();
+    let mut all = procedures::Report::default();
     for seed in first..first + seeds {
-        match simulation::run(seed) {
+        match procedures::run(seed) {
             Ok(report) => all.add(&report),
             Err(what) => return fail(&format!("seed {seed}: {what}")),
         }
@@ -261,7 +261,7 @@ fn storms(seeds: u64, first: u64) -> ExitCode {
 
 /// Operators in simulated time, until something does not hold.
 fn operators(first: u64) -> ExitCode {
-    use ankus_engine::driver::simulation as played;
+    use ankus_harness::operators as played;
     let folder = std::env::temp_dir().join(format!("ankus-operators-{}", std::process::id()));
     let done = match option("--scripts") {
         None if option("--pairs").is_some() => {

@@ -13,7 +13,6 @@
 mod context;
 pub mod control;
 mod core;
-pub mod crash;
 mod executor;
 mod helpers;
 mod host;
@@ -23,7 +22,6 @@ mod metrics;
 pub mod private;
 mod queue;
 mod record;
-pub mod simulation;
 pub mod store;
 
 pub use context::{Context, Message, Note};

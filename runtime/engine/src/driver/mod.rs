@@ -18,7 +18,6 @@ mod notify;
 pub mod object;
 pub mod places;
 pub mod purge;
-pub mod simulation;
 mod steady;
 pub mod view;
 mod watch;

@@ -6,7 +6,6 @@
     reason = "tests read the reference and print how far they agree"
 )]
 
-mod crash;
 mod life;
 mod model;
 #[path = "../../../../tests/oracle.rs"]

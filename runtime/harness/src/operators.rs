@@ -17,12 +17,14 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::bundle::SubmitBundle;
-use super::coordinator::{self, SubmitCoordinator};
-use super::places::Limits;
-use super::{Compiler, Driver, Frontends, Needs, Submit, Surroundings, bundle, open_still, view};
-use crate::host::files::{FileUri, Files};
-use crate::host::process::{Exit, Launchers, Program, State, Urgency};
+use ankus_engine::driver::bundle::SubmitBundle;
+use ankus_engine::driver::coordinator::{self, SubmitCoordinator};
+use ankus_engine::driver::places::Limits;
+use ankus_engine::driver::{
+    Compiler, Driver, Frontends, Needs, Submit, Surroundings, bundle, open_still, view,
+};
+use ankus_engine::host::files::{FileUri, Files};
+use ankus_engine::host::process::{Exit, Launchers, Program, State, Urgency};
 use ankus_lang::coordinator::{Bundle, BundleMember, Controls, Definition};
 use ankus_lang::el::{Dialect, Phase, Template};
 use ankus_lang::machine::coordinator::bundle::Event as OfBundle;
@@ -871,7 +873,7 @@ impl<'a> Storm<'a> {
     /// Every workflow that is kept.
     fn jobs(&self) -> Result<Vec<Job>, String> {
         let records = view::records(&self.memory).map_err(|error| error.to_string())?;
-        let job = |record: super::JobRecord| Job {
+        let job = |record: ankus_engine::driver::JobRecord| Job {
             lives: self.lives(record.procedure),
             id: record.job.id,
             status: record.job.status,
@@ -1190,7 +1192,7 @@ impl<'a> Storm<'a> {
     }
 
     fn is_over(&self) -> Result<bool, String> {
-        let failed = |error: super::Error| error.to_string();
+        let failed = |error: ankus_engine::driver::Error| error.to_string();
         let top = match self.kind {
             Kind::Workflow => {
                 view::record(&self.memory, TOP).map_err(failed)?.map(|it| it.job.status.is_end())
@@ -1435,7 +1437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_of_operators_is_had_again() {
+    fn a_seed_reproduces_its_run() {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(run(23, folder.path()), run(23, folder.path()));
     }

@@ -1,9 +1,15 @@
 //! A process that runs procedures is killed with SIGKILL, over and over, and started again on the same store.
 
+#![expect(
+    clippy::disallowed_macros,
+    clippy::disallowed_methods,
+    reason = "the test starts itself as a process and prints what was killed"
+)]
+
 use std::path::PathBuf;
 use std::process::Command;
 
-use ankus_procedure::crash;
+use ankus_harness::crash;
 
 const STORE: &str = "ANKUS_CRASH_STORE";
 const BATCH: &str = "ANKUS_CRASH_BATCH";
@@ -20,7 +26,7 @@ fn a_killed_process_loses_nothing_and_repeats_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = folder.path().join("store");
     let program = std::env::current_exe().expect("this program has a file");
-    let name = "crash::a_killed_process_loses_nothing_and_repeats_nothing";
+    let name = "a_killed_process_loses_nothing_and_repeats_nothing";
     let report = crash::rounds(&store, 25, 4, |batch| {
         let mut command = Command::new(&program);
         command.args(["--exact", name]).env(STORE, &store).env(BATCH, batch.to_string());

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
+use ankus_procedure::store::{self, Loaded, Memory, Reader, Store, Write};
+use ankus_procedure::{
     Config, Context, Executor, Failure, Host, Lock, New, Nonce, Note, Procedure, ProcedureId,
     Recovery, Registry, State, Step, TimedOut, UndoError, Wait,
 };
-use crate::store::{self, Loaded, Memory, Reader, Store, Write};
 
 const KIND: &str = "simulated";
 const ROOTS: u64 = 5;
@@ -894,7 +894,7 @@ mod tests {
     }
 
     #[test]
-    fn a_seed_is_had_again() {
+    fn a_seed_reproduces_its_run() {
         assert_eq!(run(17), run(17));
     }
 }

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::control::Guard;
-use super::simulation::{self, Dice};
-use super::{Config, Executor, Host, Nonce, RealHost, State};
-use crate::store::{Options, Sqlite, Store};
+use crate::procedures::{self, Dice};
+use ankus_procedure::control::Guard;
+use ankus_procedure::store::{Options, Sqlite, Store};
+use ankus_procedure::{Config, Executor, Host, Nonce, RealHost, State};
 
 /// So many roots are submitted; when all have ended, as many more.
 const BATCH: u64 = 12;
@@ -48,8 +48,8 @@ impl Host for Fast {
     }
 }
 
-fn open(store: Box<dyn Store>) -> Result<(Executor, Arc<simulation::World>), String> {
-    let (registry, world) = simulation::registry();
+fn open(store: Box<dyn Store>) -> Result<(Executor, Arc<procedures::World>), String> {
+    let (registry, world) = procedures::registry();
     let host = Arc::new(Fast(RealHost::new()));
     let config = Config { unacknowledged_ms: u64::MAX, ..Config::default() };
     let (executor, recovery) =
@@ -61,12 +61,12 @@ fn open(store: Box<dyn Store>) -> Result<(Executor, Arc<simulation::World>), Str
 }
 
 /// Submits a batch and sees it through.
-fn work(executor: &Executor, world: &Arc<simulation::World>, batch: u64) -> Result<(), String> {
+fn work(executor: &Executor, world: &Arc<procedures::World>, batch: u64) -> Result<(), String> {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().build().map_err(|error| error.to_string())?;
     executor.start(runtime.handle(), 2);
     for number in batch * BATCH..(batch + 1) * BATCH {
-        let new = simulation::root(world, number);
+        let new = procedures::root(world, number);
         executor
             .submit_once(new, Nonce { group: 2, number: number + 1 })
             .map_err(|error| error.to_string())?;
@@ -164,7 +164,7 @@ pub fn rounds(
     }
     let (killed, _) = open(Box::new(killed))?;
 
-    let theirs = simulation::unharmed(0..batches * BATCH)?;
+    let theirs = procedures::unharmed(0..batches * BATCH)?;
     for (number, state) in theirs {
         let id = killed.register(Nonce { group: 2, number: number + 1 });
         let ours = id.and_then(|id| killed.state(id));
@@ -176,6 +176,6 @@ pub fn rounds(
         report.roots += 1;
         report.failed += u64::from(state == State::RolledBack);
     }
-    simulation::rows_add_up(&*killed.reader())?;
+    procedures::rows_add_up(&*killed.reader())?;
     Ok(report)
 }
