@@ -16,7 +16,7 @@
 //! shows how time and memory of a check grow. `cargo xtask damage FOLDER [--step BYTES]` cuts definitions everywhere, deletes
 //! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
-//! `cargo xtask panel [FOLDER] [--half odd|even|both] [--sample N] [--seed N]` lists findings to be judged by people.
+//! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
 //! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
 
 #![expect(
@@ -154,13 +154,10 @@ fn main() -> ExitCode {
             let own = std::env::current_exe().expect("this program has a file");
             let program = own.with_file_name(format!("ankus{}", std::env::consts::EXE_SUFFIX));
             let wish = panel::Wish {
-                half: text("--half").unwrap_or_else(|| "odd".to_owned()),
+                profile: text("--profile").unwrap_or_else(|| "default".to_owned()),
                 sample: option("--sample").unwrap_or(300) as usize,
                 seed: option("--seed").unwrap_or(1),
-                most: (
-                    option("--most").unwrap_or(60) as usize,
-                    option("--alike").unwrap_or(12) as usize,
-                ),
+                alike: option("--alike").unwrap_or(300) as usize,
             };
             told(panel::list(&root(), &program, &folder.map_or_else(corpus, PathBuf::from), &wish))
         }

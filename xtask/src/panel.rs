@@ -1,23 +1,26 @@
-//! `cargo xtask panel`: findings of the default profile to be judged by people.
+//! `cargo xtask panel`: findings to be judged by people.
 //!
-//! In: a folder with a repository in each of its folders (default `ANKUS_CORPUS`). The repositories fall into two halves by
-//! a hash of their names: rules may be mended with a look at the even one and are judged on the odd one. Out: a sample by
-//! a fixed seed as entries for `tests/panel.toml`, those left out that are there already.
+//! In: a folder with a repository in each of its folders (default `ANKUS_CORPUS`), and a profile. Out: a sample by a fixed
+//! seed of what the profile adds to the default one, at most so many of a rule, as entries for `tests/panel.toml`; those
+//! left out that are there already.
 
 use serde_json::Value;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::process::Command;
 
 /// What is wanted.
 #[derive(Debug)]
 pub(crate) struct Wish {
-    pub(crate) half: String,
+    pub(crate) profile: String,
     pub(crate) sample: usize,
     pub(crate) seed: u64,
-    /// How many findings of a repository, and of a rule in it.
-    pub(crate) most: (usize, usize),
+    /// How many findings of a rule.
+    pub(crate) alike: usize,
 }
+
+/// A finding: its rule, its place, what it says.
+type Finding = (String, String, String);
 
 /// FNV-1a, which is the same on every machine and in every release.
 fn hash(text: &str, seed: u64) -> u64 {
@@ -26,46 +29,55 @@ fn hash(text: &str, seed: u64) -> u64 {
     })
 }
 
-pub(crate) fn list(root: &Path, program: &Path, folder: &Path, wish: &Wish) -> Result<(), String> {
+/// The findings of a profile, one of each rule and place.
+fn findings(program: &Path, folder: &Path, profile: &str) -> Result<Vec<Finding>, String> {
+    let arguments = ["check", ".", "--no-cache", "--format", "json", "--exit-zero", "--isolated"];
     let run = Command::new(program)
-        .args(["check", ".", "--no-cache", "--format", "json", "--exit-zero", "--isolated"])
+        .args(arguments)
+        .args(["--profile", profile])
         .current_dir(folder)
         .output()
         .map_err(|error| format!("{}: {error}", program.display()))?;
     let report: Value = serde_json::from_slice(&run.stdout)
         .map_err(|error| format!("no report: {error}; {}", String::from_utf8_lossy(&run.stderr)))?;
-    let known = std::fs::read_to_string(root.join("tests/panel.toml")).unwrap_or_default();
-    let known: HashSet<&str> = known.lines().filter(|line| line.starts_with("at = ")).collect();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let mut found: Vec<(u64, String, String, String, String)> = Vec::new();
-    for finding in report["findings"].as_array().into_iter().flatten() {
-        let (path, rule) = (text(&finding["path"]), text(&finding["rule"]));
-        let repository = path.split('/').next().unwrap_or_default().to_owned();
-        let half = if hash(&repository, 0).is_multiple_of(2) { "even" } else { "odd" };
-        if wish.half == half || wish.half == "both" {
-            let at = format!("at = \"{path}:{}\"", finding["start"]["line"]);
-            let order = hash(&format!("{at} {rule}"), wish.seed);
-            found.push((order, repository, rule, at, text(&finding["message"])));
-        }
-    }
-    found.sort();
-    let of_half = found.len();
-    let mut of_repository: BTreeMap<String, usize> = BTreeMap::new();
-    let mut of_rule: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut seen = HashSet::new();
+    let all = report["findings"].as_array().into_iter().flatten().map(|finding| {
+        let at = format!("{}:{}", text(&finding["path"]), finding["start"]["line"]);
+        (text(&finding["rule"]), at, text(&finding["message"]))
+    });
+    Ok(all.filter(|(rule, at, _)| seen.insert((rule.clone(), at.clone()))).collect())
+}
+
+pub(crate) fn list(root: &Path, program: &Path, folder: &Path, wish: &Wish) -> Result<(), String> {
+    let places = |found: Vec<Finding>| -> BTreeSet<(String, String)> {
+        found.into_iter().map(|(rule, at, _)| (rule, at)).collect()
+    };
+    let told = match wish.profile.as_str() {
+        "default" => BTreeSet::new(),
+        _ => places(findings(program, folder, "default")?),
+    };
+    let mut found = findings(program, folder, &wish.profile)?;
+    found.retain(|(rule, at, _)| !told.contains(&(rule.clone(), at.clone())));
+    found.sort_by_cached_key(|(rule, at, _)| hash(&format!("{at} {rule}"), wish.seed));
+    let all = found.len();
+    let known = std::fs::read_to_string(root.join("tests/panel.toml")).unwrap_or_default();
+    let mut of_rule: BTreeMap<String, usize> = BTreeMap::new();
     let mut taken = 0;
-    for (_, repository, rule, at, message) in found {
-        let repositories = of_repository.entry(repository.clone()).or_default();
-        let rules = of_rule.entry((repository, rule.clone())).or_default();
-        if taken == wish.sample || *repositories == wish.most.0 || *rules == wish.most.1 {
+    for (rule, at, message) in found {
+        let alike = of_rule.entry(rule.clone()).or_default();
+        if taken == wish.sample || *alike == wish.alike {
             continue;
         }
-        (*repositories, *rules, taken) = (*repositories + 1, *rules + 1, taken + 1);
-        if !known.contains(at.as_str()) {
+        (*alike, taken) = (*alike + 1, taken + 1);
+        let place = format!("at = \"{at}\"\nrule = \"{rule}\"\n");
+        if !known.contains(&place) {
+            let profile = &wish.profile;
             println!(
-                "# {message}\n[[finding]]\n{at}\nrule = \"{rule}\"\njudgement = \"\"\nreason = \"\"\n"
+                "# {message}\n[[finding]]\n{place}profile = \"{profile}\"\njudgement = \"\"\nreason = \"\"\n"
             );
         }
     }
-    eprintln!("{taken} of {of_half} findings in the sample");
+    eprintln!("{taken} of {all} findings in the sample");
     Ok(())
 }

@@ -128,7 +128,7 @@ fn changes(zone: &Zone) -> bool {
 }
 
 /// Whether clocks of two zones show the same, whatever their names: `Universal` is `UTC`.
-fn is_same_clock(one: &Zone, other: &Zone) -> bool {
+pub(super) fn is_same_clock(one: &Zone, other: &Zone) -> bool {
     let both_fixed = || !changes(one) && !changes(other);
     one == other || both_fixed() && one.offset_seconds(LATELY) == other.offset_seconds(LATELY)
 }

@@ -39,10 +39,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for (_, text) in facts.texts() {
         for range in expressions(&text.text) {
             let expression = &text.text[range.clone()];
-            let (mut quotes, mut counted) = (0, 0);
+            let (mut quote, mut counted) = (None, 0);
             for (at, _) in expression.match_indices('(') {
                 let head = &expression[..at];
-                quotes += head[counted..].matches('\'').count();
+                for sign in head[counted..].chars().filter(|c| ['\'', '"'].contains(c)) {
+                    match quote {
+                        Some(open) if open == sign => quote = None,
+                        None => quote = Some(sign),
+                        Some(_) => {}
+                    }
+                }
                 counted = at;
                 let start = head
                     .rfind(|c: char| !(c.is_ascii_alphanumeric() || "_:-".contains(c)))
@@ -60,8 +66,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                             .contains(&name)
                     }
                 };
-                let quoted = quotes % 2 == 1;
-                if known || quoted || name.starts_with('-') {
+                if known || quote.is_some() || name.starts_with('-') {
                     continue;
                 }
                 let span = text.source(range.start + start..range.start + at);

@@ -42,7 +42,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let root = facts.tree.root();
     for element in root.into_iter().flat_map(|root| root.descendants()) {
         if element.name() == "done-flag" {
-            let message = "done flags are files of Hadoop's file system";
+            let message = match element.text().trimmed().text.is_empty() {
+                true => "an instance is done when its folder is there, in Hadoop's file system",
+                false => "done flags are files of Hadoop's file system",
+            };
             out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).help(help));
         }
     }

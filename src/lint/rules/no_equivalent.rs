@@ -4,7 +4,8 @@ use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
 use crate::lint::facts::transitions;
 use crate::lint::{Facts, Rule};
-use std::collections::HashSet;
+use crate::syntax::xml::Element;
+use std::collections::{HashMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -28,17 +29,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     };
     match facts.language {
         Language::Workflow => {
-            let kills: HashSet<String> = facts
-                .nodes(&["kill"])
-                .filter_map(|kill| kill.attribute("name"))
-                .map(|name| name.value().text.into_owned())
-                .collect();
+            // A handler that cleans up and fails the run is a task that runs on failure elsewhere as well.
+            let ending = leading_to_end(facts);
             for (way, target) in transitions(facts) {
                 let name = target.value().text;
-                if way == "error" && !kills.contains(name.as_ref()) {
+                if way == "error" && ending.contains(name.as_ref()) {
                     report(
                         target.value_span(),
-                        "going on after a failure",
+                        "success after a failure",
                         "a task that runs on failure is emitted, and the run counts as failed unless it is told otherwise",
                     );
                 }
@@ -83,4 +81,32 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         _ => {}
     }
+}
+
+/// The nodes from which a run can get to the end.
+fn leading_to_end(facts: &Facts<'_>) -> HashSet<String> {
+    let named = |element: Element<'_>| Some(element.attribute("name")?.value().text.into_owned());
+    let mut before: HashMap<String, Vec<String>> = HashMap::new();
+    for node in facts.nodes(&["action", "decision", "fork", "join"]) {
+        let Some(name) = named(node) else { continue };
+        for element in node.descendants() {
+            let way = match element.name() {
+                "ok" | "error" | "case" | "default" | "join" => "to",
+                "path" => "start",
+                _ => continue,
+            };
+            if let Some(target) = element.attribute(way) {
+                before.entry(target.value().text.into_owned()).or_default().push(name.clone());
+            }
+        }
+    }
+    let mut todo: Vec<String> = facts.nodes(&["end"]).filter_map(named).collect();
+    let mut found = HashSet::new();
+    while let Some(name) = todo.pop() {
+        if let Some(earlier) = before.remove(&name) {
+            todo.extend(earlier);
+        }
+        found.insert(name);
+    }
+    found
 }

@@ -2,7 +2,9 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::Language;
+use crate::lint::coordinator::is_same_clock;
 use crate::lint::{Facts, Rule};
+use ankus_lang::time::Zone;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -29,7 +31,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let Some(root) = facts.tree.root() else { return };
-    if let Some(zone) = root.attribute("timezone").filter(|zone| zone.value().text != "UTC") {
+    // UTC has several names, and moves nothing.
+    let moves = |id: &str| {
+        !id.contains("${")
+            && Zone::from_id(id.trim()).map_or(true, |zone| !is_same_clock(&zone, &Zone::utc()))
+    };
+    if let Some(zone) = root.attribute("timezone").filter(|zone| moves(&zone.value().text)) {
         let message = "the frequency follows this zone, and other engines move the start as well";
         out.push(Diagnostic::new(&RULE.kind, zone.value_span(), message));
     }
