@@ -13,7 +13,8 @@ use ankus_lang::plan::{
 };
 
 use crate::check::CheckedWorkflow;
-use crate::ir::workflow::{Launcher, Property, Shape, Sla, Way, Workflow};
+use crate::ir::workflow::{Property, Shape, Sla, Way, Workflow};
+use crate::passes::resolve::{self, Given, Settings};
 use crate::reference::has_parameters;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
 
@@ -38,14 +39,10 @@ pub struct Options {
     pub functions: Vec<SiteFunction>,
 }
 
-/// Types whose configuration takes part in merging, and which need a resource manager.
-const JAVA_FAMILY: [&str; 10] =
-    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
-
 /// Compiles a workflow.
 pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
     let (tree, workflow) = (checked.analysis().tree(), checked.analysis().workflow());
-    let global = shared(workflow, options.inherited.as_ref());
+    let global = resolve::global(workflow, options.inherited.as_ref());
     let mut names: HashMap<&str, NodeIndex> = HashMap::new();
     for (id, node) in workflow.nodes() {
         names.entry(&node.name.text).or_insert(id.0);
@@ -82,7 +79,7 @@ pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
             .map(|credential| Credential {
                 name: credential.name.text.to_string(),
                 kind: credential.kind.as_ref().map_or(String::new(), |k| k.as_str().to_owned()),
-                properties: set_properties(&credential.properties),
+                properties: resolve::properties(&credential.properties),
             })
             .collect(),
         global,
@@ -92,75 +89,6 @@ pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
         expectations,
         names: ankus_lang::plan::Names::default(),
     }
-}
-
-/// Properties with a value, in order.
-fn set_properties(properties: &[Property]) -> Vec<(String, String)> {
-    let pairs = properties.iter().filter_map(|property| {
-        let value = property.value.as_ref()?.as_str();
-        let name = property.name.as_str().trim();
-        (!value.is_empty() && !name.is_empty()).then(|| (name.to_owned(), value.to_owned()))
-    });
-    pairs.collect()
-}
-
-/// The properties that settings of a launcher stand for.
-fn launcher_properties(launcher: &Launcher) -> Vec<(String, String)> {
-    let settings = launcher.settings.iter().filter_map(|(name, _, value)| {
-        let property = match &**name {
-            "java-opts" => "javaopts",
-            "view-acl" => "view.acl",
-            "modify-acl" => "modify.acl",
-            name @ ("memory.mb" | "vcores" | "priority" | "env" | "queue" | "sharelib") => name,
-            _ => return None,
-        };
-        let value = value.as_str();
-        (!value.is_empty()).then(|| (format!("oozie.launcher.{property}"), value.to_owned()))
-    });
-    settings.collect()
-}
-
-/// Later properties win, in the place of the first.
-fn overlay(
-    target: &mut Vec<(String, String)>,
-    properties: impl IntoIterator<Item = (String, String)>,
-) {
-    for (name, value) in properties {
-        match target.iter_mut().find(|(known, _)| *known == name) {
-            Some(known) => known.1 = value,
-            None => target.push((name, value)),
-        }
-    }
-}
-
-/// The shared settings of a workflow, completed from what its parent hands down.
-fn shared(workflow: &Workflow, inherited: Option<&Global>) -> Option<Global> {
-    let Some(own) = &workflow.global else { return inherited.cloned() };
-    let text = |scalar: &Option<crate::ir::Scalar>| {
-        scalar.as_ref().map(|scalar| scalar.as_str().to_owned()).filter(|text| !text.is_empty())
-    };
-    let tag = if workflow.is_at_least("1.0") { "resource-manager" } else { "job-tracker" };
-    let mut global = Global {
-        name_node: text(&own.name_node),
-        resource_manager: text(&own.resource_manager).map(|manager| (tag.to_owned(), manager)),
-        job_xml: own.job_xml.iter().map(|file| file.as_str().to_owned()).collect(),
-        configuration: inherited.map_or(Vec::new(), |parent| parent.configuration.clone()),
-    };
-    overlay(&mut global.configuration, set_properties(&own.configuration));
-    if let Some(launcher) = &own.launcher {
-        overlay(&mut global.configuration, launcher_properties(launcher));
-    }
-    if let Some(parent) = inherited {
-        global.name_node = global.name_node.or_else(|| parent.name_node.clone());
-        global.resource_manager =
-            global.resource_manager.or_else(|| parent.resource_manager.clone());
-        for file in &parent.job_xml {
-            if !global.job_xml.contains(file) {
-                global.job_xml.push(file.clone());
-            }
-        }
-    }
-    Some(global)
 }
 
 struct Compiler<'c> {
@@ -218,7 +146,7 @@ impl Compiler<'_> {
                 let mut text = Writer::default();
                 let element = self.tree.element(node.element);
                 if let Some(switch) = element.and_then(|element| element.child("switch")) {
-                    text.element(switch, &Inserts::default());
+                    text.element(switch, None);
                 }
                 Work::Decision { text: self.template(&text.out, Phase::Workflow), to: all() }
             }
@@ -232,48 +160,23 @@ impl Compiler<'_> {
         let action = node.action.as_deref();
         let body = action.and_then(|action| action.body.as_ref());
         let kind = body.map_or(String::new(), |body| body.kind.to_string());
-        let configured = self.options.configured_types.contains(&kind);
-        let java = configured || JAVA_FAMILY.contains(&kind.as_str());
-        let merges = java || kind == "fs" || kind == "sub-workflow";
-
-        let mut inserts = Inserts::default();
-        let mut properties = Vec::new();
-        if merges {
-            if let Some(global) = self.global {
-                overlay(&mut properties, global.configuration.iter().cloned());
-                inserts.job_xml.clone_from(&global.job_xml);
-            }
-            if let Some(body) = body {
-                if let Some(launcher) = &body.launcher {
-                    overlay(&mut properties, launcher_properties(launcher));
-                }
-                overlay(&mut properties, set_properties(&body.configuration));
-                inserts.job_xml.retain(|file| !body.job_xml.iter().any(|own| own.as_str() == file));
-                if body.name_node.is_none() {
-                    let shared = self.global.and_then(|global| global.name_node.clone());
-                    let given = shared.or_else(|| self.options.name_node.clone());
-                    inserts.elements.extend(given.map(|given| ("name-node".to_owned(), given)));
-                }
-                if body.resource_manager.is_none() && kind != "fs" {
-                    let shared = self.global.and_then(|global| global.resource_manager.clone());
-                    let given = shared.or_else(|| {
-                        let manager = self.options.resource_manager.clone()?;
-                        Some(("resource-manager".to_owned(), manager))
-                    });
-                    inserts.elements.extend(given);
-                }
-            }
-            inserts.splits = true;
-        }
+        let given = Given {
+            global: self.global,
+            name_node: self.options.name_node.as_deref(),
+            resource_manager: self.options.resource_manager.as_deref(),
+            configured_types: &self.options.configured_types,
+        };
+        let settings = resolve::action(body, given);
         let mut text = Writer::default();
         let element = body.and_then(|body| self.tree.element(body.element));
         if let Some(element) = element {
-            text.element(element, &inserts);
+            text.element(element, settings.as_ref());
         }
         let cut = text.split.unwrap_or(text.out.len());
         let (head, tail) = text.out.split_at(cut);
-        let configuration = merges.then(|| {
-            let compiled = properties.iter().map(|(name, value)| {
+        let merges = settings.is_some();
+        let configuration = settings.map(|settings| {
+            let compiled = settings.configuration.iter().map(|(name, value)| {
                 (name.clone(), self.template(&escape_text(value.trim()), Phase::Workflow))
             });
             compiled.collect()
@@ -305,17 +208,6 @@ fn escape_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
-/// What is put into the element of an action.
-#[derive(Default)]
-struct Inserts {
-    /// Elements that come last.
-    elements: Vec<(String, String)>,
-    /// Files of properties that come before its own.
-    job_xml: Vec<String>,
-    /// Whether its configuration is taken out, and its place marked.
-    splits: bool,
-}
-
 /// Writes elements the way the server keeps them: without comments and without blanks around texts.
 #[derive(Default)]
 struct Writer {
@@ -330,17 +222,23 @@ enum Todo<'t> {
 }
 
 impl Writer {
-    fn element(&mut self, top: Element<'_>, inserts: &Inserts) {
+    /// With `settings`, what they add is put in, and the configuration left out and its place marked.
+    fn element(&mut self, top: Element<'_>, settings: Option<&Settings>) {
         let mut todo = vec![(Todo::Open(top), String::new())];
         let top_id = top.id();
-        let mut job_xml = Some(&inserts.job_xml);
+        let mut job_xml = settings.map(|settings| &settings.job_xml);
         while let Some((next, namespace)) = todo.pop() {
             match next {
                 Todo::Close(name, last) => {
                     if last {
                         self.job_xml(job_xml.take());
-                        for (name, text) in &inserts.elements {
-                            self.leaf(name, text);
+                        if let Some(name_node) = settings.and_then(|s| s.name_node.as_ref()) {
+                            self.leaf("name-node", name_node);
+                        }
+                        if let Some((tag, manager)) =
+                            settings.and_then(|settings| settings.resource_manager.as_ref())
+                        {
+                            self.leaf(tag, manager);
                         }
                         self.split = self.split.or(Some(self.out.len()));
                     }
@@ -351,7 +249,7 @@ impl Writer {
                 Todo::Child(child) => self.text(child),
                 Todo::Open(element) => {
                     let inside = element.parent().is_some_and(|parent| parent.id() == top_id);
-                    if inside && inserts.splits && element.name() == "configuration" {
+                    if inside && settings.is_some() && element.name() == "configuration" {
                         self.split = self.split.or(Some(self.out.len()));
                         continue;
                     }
