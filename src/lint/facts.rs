@@ -150,7 +150,11 @@ pub(super) fn block<'a>(configuration: Element<'a>) -> Vec<Property<'a>> {
         let value = element.child("value").map(|value| value.text());
         Some(Property { element, name, value })
     };
-    configuration.elements().filter(|e| e.name() == "property").filter_map(read).collect()
+    let properties = configuration.elements().filter(|element| element.name() == "property");
+    let mut block: Vec<_> = properties.filter_map(read).collect();
+    // Most have a few, and there are many blocks.
+    block.shrink_to_fit();
+    block
 }
 
 /// One file with what lies around it.

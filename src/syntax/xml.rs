@@ -157,30 +157,53 @@ pub enum NodeKind {
     Instruction,
 }
 
+/// What every node has; most are runs of blanks between elements.
 #[derive(Debug)]
 struct Node {
     kind: NodeKind,
+    span: Span,
+    /// Element: its place in `Tree::tags`.
+    tag: u32,
+    parent: NodeId,
+    next_sibling: NodeId,
+}
+
+impl Node {
+    /// The content of what is no element, without delimiters.
+    fn inner(&self) -> Span {
+        let (before, behind) = match self.kind {
+            NodeKind::CData => (9, 3),
+            NodeKind::Comment => (4, 3),
+            NodeKind::Instruction => (2, 2),
+            NodeKind::Element | NodeKind::Text => (0, 0),
+        };
+        // `<!-->` has the delimiters of a comment and no room for both.
+        let start = self.span.start + before;
+        Span { start, end: (self.span.end - behind).max(start) }
+    }
+}
+
+/// What an element has beside.
+#[derive(Debug)]
+struct Tag {
+    /// The qualified name.
+    name: Span,
+    /// Where the start tag ends.
+    open_end: u32,
+    /// Where the end tag begins (the end of the element if it has none).
+    close_start: u32,
+    first_child: NodeId,
+    last_child: NodeId,
+    first_attribute: u32,
+    attribute_count: u16,
+    /// Index into `Tree::namespaces`; 0 is no namespace.
+    namespace: u16,
+    /// Length of the prefix with its colon; 255 where it is longer than that.
+    prefix: u8,
     /// Whether an end tag (or `/>`) was there.
     closed: bool,
     /// Written `<a/>`.
     empty: bool,
-    /// Length of the prefix of an element with its colon; 255 where it is longer than that.
-    prefix: u8,
-    /// Index into `Tree::namespaces`; 0 is no namespace.
-    namespace: u16,
-    attribute_count: u16,
-    first_attribute: u32,
-    span: Span,
-    /// Element: the qualified name. Else: the content without delimiters.
-    inner: Span,
-    /// Element: where the start tag ends.
-    open_end: u32,
-    /// Element: where the end tag begins (the end of the element if it has none).
-    close_start: u32,
-    parent: NodeId,
-    first_child: NodeId,
-    last_child: NodeId,
-    next_sibling: NodeId,
 }
 
 /// An attribute as written.
@@ -208,6 +231,7 @@ pub struct Doctype {
 pub struct Tree {
     text: Arc<String>,
     nodes: Vec<Node>,
+    tags: Vec<Tag>,
     attributes: Vec<Attribute>,
     namespaces: Vec<Slice>,
     root: NodeId,
@@ -244,9 +268,8 @@ impl Tree {
     }
 
     fn strictly(&self) -> Option<Diagnostic> {
-        let many = |node: &Node| usize::from(node.attribute_count) > STRICT_LIMIT;
-        if !self.well_formed || self.namespaces.len() > STRICT_LIMIT || self.nodes.iter().any(many)
-        {
+        let many = |tag: &Tag| usize::from(tag.attribute_count) > STRICT_LIMIT;
+        if !self.well_formed || self.namespaces.len() > STRICT_LIMIT || self.tags.iter().any(many) {
             return None;
         }
         let options =
@@ -358,6 +381,18 @@ impl Tree {
         look();
         &self.nodes[id.index()]
     }
+
+    /// What an element has beside.
+    fn tag(&self, id: NodeId) -> &Tag {
+        &self.tags[self.node(id).tag as usize]
+    }
+
+    fn first_child(&self, id: NodeId) -> NodeId {
+        match self.nodes[id.index()].kind {
+            NodeKind::Element => self.tag(id).first_child,
+            _ => NodeId::NONE,
+        }
+    }
 }
 
 /// A child of an element, of any kind.
@@ -390,7 +425,10 @@ impl<'t> Child<'t> {
 
     /// Where [`Child::raw`] stands; for an element its name.
     pub fn raw_span(self) -> Span {
-        self.tree.node(self.id).inner
+        match self.element() {
+            Some(element) => element.name_span(),
+            None => self.tree.node(self.id).inner(),
+        }
     }
 
     /// The element that holds it.
@@ -454,9 +492,8 @@ impl PartialEq for Element<'_> {
 }
 
 impl<'t> Element<'t> {
-    fn node(self) -> &'t Node {
-        look();
-        &self.tree.nodes[self.id.index()]
+    fn tag(self) -> &'t Tag {
+        self.tree.tag(self.id)
     }
 
     /// The tree it belongs to.
@@ -471,23 +508,22 @@ impl<'t> Element<'t> {
 
     /// The name without its prefix.
     pub fn name(self) -> &'t str {
-        let node = self.node();
-        if node.prefix == LONG_PREFIX {
+        let tag = self.tag();
+        if tag.prefix == LONG_PREFIX {
             let name = self.qualified_name();
             return name.split_once(':').map_or(name, |(_, local)| local);
         }
-        &self.tree.text
-            [node.inner.start as usize + usize::from(node.prefix)..node.inner.end as usize]
+        &self.tree.text[tag.name.start as usize + usize::from(tag.prefix)..tag.name.end as usize]
     }
 
     /// The name as written.
     pub fn qualified_name(self) -> &'t str {
-        self.tree.slice(self.node().inner)
+        self.tree.slice(self.tag().name)
     }
 
     /// The prefix, without the colon.
     pub fn prefix(self) -> Option<&'t str> {
-        if self.node().prefix == 0 {
+        if self.tag().prefix == 0 {
             return None;
         }
         self.qualified_name().split_once(':').map(|(prefix, _)| prefix)
@@ -495,12 +531,12 @@ impl<'t> Element<'t> {
 
     /// The namespace name; empty where there is none.
     pub fn namespace(self) -> &'t str {
-        &self.tree.namespaces[usize::from(self.node().namespace)]
+        &self.tree.namespaces[usize::from(self.tag().namespace)]
     }
 
     /// The same, to be kept beyond the tree.
     pub fn namespace_name(self) -> Slice {
-        self.tree.namespaces[usize::from(self.node().namespace)].clone()
+        self.tree.namespaces[usize::from(self.tag().namespace)].clone()
     }
 
     /// A part of the text, or what it was decoded to, to be kept beyond the tree.
@@ -510,48 +546,48 @@ impl<'t> Element<'t> {
 
     /// Where the name stands in the start tag.
     pub fn name_span(self) -> Span {
-        self.node().inner
+        self.tag().name
     }
 
     /// All of it, from `<` to the end of its end tag.
     pub fn span(self) -> Span {
-        self.node().span
+        self.tree.node(self.id).span
     }
 
     /// The start tag, `<` to `>`.
     pub fn start_tag(self) -> Span {
-        Span { start: self.node().span.start, end: self.node().open_end }
+        Span { start: self.span().start, end: self.tag().open_end }
     }
 
     /// The end tag; empty where there is none.
     pub fn end_tag(self) -> Span {
-        Span { start: self.node().close_start, end: self.node().span.end }
+        Span { start: self.tag().close_start, end: self.span().end }
     }
 
     /// Between the tags; empty behind the start tag for `<a/>`.
     pub fn content(self) -> Span {
-        let node = self.node();
-        Span { start: node.open_end, end: node.close_start.max(node.open_end) }
+        let tag = self.tag();
+        Span { start: tag.open_end, end: tag.close_start.max(tag.open_end) }
     }
 
     /// Whether it is written `<a/>`.
     pub fn is_empty_tag(self) -> bool {
-        self.node().empty
+        self.tag().empty
     }
 
     /// Whether it has its end (a tag of its own, or `/>`).
     pub fn is_closed(self) -> bool {
-        self.node().closed
+        self.tag().closed
     }
 
     /// The element that holds it.
     pub fn parent(self) -> Option<Element<'t>> {
-        self.node().parent.some().map(|id| Element { tree: self.tree, id })
+        self.tree.node(self.id).parent.some().map(|id| Element { tree: self.tree, id })
     }
 
     /// All nodes directly below.
     pub fn children(self) -> Children<'t> {
-        Children { tree: self.tree, next: self.node().first_child }
+        Children { tree: self.tree, next: self.tag().first_child }
     }
 
     /// The elements directly below.
@@ -566,10 +602,10 @@ impl<'t> Element<'t> {
 
     /// The attributes in the order they are written, namespace declarations included.
     pub fn attributes(self) -> impl Iterator<Item = AttributeRef<'t>> + Clone {
-        let node = self.node();
-        let first = node.first_attribute as usize;
+        let tag = self.tag();
+        let first = tag.first_attribute as usize;
         let tree = self.tree;
-        tree.attributes[first..first + usize::from(node.attribute_count)]
+        tree.attributes[first..first + usize::from(tag.attribute_count)]
             .iter()
             .map(move |attribute| AttributeRef { tree, attribute: *attribute })
     }
@@ -601,7 +637,7 @@ impl<'t> Element<'t> {
             .children()
             .filter(|child| matches!(child.kind(), NodeKind::Text | NodeKind::CData));
         let Some(first) = parts.next() else {
-            return Decoded::empty(self.node().open_end);
+            return Decoded::empty(self.tag().open_end);
         };
         let mut decoded = first.decoded();
         for part in parts {
@@ -638,8 +674,9 @@ impl<'t> Iterator for Descendants<'t> {
         loop {
             let id = self.next.some()?;
             let node = self.tree.node(id);
-            self.next = if node.first_child != NodeId::NONE {
-                node.first_child
+            let first_child = self.tree.first_child(id);
+            self.next = if first_child != NodeId::NONE {
+                first_child
             } else {
                 let mut up = id;
                 loop {

@@ -48,6 +48,7 @@ impl<'a> Parser<'a> {
         let tree = Tree {
             text: text.clone(),
             nodes: Vec::with_capacity(text.len() / 24),
+            tags: Vec::with_capacity(text.len() / 48),
             attributes: Vec::with_capacity(text.len() / 96),
             namespaces: Vec::new(),
             root: NodeId::NONE,
@@ -108,9 +109,9 @@ impl<'a> Parser<'a> {
         let any = memchr(b'&', self.text.as_bytes()).is_some();
         for index in (0..self.tree.nodes.len()).take_while(|_| any) {
             let node = &self.tree.nodes[index];
-            let raw = &self.text[node.inner.range()];
+            let raw = &self.text[node.span.range()];
             if node.kind == NodeKind::Text && raw.contains('&') {
-                self.references(node.inner.start as usize, raw);
+                self.references(node.span.start as usize, raw);
             }
         }
         if self.tree.root == NodeId::NONE && !self.tree.truncated {
@@ -166,10 +167,10 @@ impl<'a> Parser<'a> {
                     if self.open.is_empty() {
                         self.broken(Span::new(start, end), "text outside the root element");
                     }
-                    self.leaf(NodeKind::CData, start, end, 9, 3);
+                    self.leaf(NodeKind::CData, start, end);
                 }
-                Ok(Event::Comment(_)) => self.leaf(NodeKind::Comment, start, end, 4, 3),
-                Ok(Event::PI(_)) => self.leaf(NodeKind::Instruction, start, end, 2, 2),
+                Ok(Event::Comment(_)) => self.leaf(NodeKind::Comment, start, end),
+                Ok(Event::PI(_)) => self.leaf(NodeKind::Instruction, start, end),
                 Ok(Event::Decl(_)) => self.declaration(start, end),
                 Ok(Event::DocType(_)) => self.doctype(start, end),
                 Err(_) => return self.recover(start),
@@ -498,14 +499,14 @@ impl<'a> Parser<'a> {
             again = Some(tag_end).filter(|at| *at < self.text.len());
         }
 
-        let matches = |(id, _): &(NodeId, u32)| self.tree.slice(self.tree.node(*id).inner) == name;
+        let matches = |(id, _): &(NodeId, u32)| self.tree.slice(self.tree.tag(*id).name) == name;
         let Some(depth) = self.open.iter().rposition(matches) else {
             let span = Span::new(start, tag_end);
             let finding =
                 Diagnostic::new(&NOT_WELL_FORMED, span, format!("`</{name}>` closes nothing"));
             let finding = match self.open.last() {
                 Some((id, _)) => {
-                    let open = self.tree.node(*id).inner;
+                    let open = self.tree.tag(*id).name;
                     finding.note(open, format!("`{}` is open here", self.tree.slice(open)))
                 }
                 None => finding,
@@ -521,15 +522,16 @@ impl<'a> Parser<'a> {
         let (id, before) = self.open.pop().expect("the one that matches");
         self.prefixes.truncate(before as usize);
         let node = &mut self.tree.nodes[id.index()];
-        node.close_start = start as u32;
         node.span.end = tag_end as u32;
-        node.closed = true;
+        let tag = &mut self.tree.tags[node.tag as usize];
+        tag.close_start = start as u32;
+        tag.closed = true;
         again
     }
 
     /// Ends an element that has no end tag, and gives back the children that were its siblings.
     fn close_unclosed(&mut self, id: NodeId, at: usize) {
-        let (name, span) = (self.tree.node(id).inner, self.tree.node(id).span);
+        let (name, span) = (self.tree.tag(id).name, self.tree.node(id).span);
         if !self.tree.truncated {
             let message = format!("`{}` is never closed", self.tree.slice(name));
             let finding = Diagnostic::new(&NOT_WELL_FORMED, name, message.as_str());
@@ -538,11 +540,11 @@ impl<'a> Parser<'a> {
 
         let indent = self.indent(span.start as usize);
         let mut before = NodeId::NONE;
-        let mut child = self.tree.node(id).first_child;
+        let mut child = self.tree.tag(id).first_child;
         while child != NodeId::NONE {
             let node = self.tree.node(child);
             let same_name = node.kind == NodeKind::Element
-                && self.tree.slice(node.inner) == self.tree.slice(name);
+                && self.tree.slice(self.tree.tag(child).name) == self.tree.slice(name);
             let outdented = match (indent, self.indent(node.span.start as usize)) {
                 (Some(outer), Some(inner)) => inner <= outer,
                 _ => false,
@@ -557,17 +559,18 @@ impl<'a> Parser<'a> {
         let mut end = at as u32;
         if child != NodeId::NONE && parent != NodeId::NONE && self.moves < MOVE_LIMIT {
             end = self.tree.node(child).span.start;
-            let last = self.tree.node(id).last_child;
-            let node = &mut self.tree.nodes[id.index()];
-            node.last_child = before;
+            let last = self.tree.tag(id).last_child;
+            let own = self.tree.nodes[id.index()].tag as usize;
+            self.tree.tags[own].last_child = before;
             if before == NodeId::NONE {
-                node.first_child = NodeId::NONE;
+                self.tree.tags[own].first_child = NodeId::NONE;
             } else {
                 self.tree.nodes[before.index()].next_sibling = NodeId::NONE;
             }
             // An open element is its parent's last child, so what it gives back follows it.
             self.tree.nodes[id.index()].next_sibling = child;
-            self.tree.nodes[parent.index()].last_child = last;
+            let above = self.tree.nodes[parent.index()].tag as usize;
+            self.tree.tags[above].last_child = last;
             while child != NodeId::NONE {
                 self.tree.nodes[child.index()].parent = parent;
                 child = self.tree.node(child).next_sibling;
@@ -575,8 +578,9 @@ impl<'a> Parser<'a> {
             }
         }
         let node = &mut self.tree.nodes[id.index()];
-        node.span.end = end.max(node.open_end);
-        node.close_start = node.span.end;
+        let tag = &mut self.tree.tags[node.tag as usize];
+        node.span.end = end.max(tag.open_end);
+        tag.close_start = node.span.end;
     }
 
     /// How far a line is indented, if only blanks stand before `offset` in it. A tab goes to the next fourth column: in
@@ -602,7 +606,7 @@ impl<'a> Parser<'a> {
             None => {
                 if !self.extra_root {
                     self.extra_root = true;
-                    let root = self.tree.node(self.tree.root).inner;
+                    let root = self.tree.tag(self.tree.root).name;
                     let message = "an element behind the end of the root element";
                     let finding = Diagnostic::new(&NOT_WELL_FORMED, tag.name, message);
                     self.report(finding.note(root, "the root element begins here"));
@@ -653,26 +657,22 @@ impl<'a> Parser<'a> {
             }
         };
 
-        let id = self.push(
-            parent,
-            Node {
-                kind: NodeKind::Element,
-                closed: tag.empty,
-                empty: tag.empty,
-                prefix: prefix_length(&self.text[tag.name.range()]),
-                namespace,
-                attribute_count: u16::try_from(attribute_count).unwrap_or(u16::MAX),
-                first_attribute: first_attribute as u32,
-                span: Span::new(start, tag.end),
-                inner: tag.name,
-                open_end: tag.end as u32,
-                close_start: tag.end as u32,
-                parent,
-                first_child: NodeId::NONE,
-                last_child: NodeId::NONE,
-                next_sibling: NodeId::NONE,
-            },
-        );
+        let own = super::Tag {
+            name: tag.name,
+            open_end: tag.end as u32,
+            close_start: tag.end as u32,
+            first_child: NodeId::NONE,
+            last_child: NodeId::NONE,
+            first_attribute: first_attribute as u32,
+            attribute_count: u16::try_from(attribute_count).unwrap_or(u16::MAX),
+            namespace,
+            prefix: prefix_length(&self.text[tag.name.range()]),
+            closed: tag.empty,
+            empty: tag.empty,
+        };
+        let place = self.tree.tags.len() as u32;
+        self.tree.tags.push(own);
+        let id = self.push(parent, NodeKind::Element, Span::new(start, tag.end), place);
         if self.tree.root == NodeId::NONE {
             self.tree.root = id;
         }
@@ -703,66 +703,50 @@ impl<'a> Parser<'a> {
     /// Adds character data, in one node with what stands directly before it.
     fn text_node(&mut self, start: usize, end: usize) {
         let Some((parent, _)) = self.open.last().copied() else { return };
-        let last = self.tree.node(parent).last_child;
+        let last = self.tree.tag(parent).last_child;
         if last != NodeId::NONE {
             let node = &mut self.tree.nodes[last.index()];
             if node.kind == NodeKind::Text && node.span.end as usize == start {
                 node.span.end = end as u32;
-                node.inner.end = end as u32;
                 return;
             }
         }
-        self.leaf(NodeKind::Text, start, end, 0, 0);
+        self.leaf(NodeKind::Text, start, end);
     }
 
-    fn leaf(&mut self, kind: NodeKind, start: usize, end: usize, before: usize, behind: usize) {
+    fn leaf(&mut self, kind: NodeKind, start: usize, end: usize) {
         let parent = self.open.last().map_or(NodeId::NONE, |(id, _)| *id);
         if parent == NodeId::NONE && kind == NodeKind::CData {
             return;
         }
         if kind == NodeKind::Comment {
-            let inner = &self.text[start + before..(end - behind).max(start + before)];
+            let inner = &self.text[start + 4..(end - 3).max(start + 4)];
             if let Some(at) = inner.find("--") {
-                let at = start + before + at;
+                let at = start + 4 + at;
                 self.broken(Span::new(at, at + 2), "`--` may not stand inside a comment");
             } else if inner.ends_with('-') {
                 self.broken(Span::new(end - 4, end), "a comment may not end with `--->`");
             }
         }
-        let node = Node {
-            kind,
-            closed: true,
-            empty: false,
-            prefix: 0,
-            namespace: 0,
-            attribute_count: 0,
-            first_attribute: 0,
-            span: Span::new(start, end),
-            // `<!-->` has the delimiters of a comment and no room for both.
-            inner: Span::new(start + before, (end - behind).max(start + before)),
-            open_end: end as u32,
-            close_start: end as u32,
-            parent,
-            first_child: NodeId::NONE,
-            last_child: NodeId::NONE,
-            next_sibling: NodeId::NONE,
-        };
-        self.push(parent, node);
+        self.push(parent, kind, Span::new(start, end), 0);
     }
 
-    fn push(&mut self, parent: NodeId, node: Node) -> NodeId {
+    fn push(&mut self, parent: NodeId, kind: NodeKind, span: Span, tag: u32) -> NodeId {
         let id = NodeId(self.tree.nodes.len() as u32);
-        self.tree.nodes.push(node);
+        self.tree.nodes.push(Node { kind, span, tag, parent, next_sibling: NodeId::NONE });
         let before = if parent == NodeId::NONE {
             std::mem::replace(&mut self.last_top, id)
         } else {
-            std::mem::replace(&mut self.tree.nodes[parent.index()].last_child, id)
+            let place = self.tree.nodes[parent.index()].tag as usize;
+            let above = &mut self.tree.tags[place];
+            if above.last_child == NodeId::NONE {
+                above.first_child = id;
+            }
+            std::mem::replace(&mut above.last_child, id)
         };
         if before != NodeId::NONE {
             self.tree.nodes[before.index()].next_sibling = id;
-        } else if parent != NodeId::NONE {
-            self.tree.nodes[parent.index()].first_child = id;
-        } else {
+        } else if parent == NodeId::NONE {
             self.tree.first = id;
         }
         id
