@@ -67,9 +67,9 @@ impl Project {
         loaded.submission.callers = index.of(&own).to_vec();
         loaded.submission.lost = index.lost(&own).to_vec();
         loaded.submission.may_have_parent = index.has_strays();
-        let words = loaded.source.text.split(|c: char| !c.is_alphanumeric() && !"._-".contains(c));
-        let near = index.scripts_near(&own);
-        let named = words.filter_map(|word| near?.get(word)).flatten();
+        let near = index.scripts_near(&own).filter(|near| !near.is_empty());
+        let text = near.map_or("", |_| loaded.source.text.as_str());
+        let named = dotted(text).filter_map(|word| near?.get(word)).flatten();
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
@@ -122,4 +122,18 @@ impl Project {
             loaded.files.insert(path.clone(), Entry::Text(Arc::new(Source::new(path, text))));
         }
     }
+}
+
+/// The words of a text that have a dot in them, as names of files do.
+fn dotted(text: &str) -> impl Iterator<Item = &str> {
+    let parts = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let dot = from + text[from..].find('.')?;
+        let before = text[from..dot].rfind(parts).map(|at| from + at);
+        let after = |at: usize| at + text[at..].chars().next().map_or(0, char::len_utf8);
+        let start = before.map_or(from, after);
+        from = text[dot..].find(parts).map_or(text.len(), |at| dot + at);
+        Some(&text[start..from])
+    })
 }

@@ -13,6 +13,7 @@ use ankus::files::folder_of;
 use ankus::settings::{Limits, Problem, Settings};
 use ankus::source::Source;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -59,21 +60,22 @@ impl LoadedSettings {
 #[derive(Debug, Default)]
 struct Trees {
     list: Vec<Arc<Tree>>,
-    by_folder: HashMap<PathBuf, Vec<usize>>,
+    /// By the bytes of their paths, which say the same of absolute ones and are read faster than their parts.
+    by_folder: HashMap<OsString, Vec<usize>>,
 }
 
 impl Trees {
     fn add(&mut self, tree: Arc<Tree>) {
         for folder in tree.beginnings() {
-            self.by_folder.entry(folder.to_owned()).or_default().push(self.list.len());
+            self.by_folder.entry(folder.into()).or_default().push(self.list.len());
         }
         self.list.push(tree);
     }
 
     /// The tree that was added first of those that hold an absolute path.
     fn first_around(&self, path: &Path) -> Option<Arc<Tree>> {
-        let known = path.ancestors().filter_map(|folder| self.by_folder.get(folder)).flatten();
-        let holding = known.filter(|at| self.list[**at].holds(path));
+        let known = path.ancestors().filter_map(|folder| self.by_folder.get(folder.as_os_str()));
+        let holding = known.flatten().filter(|at| self.list[**at].holds(path));
         holding.min().map(|at| Arc::clone(&self.list[*at]))
     }
 }

@@ -155,10 +155,11 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
         return None;
     }
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let own = digits(bare);
     let near = HADOOP
         .iter()
         .copied()
-        .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == digits(bare))
+        .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == own)
         .filter_map(|known| Some((within(bare, known, 2)?, known)))
         .min();
     let Some(near) = near else { return other_form(bare) };

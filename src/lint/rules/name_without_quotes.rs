@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Functions that take the name of an action.
-const OF_ACTIONS: [&str; 7] = [
+/// Functions that take the name of an action, of a property, or of an event.
+const FUNCTIONS: [&str; 11] = [
     "wf:actionData(",
     "wf:errorCode(",
     "wf:errorMessage(",
@@ -29,6 +29,10 @@ const OF_ACTIONS: [&str; 7] = [
     "wf:actionExternalId(",
     "wf:actionTrackerUri(",
     "wf:actionExternalStatus(",
+    "wf:conf(",
+    "coord:conf(",
+    "coord:dataIn(",
+    "coord:dataOut(",
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -49,36 +53,32 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         for range in expressions(&text.text) {
             let inner = &text.text[range.clone()];
-            let functions = OF_ACTIONS.iter().chain(&[
-                "wf:conf(",
-                "coord:conf(",
-                "coord:dataIn(",
-                "coord:dataOut(",
-            ]);
-            for function in functions {
-                for (at, _) in inner.match_indices(function) {
-                    let rest = &inner[at + function.len()..];
-                    let Some((argument, _)) = rest.split_once(')') else { continue };
-                    let name = argument.trim();
-                    let plain = !name.is_empty()
-                        && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
-                        && !name.starts_with(|c: char| c.is_ascii_digit());
-                    let of_conf = function.ends_with("conf(");
-                    if !plain || !of_conf && !actions.contains(name) {
-                        continue;
-                    }
-                    let start = range.start + at + function.len();
-                    let start = start + argument.len() - argument.trim_start().len();
-                    let span = text.source(start..start + name.len());
-                    let message =
-                        format!("`{name}` is read as a variable, and its value taken for the name");
-                    out.push(
-                        Diagnostic::new(&RULE.kind, span, message)
-                            .likely()
-                            .help(format!("write `'{name}'`"))
-                            .fix(Fix::guess("Add the quotes", span, format!("'{name}'"))),
-                    );
+            for open in memchr::memchr_iter(b'(', inner.as_bytes()) {
+                let (call, rest) = (&inner[..=open], &inner[open + 1..]);
+                let Some(function) = FUNCTIONS.iter().find(|function| call.ends_with(*function))
+                else {
+                    continue;
+                };
+                let Some((argument, _)) = rest.split_once(')') else { continue };
+                let name = argument.trim();
+                let plain = !name.is_empty()
+                    && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+                    && !name.starts_with(|c: char| c.is_ascii_digit());
+                let of_conf = function.ends_with("conf(");
+                if !plain || !of_conf && !actions.contains(name) {
+                    continue;
                 }
+                let start = range.start + open + 1;
+                let start = start + argument.len() - argument.trim_start().len();
+                let span = text.source(start..start + name.len());
+                let message =
+                    format!("`{name}` is read as a variable, and its value taken for the name");
+                out.push(
+                    Diagnostic::new(&RULE.kind, span, message)
+                        .likely()
+                        .help(format!("write `'{name}'`"))
+                        .fix(Fix::guess("Add the quotes", span, format!("'{name}'"))),
+                );
             }
         }
     }
