@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
-use memchr::memchr;
+use memchr::{memchr, memchr2};
 use quick_xml::Reader;
 use quick_xml::events::Event;
+use quick_xml::parser::{ElementParser, Parser as _};
 
 use super::decode::{Place, decode, reference};
 use super::{
@@ -41,6 +42,51 @@ struct Tag {
     first_attribute: usize,
     empty: bool,
     end: usize,
+}
+
+/// What a text begins with.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Met {
+    StartTag,
+    EndTag,
+    Text,
+    CData,
+    Comment,
+    Instruction,
+    Declaration,
+    Doctype,
+    /// Something that ends nowhere.
+    Error,
+}
+
+/// What stands at the beginning of a text, and how long it is. Text and tags, which is nearly everything, are told apart
+/// here as quick-xml does it, which would read each event once more as UTF-8 and remember the names of open elements.
+fn met(text: &str) -> Option<(Met, usize)> {
+    let bytes = text.as_bytes();
+    match (bytes.first()?, bytes.get(1)) {
+        (b'<', None | Some(b'!' | b'?')) | (b'&', _) => {}
+        (b'<', Some(second)) => {
+            let met = if *second == b'/' { Met::EndTag } else { Met::StartTag };
+            let end = ElementParser::Outside.feed(bytes)?;
+            return Some((met, end + 1));
+        }
+        _ => {
+            let length = memchr2(b'<', b'&', bytes).unwrap_or(bytes.len());
+            return Some((Met::Text, length));
+        }
+    }
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().allow_dangling_amp = true;
+    let met = match reader.read_event().ok()? {
+        Event::CData(_) => Met::CData,
+        Event::Comment(_) => Met::Comment,
+        Event::PI(_) => Met::Instruction,
+        Event::Decl(_) => Met::Declaration,
+        Event::DocType(_) => Met::Doctype,
+        Event::Text(_) | Event::GeneralRef(_) => Met::Text,
+        Event::Start(_) | Event::Empty(_) | Event::End(_) | Event::Eof => return None,
+    };
+    Some((met, reader.buffer_position() as usize))
 }
 
 impl<'a> Parser<'a> {
@@ -130,26 +176,19 @@ impl<'a> Parser<'a> {
         // The event stream drops a byte-order mark without counting it.
         let marks = self.text[from..].chars().take_while(|character| *character == '\u{feff}');
         let base = from + marks.map(char::len_utf8).sum::<usize>();
-        let mut reader = Reader::from_str(&self.text[base..]);
-        let config = reader.config_mut();
-        config.allow_dangling_amp = true;
-        config.allow_unmatched_ends = true;
-        config.check_end_names = false;
-        config.trim_markup_names_in_closing_tags = false;
-
         let mut events = 0_u32;
-        loop {
-            let start = base + reader.buffer_position() as usize;
-            let event = reader.read_event();
-            let end = base + reader.buffer_position() as usize;
-            self.reached = if event.is_err() { self.text.len() } else { end };
+        let mut end = base;
+        while end < self.text.len() {
+            let start = end;
             events += 1;
             if events.is_multiple_of(1_024) && budget::spent() {
                 return None;
             }
-            match event {
-                Ok(Event::Eof) => return None,
-                Ok(Event::Start(_) | Event::Empty(_)) => {
+            let (met, behind) = met(&self.text[start..]).unwrap_or((Met::Error, 0));
+            end = start + behind;
+            self.reached = if met == Met::Error { self.text.len() } else { end };
+            match met {
+                Met::StartTag => {
                     if let Some(again) = self.start_tag(start, end) {
                         return Some(again);
                     }
@@ -157,25 +196,26 @@ impl<'a> Parser<'a> {
                         return None;
                     }
                 }
-                Ok(Event::End(_)) => {
+                Met::EndTag => {
                     if let Some(again) = self.end_tag(start, end) {
                         return Some(again);
                     }
                 }
-                Ok(Event::Text(_) | Event::GeneralRef(_)) => self.character_data(start, end),
-                Ok(Event::CData(_)) => {
+                Met::Text => self.character_data(start, end),
+                Met::CData => {
                     if self.open.is_empty() {
                         self.broken(Span::new(start, end), "text outside the root element");
                     }
                     self.leaf(NodeKind::CData, start, end);
                 }
-                Ok(Event::Comment(_)) => self.leaf(NodeKind::Comment, start, end),
-                Ok(Event::PI(_)) => self.leaf(NodeKind::Instruction, start, end),
-                Ok(Event::Decl(_)) => self.declaration(start, end),
-                Ok(Event::DocType(_)) => self.doctype(start, end),
-                Err(_) => return self.recover(start),
+                Met::Comment => self.leaf(NodeKind::Comment, start, end),
+                Met::Instruction => self.leaf(NodeKind::Instruction, start, end),
+                Met::Declaration => self.declaration(start, end),
+                Met::Doctype => self.doctype(start, end),
+                Met::Error => return self.recover(start),
             }
         }
+        None
     }
 
     /// The event stream gave up at `start`: something that begins there never ends.
