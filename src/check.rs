@@ -731,6 +731,8 @@ pub struct Report {
     pub unreadable: Vec<String>,
     /// Where secrets stand in the clear, by file: nothing may show what is there.
     pub secrets: BTreeMap<String, Vec<Span>>,
+    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
+    pub pages: Option<String>,
 }
 
 /// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should

@@ -265,6 +265,7 @@ fn once(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Exit> {
         report.links = links;
         report
     };
+    report.pages.clone_from(&bounds.pages);
     report.finish();
     if let Some(path) = &arguments.write_baseline {
         let text = baseline::write(&report, &|seen| placed(path, seen));
@@ -368,6 +369,7 @@ struct Bounds {
     level: Level,
     deny: Level,
     baseline: Option<(PathBuf, Baseline)>,
+    pages: Option<String>,
 }
 
 impl Bounds {
@@ -399,7 +401,7 @@ impl Bounds {
         let level = arguments.level.map(LevelArgument::level).or(said.level);
         let deny = arguments.deny.map(LevelArgument::level).or(said.deny);
         let (level, deny) = (level.unwrap_or(Level::Info), deny.unwrap_or(Level::Error));
-        Ok(Bounds { level, deny, baseline })
+        Ok(Bounds { level, deny, baseline, pages: said.pages.clone() })
     }
 }
 

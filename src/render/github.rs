@@ -30,8 +30,8 @@ pub fn render(report: &Report) -> String {
         // Where only the log is read there is no link to the place.
         let place = format!("{}:{}:{}", text::line(&finding.path), start.line, start.column);
         let words = place::words(finding);
-        let page = place::page(finding.diagnostic.kind).map(|page| format!("\n{page}"));
-        let words = format!("{place}: {words}{}", page.unwrap_or_default());
+        let more = place::more(report, finding.diagnostic.kind);
+        let words = format!("{place}: {words}\n{more}");
         out.push_str(&format!(",title={title}::{}\n", data(&words)));
     }
     let silenced = super::silenced(report);

@@ -21,7 +21,7 @@ pub fn render(report: &Report) -> String {
             "type": "issue",
             "check_name": finding.diagnostic.kind.name,
             "description": place::words(finding),
-            "content": {"body": body(finding.diagnostic.kind)},
+            "content": {"body": body(report, finding.diagnostic.kind)},
             "categories": ["Bug Risk"],
             "severity": severity,
             "fingerprint": fingerprint,
@@ -35,9 +35,6 @@ pub fn render(report: &Report) -> String {
 }
 
 /// What a reader who opens the issue sees.
-fn body(kind: &Kind) -> String {
-    match place::page(kind) {
-        Some(page) => format!("{}\n\n{page}", kind.summary),
-        None => kind.summary.to_owned(),
-    }
+fn body(report: &Report, kind: &Kind) -> String {
+    format!("{}\n\n{}", kind.summary, place::more(report, kind))
 }

@@ -37,15 +37,14 @@ pub fn render(report: &Report, deny: Level) -> String {
                 start.line, start.column, start.line
             ));
             let level = finding.level.name();
-            let page = place::page(finding.diagnostic.kind).map(|page| format!("&#10;{page}"));
-            let page = page.unwrap_or_default();
+            let more = text::xml(&place::more(report, finding.diagnostic.kind));
             if finding.level >= deny {
                 suites.push_str(&format!(
-                    "      <failure type=\"{level}\" message=\"{words}\">{at}: {level}: {words} [{rule}]{page}</failure>\n"
+                    "      <failure type=\"{level}\" message=\"{words}\">{at}: {level}: {words} [{rule}]&#10;{more}</failure>\n"
                 ));
             } else {
                 suites.push_str(&format!(
-                    "      <system-out>{at}: {level}: {words} [{rule}]</system-out>\n"
+                    "      <system-out>{at}: {level}: {words} [{rule}]&#10;{more}</system-out>\n"
                 ));
             }
             suites.push_str("    </testcase>\n");

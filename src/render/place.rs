@@ -60,9 +60,15 @@ pub(super) fn home() -> Option<&'static str> {
     Some(HOME).filter(|home| !home.is_empty())
 }
 
-/// The address of the page of a rule.
-pub(super) fn page(kind: &Kind) -> Option<String> {
-    home().map(|home| format!("{home}/blob/main/docs/rules/{}.md", kind.name))
+/// The address of the page of a rule, where the settings or this build know one.
+pub(super) fn page(report: &Report, kind: &Kind) -> Option<String> {
+    let set = report.pages.as_ref().map(|pages| pages.replace("{rule}", kind.name));
+    set.or_else(|| home().map(|home| format!("{home}/blob/main/docs/rules/{}.md", kind.name)))
+}
+
+/// What leads a reader to the page of a rule: its address, or else the command that shows it.
+pub(super) fn more(report: &Report, kind: &Kind) -> String {
+    page(report, kind).unwrap_or_else(|| format!("more: ankus explain {}", kind.name))
 }
 
 /// The counts of a report, as every format for programs has them.

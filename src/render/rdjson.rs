@@ -37,7 +37,7 @@ pub fn render(report: &Report) -> String {
             "source": {"name": "ankus"},
             "code": {"value": found.kind.name},
         });
-        if let Some(page) = super::place::page(found.kind) {
+        if let Some(page) = super::place::page(report, found.kind) {
             object["code"]["url"] = json!(page);
         }
         if !suggestions.is_empty() {

@@ -63,7 +63,7 @@ impl Serialize for Run<'_> {
             "name": "ankus",
             "version": env!("CARGO_PKG_VERSION"),
             "semanticVersion": env!("CARGO_PKG_VERSION"),
-            "rules": self.kinds.iter().map(|kind| rule(kind)).collect::<Vec<_>>(),
+            "rules": self.kinds.iter().map(|kind| rule(self.report, kind)).collect::<Vec<_>>(),
         }});
         if let Some(home) = place::home() {
             tool["driver"]["informationUri"] = json!(home);
@@ -98,7 +98,7 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-fn rule(kind: &Kind) -> Value {
+fn rule(report: &Report, kind: &Kind) -> Value {
     let text = kind.page.split("\n## ").next().unwrap_or_default();
     let text = text.split_once('\n').map_or("", |(_, rest)| rest).trim();
     let text = if text.is_empty() { kind.summary } else { text };
@@ -110,7 +110,7 @@ fn rule(kind: &Kind) -> Value {
         "defaultConfiguration": {"level": level(kind.level)},
         "properties": {"tags": [kind.group.name()], "codes": kind.oozie},
     });
-    if let Some(page) = place::page(kind) {
+    if let Some(page) = place::page(report, kind) {
         rule["helpUri"] = json!(page);
     }
     // Code hosts sort what has the tag `security` by it.

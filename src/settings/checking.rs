@@ -20,6 +20,8 @@ pub struct Checking {
     pub deny: Option<Level>,
     /// A baseline, relative to the settings file.
     pub baseline: Option<String>,
+    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
+    pub pages: Option<String>,
 }
 
 impl Checking {
@@ -31,22 +33,38 @@ impl Checking {
         }
         self.level = self.level.or(base.level);
         self.deny = self.deny.or(base.deny);
+        self.pages = self.pages.or_else(|| base.pages.clone());
         self
     }
 }
 
 impl Reader<'_> {
     pub(super) fn checking(&mut self, value: Value<'_>) -> Checking {
-        const KEYS: &[&str] = &["exclude", "include", "level", "deny", "baseline"];
+        const KEYS: &[&str] = &["exclude", "include", "level", "deny", "baseline", "pages"];
         let mut read = Checking::default();
         self.table("check", value, KEYS, |reader, key, value| match key {
             "exclude" => read.exclude = reader.globs(key, value),
             "include" => read.include = reader.globs(key, value),
             "level" => read.level = reader.level(key, value),
             "deny" => read.deny = reader.level(key, value),
+            "pages" => read.pages = reader.pages(key, value),
             _ => read.baseline = reader.string(key, value),
         });
         read
+    }
+
+    /// An address on the web with a place for the name of a rule.
+    fn pages(&mut self, name: &str, value: Value<'_>) -> Option<String> {
+        let address = self.string(name, value)?;
+        let of_web = address.starts_with("https://") || address.starts_with("http://");
+        let plain = address.bytes().all(|byte| byte.is_ascii_graphic());
+        if of_web && plain && address.contains("{rule}") {
+            return Some(address);
+        }
+        let message = format!("`{name}` is not an address with `{{rule}}` in it");
+        let help = "such as `https://docs.example.org/ankus/{rule}.html`";
+        self.problem(span_of(value), message, Some(help.to_owned()));
+        None
     }
 
     fn level(&mut self, name: &str, value: Value<'_>) -> Option<Level> {

@@ -68,6 +68,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "level": described(&reported, "Findings below this level are not reported; `info` as shipped."),
                 "deny": described(&reported, "Findings of this level and above make the check fail; `error` as shipped."),
                 "baseline": text("A baseline, relative to this file."),
+                "pages": text("Where the pages of rules are published, with `{rule}` for the name: reports link to it."),
             })),
             "fmt": object("How `ankus fmt` lays definitions out; wins over `.editorconfig`.", json!({
                 "indent": {"anyOf": [{"type": "integer", "minimum": 1, "maximum": 16}, {"const": "tab"}], "description": "Blanks a level, or `tab`; 4 as shipped."},

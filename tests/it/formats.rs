@@ -377,3 +377,32 @@ fn lines_are_read_by_those_who_match_them() {
         assert!(value.is_object(), "{line}");
     }
 }
+
+/// Whoever reads a report in a browser finds the page of a rule: at the address that the settings have, or by the command
+/// that shows it.
+#[test]
+fn reports_say_where_a_rule_is_explained() {
+    let folder = tempfile::tempdir().expect("room for temporary files");
+    let definition = "<workflow-app name='w' xmlns='uri:oozie:workflow:1.0'><start to='a'/><end name='end'/></workflow-app>";
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.path().join(name), text).expect("room for temporary files");
+    };
+    write("workflow.xml", definition);
+    let run = |format: &str| {
+        let arguments = ["check", ".", "--no-cache", "--exit-zero", "--format", format];
+        crate::cli::ankus(&arguments).folder(folder.path()).run()
+    };
+    for format in ["github", "junit", "gitlab"] {
+        let text = run(format).stdout;
+        assert!(text.contains("ankus explain unresolved-transition"), "{format}: {text}");
+    }
+    write("ankus.toml", "[check]\npages = \"https://docs.example.org/{rule}.html\"\n");
+    for format in ["github", "junit", "gitlab", "sarif", "rdjson"] {
+        let text = run(format).stdout;
+        let page = "https://docs.example.org/unresolved-transition.html";
+        assert!(text.contains(page), "{format}: {text}");
+    }
+    write("ankus.toml", "[check]\npages = \"javascript:{rule}\"\n");
+    let refused = run("sarif");
+    assert!(refused.stderr.contains("is not an address"), "{}", refused.stderr);
+}
