@@ -127,6 +127,18 @@ impl PartialEq for Slice {
 
 impl Eq for Slice {}
 
+impl std::hash::Hash for Slice {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        str::hash(self, state);
+    }
+}
+
+impl std::borrow::Borrow<str> for Slice {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+
 impl PartialEq<str> for Slice {
     fn eq(&self, other: &str) -> bool {
         **self == *other

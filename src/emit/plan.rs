@@ -2,10 +2,9 @@
 //!
 //! In: a [`CheckedWorkflow`], and the files next to it. Out: a [`Plan`]. This cannot fail: a broken expression compiles
 //! to one that fails when it is evaluated, and a transition that the server never checks leads nowhere. Shared settings
-//! are merged into each action here, as the server does when it parses.
+//! are part of each action, as [`resolve`] merges them.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use ankus_lang::el::{Dialect, Phase, SiteFunction, Template};
 use ankus_lang::plan::{
@@ -13,7 +12,8 @@ use ankus_lang::plan::{
 };
 
 use crate::check::CheckedWorkflow;
-use crate::ir::workflow::{Property, Shape, Sla, Way, Workflow};
+use crate::ir::workflow::{Property, Shape, Sla, Transition, Way};
+use crate::passes::flow::Flow;
 use crate::passes::resolve::{self, Given, Settings};
 use crate::reference::has_parameters;
 use crate::syntax::xml::{Child, Element, NodeKind, Tree};
@@ -41,13 +41,11 @@ pub struct Options {
 
 /// Compiles a workflow.
 pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
-    let (tree, workflow) = (checked.analysis().tree(), checked.analysis().workflow());
+    let tree = checked.analysis().tree();
+    let flow = checked.analysis().flow();
+    let workflow = flow.workflow;
     let global = resolve::global(workflow, options.inherited.as_ref());
-    let mut names: HashMap<&str, NodeIndex> = HashMap::new();
-    for (id, node) in workflow.nodes() {
-        names.entry(&node.name.text).or_insert(id.0);
-    }
-    let compiler = Compiler { tree, workflow, options, global: global.as_ref(), names };
+    let compiler = Compiler { tree, flow, options, global: global.as_ref() };
     let nodes = workflow.nodes().map(|(id, node)| Node {
         name: node.name.text.to_string(),
         span: (node.name.span.start, node.name.span.end),
@@ -93,10 +91,9 @@ pub fn plan(checked: CheckedWorkflow<'_>, options: &Options) -> Plan {
 
 struct Compiler<'c> {
     tree: &'c Tree,
-    workflow: &'c Workflow,
+    flow: Flow<'c>,
     options: &'c Options,
     global: Option<&'c Global>,
-    names: HashMap<&'c str, NodeIndex>,
 }
 
 impl Compiler<'_> {
@@ -116,23 +113,23 @@ impl Compiler<'_> {
                 })
                 .collect(),
         };
-        let whole = self.workflow.sla.as_ref().map(|sla| of(NOWHERE, sla));
-        let actions = self
-            .workflow
-            .nodes()
+        let whole = self.flow.workflow.sla.as_ref().map(|sla| of(NOWHERE, sla));
+        let nodes = self.flow.workflow.nodes();
+        let actions = nodes
             .filter_map(|(id, node)| node.action.as_ref()?.sla.as_ref().map(|sla| of(id.0, sla)));
         whole.into_iter().chain(actions).collect()
     }
 
     fn work(&self, id: crate::ir::workflow::NodeId) -> Work {
-        let node = self.workflow.node(id);
-        let exits = self.workflow.exits(id);
-        let target = |name: &str| self.names.get(name).copied().unwrap_or(NOWHERE);
+        let node = self.flow.workflow.node(id);
+        let exits = self.flow.workflow.exits(id);
+        let target =
+            |exit: &Transition| self.flow.names.target(exit).map_or(NOWHERE, |target| target.0);
         let way = |way: Way| {
             let exit = exits.iter().find(|exit| exit.way == way);
-            exit.map_or(NOWHERE, |exit| target(&exit.target.text))
+            exit.map_or(NOWHERE, target)
         };
-        let all = || exits.iter().map(|exit| target(&exit.target.text)).collect();
+        let all = || exits.iter().map(target).collect();
         match node.shape {
             Shape::Start => Work::Start { to: way(Way::Start) },
             Shape::End => Work::End,

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
 use crate::ir::workflow::{NodeId, Shape, Transition, Workflow};
-use crate::source::removal;
+use crate::source::{Slice, removal};
 
 /// What this pass reports.
 pub static KINDS: &[&Kind] = &[
@@ -83,14 +83,20 @@ pub static UNUSED_CREDENTIAL: Kind = Kind {
 const OLD_NAME_LIMIT: usize = 50;
 const OLDEST_NAME_LIMIT: usize = 39;
 
-/// Which node each transition leads to.
+/// Which node each name and each transition means.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
+    by_name: HashMap<Slice, NodeId>,
     /// By transition.
     targets: Vec<Option<NodeId>>,
 }
 
 impl Names {
+    /// The first node of this name, `:start:` among them.
+    pub fn node(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
     /// The node a transition leads to.
     pub fn target(&self, transition: &Transition) -> Option<NodeId> {
         self.targets.get(transition.id.index()).copied().flatten()
@@ -103,7 +109,7 @@ const MOST_COMPARED: usize = 500_000;
 /// Total: it answers for every workflow, and reports instead of stopping.
 pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
     let mut findings = Vec::new();
-    let mut by_name: HashMap<&str, NodeId> = HashMap::with_capacity(workflow.nodes.len());
+    let mut by_name: HashMap<Slice, NodeId> = HashMap::with_capacity(workflow.nodes.len());
     for (id, node) in workflow.nodes() {
         if !node.name.given || node.shape == Shape::Start {
             continue;
@@ -111,7 +117,7 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
         // The first definition wins, so that one edit does not move every later finding.
         match by_name.get(&*node.name.text) {
             None => {
-                by_name.insert(&node.name.text, id);
+                by_name.insert(node.name.text.clone(), id);
             }
             Some(first) => {
                 let message = format!("a second node is named `{}`", node.name.text);
@@ -147,9 +153,13 @@ pub fn bind(workflow: &Workflow) -> (Names, Vec<Diagnostic>) {
             findings.push(Diagnostic::new(&SELF_TRANSITION, name.span, message));
         }
     }
+    // Expressions may ask for it, and no transition leads there.
+    if let Some(start) = workflow.start() {
+        by_name.entry(workflow.node(start).name.text.clone()).or_insert(start);
+    }
     credentials(workflow, &mut findings);
     findings.sort_by_key(|finding| finding.span);
-    (Names { targets }, findings)
+    (Names { by_name, targets }, findings)
 }
 
 fn credentials(workflow: &Workflow, findings: &mut Vec<Diagnostic>) {

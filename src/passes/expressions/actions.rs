@@ -47,10 +47,6 @@ pub(super) fn check(
         return;
     }
     let workflow = flow.workflow;
-    let mut by_name: HashMap<&str, NodeId> = HashMap::new();
-    for (id, node) in workflow.nodes() {
-        by_name.entry(node.name.text.as_ref()).or_insert(id);
-    }
     let mut runs = Order::of(flow.game(), None);
     let mut patience = MOST_COMPARED;
     // What the script of an action prints, looked up once.
@@ -59,7 +55,7 @@ pub(super) fn check(
         if budget::spent_often() {
             return;
         }
-        let Some(id) = by_name.get(question.action.as_str()).copied() else {
+        let Some(id) = flow.names.node(&question.action) else {
             let message = format!("no node is named `{}`", question.action);
             let mut finding = Diagnostic::new(&UNKNOWN_ACTION, question.span, message)
                 .about(question.action.as_str());
@@ -85,7 +81,7 @@ pub(super) fn check(
             );
             continue;
         }
-        if let Some(here) = question.node.as_deref().and_then(|name| by_name.get(name).copied()) {
+        if let Some(here) = question.node.as_deref().and_then(|name| flow.names.node(name)) {
             order(question, id, here, workflow, &mut runs, out);
         }
         let Some(body) = node.action.as_ref().and_then(|action| action.body.as_ref()) else {
