@@ -84,6 +84,10 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
         None if path.has_root() => PathBuf::new(),
         None => return Err(Error::from(ErrorKind::NotFound)),
     };
+    if is_plain(path) {
+        whole.push(path);
+        return Ok(whole);
+    }
     for part in path.components() {
         match part {
             Component::ParentDir => {
@@ -94,6 +98,13 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
         }
     }
     Ok(whole)
+}
+
+/// Whether a path is written as [`absolute`] writes it, which is nearly always so.
+fn is_plain(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    let mut parts = bytes.strip_prefix(b"/").unwrap_or(bytes).split(|byte| *byte == b'/');
+    cfg!(unix) && parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
 fn is_git(name: &OsStr) -> bool {

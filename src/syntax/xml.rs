@@ -4,11 +4,12 @@
 //! that is not well-formed. Every name, attribute value and run of text has a [`Span`]; text is decoded on request,
 //! with a map back to the bytes it was written as ([`Decoded`]).
 //!
-//! The event stream is quick-xml's. Left alone it loses the rest of a document after one unclosed quote, so every tag
-//! is checked again: a raw `<` that could begin markup inside a tag means that the tag was never closed, and parsing
-//! restarts there. Wrong end tags close what they can; an element whose end tag is missing gives back the children
-//! that, by indentation or by name, were its siblings. If nothing was found here, roxmltree checks as well, so that
-//! nothing ill-formed passes. Entities of a DOCTYPE are never expanded, and nothing outside the text is read.
+//! The event stream is quick-xml's, or cut as it would be. Left alone it loses the rest of a document after one
+//! unclosed quote, so every tag is checked again: a raw `<` that could begin markup inside a tag means that the tag was
+//! never closed, and parsing restarts there. Wrong end tags close what they can; an element whose end tag is missing
+//! gives back the children that, by indentation or by name, were its siblings. If nothing was found here, roxmltree
+//! checks as well, so that nothing ill-formed passes. Entities of a DOCTYPE are never expanded, and nothing outside the
+//! text is read.
 //!
 //! How a server treats the same bytes is decided in `reference`.
 
