@@ -1,0 +1,348 @@
+//! What others want of coordinators: clients, bundles, and workflows that ran again by themselves.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::data::OnFiles;
+use super::rows::{
+    ACTION, DEFINITION, EVENT, Kept, Moment, RECORD, Record, all_actions, definition, key, moments,
+    record,
+};
+use super::{Coordinator, KIND};
+use crate::driver::keep::{decode, encode, spaces};
+use crate::driver::{Error, Needs, Shared, bundle, needs};
+use ankus_lang::coordinator::Definition;
+use ankus_lang::machine::coordinator::{
+    ActionStatus, Event, Job, Plan, RerunOptions, Rules, ScopeKind, WorkflowStatus, World, apply,
+};
+use ankus_lang::time::Instant;
+use ankus_procedure::{Context, New, ProcedureId, Rows};
+
+/// What a client, or the bundle, wants of a coordinator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Message {
+    /// Something the machine knows.
+    Event(Event),
+    /// Another definition.
+    Update(Box<Definition>),
+    /// The workflow of an action, which a client has run again by itself, has come to a state.
+    RunAgain {
+        /// The action.
+        number: i64,
+        /// The procedure that is the life of the workflow now.
+        procedure: ProcedureId,
+        /// What it has come to.
+        status: WorkflowStatus,
+    },
+}
+
+/// What is submitted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SubmitCoordinator {
+    /// The definition, as a server would keep it.
+    pub definition: Definition,
+    /// The id it gets, instead of the next one.
+    pub id: Option<String>,
+    /// Folders of this machine that stand at URIs.
+    pub mounts: Vec<(String, PathBuf)>,
+}
+
+/// Whether a definition may take the place of another: what says when it acts has to stay.
+pub fn updatable(job: &Job, old: &Definition, new: &Definition) -> bool {
+    let (was, is) = (&old.schedule, &new.schedule);
+    old.name == new.name
+        && old.frequency_text == new.frequency_text
+        && old.unit_name() == new.unit_name()
+        && old.end_of_name() == new.end_of_name()
+        && was.start == is.start
+        && job.end == is.end
+        && old.zone_text == new.zone_text
+}
+
+/// Tells a coordinator what state the workflow of an action of it, `ID@NUMBER`, has come to on its own.
+pub(in crate::driver) fn tell(
+    context: &mut Context<'_>,
+    shared: &Shared,
+    action: &str,
+    status: WorkflowStatus,
+) {
+    let Some((id, number)) = action.rsplit_once('@') else { return };
+    let Ok(number) = number.parse() else { return };
+    if let Ok(Some(record)) = record(shared.reader(), id) {
+        let message = Message::Event(Event::Workflow(number, status));
+        context.send(record.procedure, 0, encode(&message));
+    }
+}
+
+/// Brings an action of a coordinator, `ID@NUMBER`, to what its workflow has come to, which a client has run again by itself. Where
+/// another runs in its place nothing changes. A coordinator that has ended, and has nothing left to do, stays as it is, and only its
+/// action changes.
+pub(in crate::driver) fn ran_again(
+    context: &mut Context<'_>,
+    shared: &Shared,
+    action: &str,
+    workflow: &str,
+    status: WorkflowStatus,
+) {
+    let reader = shared.reader();
+    let known = || -> Option<(Record, i64, Kept)> {
+        let (id, number) = action.rsplit_once('@')?;
+        let number = number.parse().ok()?;
+        let record = record(reader, id).ok()??;
+        let bytes = reader.get(ACTION, &key(id, number)).ok()??;
+        let kept: Kept = decode(action, &bytes).ok()?;
+        // One that is to run anew has none, until it begins.
+        let is_its = kept.run.has_workflow && kept.beside.workflow.as_deref() == Some(workflow);
+        is_its.then_some((record, number, kept))
+    };
+    let Some((record, number, mut kept)) = known() else { return };
+    let procedure = context.id();
+    if shared.lives(record.procedure) {
+        let message = Message::RunAgain { number, procedure, status };
+        context.send(record.procedure, 0, encode(&message));
+        return;
+    }
+    let at = shared.host.wall_ms();
+    kept.run.status = status.of_action();
+    kept.beside.procedure = Some(procedure);
+    kept.beside.ended = status.is_end().then_some(at.div_euclid(1000));
+    context.put(ACTION, key(&record.id, number), encode(&kept));
+    let name = Some(kept.run.status.name().to_owned());
+    let moment = Moment { at, action: Some(number), status: name, sla: None, why: None };
+    // The record is not touched: somebody may be waking the coordinator up at this moment, and it has another procedure then.
+    let next = moments(reader, &record.id, record.moments).map_or(record.moments, |it| it.1);
+    context.put(EVENT, key(&record.id, next as i64), encode(&vec![moment]));
+}
+
+impl Shared {
+    /// The id of a job that is no workflow, by the letter at its end.
+    pub(in crate::driver) fn id_of(&self, letter: char) -> String {
+        let id = self.next_id();
+        format!("{}{letter}", id.strip_suffix('W').unwrap_or(&id))
+    }
+
+    /// An id that no job has: the one that is wished for, or the next one.
+    pub(in crate::driver) fn free_id(
+        &self,
+        wish: Option<String>,
+        letter: char,
+    ) -> Result<String, Error> {
+        let id = wish.unwrap_or_else(|| self.id_of(letter));
+        let reader = self.reader();
+        let is_taken = record(reader, &id)?.is_some()
+            || bundle::record(reader, &id)?.is_some()
+            || crate::driver::view::record(reader, &id)?.is_some();
+        match is_taken {
+            true => Err(Error::State(format!("there is a job `{id}` already"))),
+            false => Ok(id),
+        }
+    }
+
+    /// What the store has to know before a job begins.
+    pub(in crate::driver) fn put_surroundings(&self, rows: &mut Rows, needs: &mut needs::Kept) {
+        let counter = self.counter.load(Ordering::Relaxed);
+        rows.put(spaces::META, b"counter", counter.to_le_bytes());
+        rows.put(spaces::META, b"stamp", self.stamp.as_bytes());
+        if let Some((key, bytes)) = needs.row() {
+            rows.put_new(spaces::NEEDS, key.as_bytes(), bytes);
+        }
+    }
+
+    pub(in crate::driver) fn submit_coordinator(
+        self: &Arc<Self>,
+        new: SubmitCoordinator,
+        needs: &Needs,
+        asked: Option<u64>,
+    ) -> Result<String, Error> {
+        if let Some(id) = self.answered(asked)? {
+            return Ok(id);
+        }
+        let mut needs = self.keep_needs(needs, &new.mounts)?;
+        let id = self.free_id(new.id, 'C')?;
+        self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+        let body = Coordinator::new(self.clone(), &id, &id, None);
+        let created = self.host.wall_ms();
+        let definition = new.definition;
+        self.executor().submit_with(
+            New::of(KIND, body).owner(id.as_str()).unattended(),
+            |procedure, rows| {
+                self.put_surroundings(rows, &mut needs);
+                crate::driver::answer(rows, asked, &id);
+                let record = fresh(&id, &definition, created, None, procedure, needs.key);
+                rows.put_new(DEFINITION, id.as_bytes(), encode(&definition));
+                rows.put_new(RECORD, id.as_bytes(), encode(&record));
+            },
+        )?;
+        Ok(id)
+    }
+
+    fn coordinator_record(&self, id: &str) -> Result<Record, Error> {
+        record(self.reader(), id)?.ok_or_else(|| Error::Unknown(id.to_owned()))
+    }
+
+    /// Sends what a client wants; the machine is asked first whether it would refuse it. One that has ended lives again.
+    pub(in crate::driver) fn coordinator_message(
+        self: &Arc<Self>,
+        id: &str,
+        message: &Message,
+    ) -> Result<(), Error> {
+        let _one = self.commands.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut record = self.coordinator_record(id)?;
+        let definition = definition(self.reader(), id)?;
+        let refused = |code: &str, why: &str| {
+            Error::State(format!("the coordinator `{id}` does not take this: {code}{why}"))
+        };
+        match message {
+            // This comes from a workflow, and not from here.
+            Message::RunAgain { .. } => return Ok(()),
+            Message::Update(new) => {
+                if !updatable(&record.job, &definition, new) {
+                    let why = ", for name, frequency, start, end and time zone cannot be changed";
+                    return Err(refused("E1023", why));
+                }
+            }
+            Message::Event(event) => {
+                for (number, kept) in all_actions(self.reader(), id)? {
+                    record.job.restore(number, kept.run);
+                }
+                let plan = Plan::new(&definition, id, Rules::default());
+                let equipped = self.equipped(&record.needs)?;
+                let existing = OnFiles(&equipped);
+                let now = Instant(self.host.wall_ms().div_euclid(1000));
+                let world = World { now, existing: &existing };
+                if let Err(refusal) = apply(&plan, &mut record.job, event, &world) {
+                    let code = refusal.code.unwrap_or("an error without a code");
+                    return Err(refused(code, ""));
+                }
+            }
+        }
+        self.activate_coordinator(id)?;
+        if !self.executor().send(record.procedure, 0, encode(message))? {
+            // What it came to last may be on its way into the store.
+            self.executor().write(|_| {})?;
+            let root = record.root().to_owned();
+            let body = Coordinator::new(self.clone(), id, &root, Some(message.clone()));
+            let mut kept = self.coordinator_record(id)?;
+            self.executor().submit_with(
+                New::of(KIND, body).owner(id).unattended(),
+                |procedure, rows| {
+                    kept.procedure = procedure;
+                    rows.put(RECORD, id.as_bytes(), encode(&kept));
+                },
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A step of a coordinator could not be made, and what it was to begin has not begun.
+    pub(super) fn nothing_begun(&self, id: &str) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.retain(|action, _| action.rsplit_once('@').is_none_or(|(of, _)| of != id));
+    }
+
+    /// Whether a coordinator is about to run an action.
+    pub(in crate::driver) fn coordinator_comes_to(
+        &self,
+        id: &str,
+        number: &str,
+    ) -> Result<bool, Error> {
+        let Ok(number) = number.parse::<i64>() else { return Ok(false) };
+        let Some(bytes) = self.reader().get(ACTION, &key(id, number))? else { return Ok(false) };
+        let Kept { run, beside } = decode(&format!("an action of {id}"), &bytes)?;
+        use ActionStatus::{Ready, Submitted, Waiting};
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = begun.get(&format!("{id}@{number}")).copied();
+        Ok(matches!(run.status, Waiting | Ready | Submitted)
+            || begun.is_some_and(|begun| begun.is_none() || begun != beside.procedure))
+    }
+
+    pub(in crate::driver) fn activate_coordinator(&self, id: &str) -> Result<ProcedureId, Error> {
+        let record = self.coordinator_record(id)?;
+        self.wake_all(record.root());
+        Ok(record.procedure)
+    }
+}
+
+fn fresh(
+    id: &str,
+    definition: &Definition,
+    created: i64,
+    bundle: Option<(String, usize)>,
+    procedure: ProcedureId,
+    needs: String,
+) -> Record {
+    Record {
+        id: id.to_owned(),
+        name: definition.name.clone(),
+        user: definition.properties.get("user.name").cloned().unwrap_or_default(),
+        created,
+        job: Job::new(definition),
+        bundle,
+        procedure,
+        moments: 0,
+        needs,
+    }
+}
+
+/// Makes a coordinator of a bundle begin.
+pub(in crate::driver) fn begin(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    definition: &Definition,
+    bundle: &str,
+    at: usize,
+    needs: String,
+) -> (String, ProcedureId) {
+    let id = shared.id_of('C');
+    let body = Coordinator::new(shared.clone(), &id, bundle, None);
+    let procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
+    let of = Some((bundle.to_owned(), at));
+    let record = fresh(&id, definition, shared.host.wall_ms(), of, procedure, needs);
+    let counter = shared.counter.load(Ordering::Relaxed);
+    context.put(spaces::META, b"counter", counter.to_le_bytes());
+    context.put(DEFINITION, id.as_bytes(), encode(definition));
+    context.put(RECORD, id.as_bytes(), encode(&record));
+    (id, procedure)
+}
+
+/// Has a coordinator that begins with this very step take an event.
+pub(in crate::driver) fn send(context: &mut Context<'_>, to: ProcedureId, event: Event) {
+    context.send(to, 0, encode(&Message::Event(event)));
+}
+
+/// Has a coordinator of a bundle take an event; one that has ended lives again.
+pub(in crate::driver) fn pass_on(
+    context: &mut Context<'_>,
+    shared: &Arc<Shared>,
+    id: &str,
+    event: Event,
+) -> Result<(), Error> {
+    let mut record = shared.coordinator_record(id)?;
+    let message = Message::Event(event);
+    let lives = shared.executor().state(record.procedure).is_some_and(|state| !state.is_end());
+    if lives {
+        context.send(record.procedure, 0, encode(&message));
+        return Ok(());
+    }
+    let body = Coordinator::new(shared.clone(), id, record.root(), Some(message));
+    let at = record.bundle.as_ref().map_or(0, |(_, at)| *at);
+    record.procedure = context.spawn(New::of(KIND, body).unattended().tag(at as u64));
+    context.put(RECORD, id.as_bytes(), encode(&record));
+    Ok(())
+}
+
+/// All actions of a coordinator, as a rerun of its bundle names them.
+pub(in crate::driver) fn rerun_all(
+    record: &Record,
+    definition: &Definition,
+    dates: Option<String>,
+) -> Event {
+    let schedule = &definition.schedule;
+    let zone = schedule.processing;
+    let all = || format!("{}::{}", zone.format(schedule.start), zone.format(record.job.end));
+    let scope = dates.unwrap_or_else(all);
+    Event::Rerun(ScopeKind::Date, scope, RerunOptions::default())
+}

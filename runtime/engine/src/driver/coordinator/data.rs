@@ -1,0 +1,165 @@
+//! Which data a coordinator waits for, and when it looks for it again.
+
+use std::cell::RefCell;
+use std::ops::Bound::{Excluded, Unbounded};
+use std::path::PathBuf;
+
+use super::{Loaded, MOST_WATCHED, progress};
+use crate::driver::needs::Equipped;
+use crate::host::files::{FileUri, Files as _};
+use ankus_lang::coordinator::{Existing, Failure as Fault, partition_places};
+use ankus_lang::machine::coordinator::{ActionStatus, Plan, Status, World};
+use ankus_lang::time::Instant;
+
+/// Data in the file systems of the driver.
+pub(super) struct OnFiles<'s>(pub(super) &'s Equipped);
+
+impl Existing for OnFiles<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Fault> {
+        let status = self.0.files.status(&FileUri::parse(uri));
+        let fault =
+            |error: std::io::Error| Fault::plain(format!("cannot look for `{uri}`: {error}"));
+        status.map(|status| status.is_some()).map_err(fault)
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {
+        for place in partition_places(uri) {
+            match self.exists(&place) {
+                Ok(false) => {}
+                found => return Some(found),
+            }
+        }
+        Some(Ok(false))
+    }
+}
+
+/// Keeps what was asked for in vain, the first of it.
+struct Asked<'e> {
+    existing: &'e dyn Existing,
+    absent: RefCell<Vec<String>>,
+}
+
+impl Asked<'_> {
+    fn note(&self, uri: &str, is_there: &Result<bool, Fault>) {
+        let mut absent = self.absent.borrow_mut();
+        if matches!(is_there, Ok(false)) && absent.len() < MOST_WATCHED / 4 {
+            absent.push(uri.to_owned());
+        }
+    }
+}
+
+impl Existing for Asked<'_> {
+    fn exists(&self, uri: &str) -> Result<bool, Fault> {
+        let is_there = self.existing.exists(uri);
+        self.note(uri, &is_there);
+        is_there
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Fault>> {
+        let is_there = self.existing.partition_exists(uri)?;
+        self.note(uri, &is_there);
+        Some(is_there)
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Fault> {
+        self.existing.admit(uri)
+    }
+}
+
+/// Where on this machine something will be when it comes; nowhere if it is of a cluster.
+pub(super) fn places(equipped: &Equipped, uri: &str) -> Vec<Option<PathBuf>> {
+    let place = |uri: &str| equipped.files.place(&FileUri::parse(uri));
+    match uri.trim_start().starts_with("hcat:") {
+        true => partition_places(uri).iter().map(|uri| place(uri)).collect(),
+        false => vec![place(uri)],
+    }
+}
+
+impl Loaded {
+    /// What it waits for now, and whether nothing else could end the waiting. Of an instance that is looked for, those are told
+    /// that were asked for in vain; as time goes on there are others.
+    pub(super) fn waits_for(&self, plan: &Plan<'_>, world: &World<'_>) -> (Vec<String>, bool) {
+        let job = &self.record.job;
+        let runs = matches!(
+            job.status,
+            Status::Running | Status::RunningWithError | Status::Paused | Status::PausedWithError
+        );
+        let (mut waits, mut is_all) = (Vec::new(), true);
+        if !runs {
+            return (waits, is_all);
+        }
+        for (_, number) in self.waiting.range(..=(world.now, i64::MAX)) {
+            let Some(run) = job.actions.get(number) else { continue };
+            let is_open = run.data.inputs.iter().any(|data| !data.unresolved.is_empty());
+            match &run.missing {
+                Some(missing) if plan.definition.logic.is_none() && !missing.contains("${") => {
+                    waits.push(missing.clone());
+                }
+                _ if plan.definition.logic.is_some() && !is_open => {
+                    let all = plan.actions.dependencies(&run.data).into_iter();
+                    let absent = |uri: &String| {
+                        let is_there = match uri.trim_start().starts_with("hcat:") {
+                            true => world.existing.partition_exists(uri).unwrap_or(Ok(false)),
+                            false => world.existing.exists(uri),
+                        };
+                        !is_there.unwrap_or(false)
+                    };
+                    waits.extend(all.filter(absent));
+                }
+                _ => {
+                    is_all = false;
+                    let asked = Asked { existing: world.existing, absent: RefCell::default() };
+                    // What is wrong with it is told by the look itself.
+                    let _ = plan.actions.check_all(&run.data, &asked, 0);
+                    waits.extend(asked.absent.into_inner());
+                }
+            }
+            if waits.len() > MOST_WATCHED {
+                return (Vec::new(), false);
+            }
+        }
+        (waits, is_all)
+    }
+}
+
+/// In how many milliseconds something can happen without a message.
+pub(super) fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64) -> Option<u64> {
+    let job = &loaded.record.job;
+    let in_ms = |at: Instant| u64::try_from((at.0 - now.0).max(0)).unwrap_or(0) * 1000;
+    let runs = matches!(
+        job.status,
+        Status::Prep | Status::Running | Status::RunningWithError | Status::Paused
+    );
+    let mut wakes = Vec::new();
+    if runs && let Some((nominal, _)) = loaded.waiting.first() {
+        let is_due = *nominal <= now;
+        wakes.push(if is_due { look_ms } else { in_ms(*nominal) });
+        let later = (Excluded((now, i64::MAX)), Unbounded);
+        wakes.extend(loaded.waiting.range(later).next().map(|(nominal, _)| in_ms(*nominal)));
+    }
+    if !job.is_done && runs && job.status != Status::Paused {
+        let next = job.next.unwrap_or(plan.definition.schedule.start);
+        let is_full = loaded.waiting.len() as i64 >= job.controls.throttle;
+        // A pass is due a second later than it looks, for a time is reached only when it is passed.
+        let due = in_ms(next.plus_seconds(1 - plan.rules.ahead_seconds));
+        wakes.push(if is_full { due.max(look_ms) } else { due });
+    }
+    if let Some(pause) = job.pause.filter(|_| !job.status.is_end()) {
+        let is_past = pause <= now;
+        wakes.push(if is_past { 60_000 } else { in_ms(pause) });
+    }
+    // A server recovers what is ready too.
+    if job.pending || (runs && job.count(ActionStatus::Ready) > 0) {
+        wakes.push(look_ms);
+    }
+    for number in &loaded.expecting {
+        let Some(run) = job.actions.get(number) else { continue };
+        let at = run
+            .sla
+            .as_ref()
+            .and_then(|sla| sla.next_look(progress(run.status, loaded.beside.get(number))));
+        wakes.extend(at.map(|at| in_ms(at.plus_seconds(1))));
+    }
+    // In pieces, so that a clock that is set does not make it late by more than one.
+    wakes.into_iter().min().map(|ms| ms.clamp(1, 60_000))
+}

@@ -1,0 +1,469 @@
+//! The life of a coordinator as a procedure: it checks the time, the data and its messages, asks the machine what
+//! follows, and writes that before anything is carried out. Each workflow is a job of its own that reports its end.
+//!
+//! It sleeps until the next thing can happen: an action's time, a further action to create, the next check of missing
+//! data. Checks become less frequent while nothing changes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::keep::encode;
+use super::needs::Equipped;
+use super::watch::Watched;
+use super::{Error, Shared, notice, steady};
+use ankus_lang::coordinator::{Definition, Progress};
+use ankus_lang::machine::coordinator::{ActionStatus, Event, Plan, Rules, WorkflowStatus, World};
+use ankus_lang::time::Instant;
+use ankus_procedure::{Context, Failure, Note, Procedure, ProcedureId, Step, Wait};
+
+mod clients;
+mod data;
+mod pass;
+mod rows;
+mod workflows;
+
+pub use clients::{Message, SubmitCoordinator, updatable};
+pub(super) use clients::{begin, pass_on, ran_again, rerun_all, send, tell};
+pub use rows::{
+    Beside, Kept, Moment, Record, actions, definition, missing, moments, record, records,
+};
+pub(super) use rows::{SPACES, damaged, has_ended, moments_since};
+
+use data::{OnFiles, places, wake};
+use pass::{Changes, Pass};
+use rows::all_actions;
+use workflows::status_of;
+
+/// The kind of this procedure.
+pub(super) const KIND: &str = "coordinator";
+/// The first and the longest time between two looks at missing data, in milliseconds.
+const LOOK_MS: (u64, u64) = (500, 30_000);
+/// How often it is looked whether a workflow has stopped all it began.
+const HELD_MS: u64 = 100;
+/// How often it is looked whether a workflow has ended that somebody else runs. It tells so itself, unless that was while the coordinator
+/// was woken up.
+const STRANGERS_MS: u64 = 60_000;
+/// The longest time where the file system tells what comes.
+const WATCHED_MS: u64 = 600_000;
+/// A coordinator that waits for more than so many paths looks for itself.
+const MOST_WATCHED: usize = 1_000;
+/// After so many changed actions a step is written, and the next one goes on.
+const STEP: usize = 2_000;
+
+/// A coordinator.
+pub(super) struct Coordinator {
+    shared: Arc<Shared>,
+    saved: Saved,
+    loaded: Option<Loaded>,
+    looks: Looks,
+    /// How many times in a row a step could not be made.
+    failures: u32,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Saved {
+    id: String,
+    /// The bundle, or itself.
+    root: String,
+    /// What woke it up again after its end.
+    first: Option<Message>,
+}
+
+struct Loaded {
+    record: Record,
+    definition: Arc<Definition>,
+    beside: BTreeMap<i64, Beside>,
+    /// Actions that wait, by time.
+    waiting: BTreeSet<(Instant, i64)>,
+    /// Actions of which something is expected still.
+    expecting: BTreeSet<i64>,
+    /// Actions that are to start when their last workflow has stopped what it began.
+    held: BTreeSet<i64>,
+    /// Actions whose workflows run that this procedure has not begun: a client has had them run again. They may have come to their ends
+    /// while nobody was there to hear it, and so they are looked at.
+    strangers: BTreeSet<i64>,
+    /// Whether nobody has looked for those yet.
+    is_fresh: bool,
+}
+
+impl Coordinator {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        id: &str,
+        root: &str,
+        first: Option<Message>,
+    ) -> Coordinator {
+        let saved = Saved { id: id.to_owned(), root: root.to_owned(), first };
+        Coordinator::of(shared, saved)
+    }
+
+    fn of(shared: Arc<Shared>, saved: Saved) -> Coordinator {
+        Coordinator { shared, saved, loaded: None, looks: Looks::default(), failures: 0 }
+    }
+
+    pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Coordinator, String> {
+        let saved = postcard::from_bytes(bytes).map_err(|error| error.to_string())?;
+        Ok(Coordinator::of(shared.clone(), saved))
+    }
+
+    fn load(&mut self) -> Result<(), Error> {
+        if self.loaded.is_some() {
+            return Ok(());
+        }
+        let reader = self.shared.reader();
+        let id = &self.saved.id;
+        let mut record = record(reader, id)?.ok_or_else(|| Error::Unknown(id.clone()))?;
+        // Workflows that were run again by themselves may have told something meanwhile.
+        record.moments = moments(reader, id, record.moments)?.1;
+        let definition = Arc::new(definition(reader, id)?);
+        let (mut waiting, mut expecting) = (BTreeSet::new(), BTreeSet::new());
+        let (mut beside, mut held) = (BTreeMap::new(), BTreeSet::new());
+        for (number, kept) in all_actions(reader, id)? {
+            // What starts is RUNNING by the end of that step.
+            if kept.run.status == ActionStatus::Submitted {
+                held.insert(number);
+            }
+            if kept.run.status == ActionStatus::Waiting {
+                waiting.insert((kept.run.data.nominal, number));
+            }
+            if kept.run.sla.as_ref().is_some_and(|sla| !sla.is_over()) {
+                expecting.insert(number);
+            }
+            beside.insert(number, kept.beside);
+            record.job.restore(number, kept.run);
+        }
+        record.job.restored();
+        let (strangers, is_fresh) = (BTreeSet::new(), true);
+        self.loaded = Some(Loaded {
+            record,
+            definition,
+            beside,
+            waiting,
+            expecting,
+            held,
+            strangers,
+            is_fresh,
+        });
+        Ok(())
+    }
+}
+
+/// When a coordinator looks for missing data.
+struct Looks {
+    /// How long to wait before the next look, in milliseconds.
+    wait_ms: u64,
+    /// When to look next, on the clock that only goes on.
+    next: u64,
+    /// What was due before was looked at.
+    seen: Instant,
+    /// What it waits for, and whether that is all.
+    waits: (Vec<String>, bool),
+    /// Whether the file system tells when that comes.
+    is_watched: bool,
+}
+
+impl Default for Looks {
+    fn default() -> Looks {
+        Looks {
+            wait_ms: LOOK_MS.0,
+            next: 0,
+            seen: Instant(i64::MIN),
+            waits: (Vec::new(), true),
+            is_watched: true,
+        }
+    }
+}
+
+impl Looks {
+    /// Checks of the actions whose time has come: of all where this is a look, else of those that became due since.
+    fn due(&mut self, loaded: &Loaded, now: Instant, is_look: bool) -> Vec<Event> {
+        let seen = std::mem::replace(&mut self.seen, now);
+        let due = loaded.waiting.range(..=(now, i64::MAX));
+        let due = due.filter(|(nominal, _)| is_look || *nominal > seen);
+        due.map(|(_, number)| Event::Check(*number)).collect()
+    }
+
+    /// Has the file system watched for what is waited for. Whether some of it came meanwhile.
+    fn watch(
+        &mut self,
+        shared: &Shared,
+        own: ProcedureId,
+        equipped: &Equipped,
+        waits: (Vec<String>, bool),
+    ) -> bool {
+        let places: Vec<Option<PathBuf>> =
+            waits.0.iter().flat_map(|uri| places(equipped, uri)).collect();
+        let is_here = places.iter().all(Option::is_some);
+        let paths: Vec<PathBuf> = places.into_iter().flatten().collect();
+        let watched = shared.watch.wait_for(own, &paths);
+        self.is_watched = watched == Watched::All && waits.1 && is_here;
+        self.waits = waits;
+        watched == Watched::News
+    }
+
+    /// After a look, or a change: the next look is soon where something changed, and later each time nothing did.
+    fn plan(&mut self, clock_ms: u64, has_changed: bool) {
+        let longest = if self.is_watched { WATCHED_MS } else { LOOK_MS.1 };
+        self.wait_ms = if has_changed { LOOK_MS.0 } else { (self.wait_ms * 2).min(longest) };
+        self.next = clock_ms + self.wait_ms;
+    }
+}
+
+impl Loaded {
+    /// Takes the messages: events for the machine, and whether a client or a bundle sent one.
+    fn take_messages(
+        &mut self,
+        context: &mut Context<'_>,
+        id: &str,
+        first: Option<Message>,
+    ) -> (VecDeque<Event>, bool) {
+        let mut events = VecDeque::new();
+        let mut was_commanded = first.is_some();
+        let mut messages: Vec<Message> = first.into_iter().collect();
+        for message in context.take_messages() {
+            was_commanded |= matches!(message.note, Note::Data(_));
+            messages.extend(meaning(message.note, message.tag));
+        }
+        for message in messages {
+            match message {
+                Message::Event(event) => events.push_back(event),
+                Message::Update(new) if updatable(&self.record.job, &self.definition, &new) => {
+                    self.record.job.controls = new.controls;
+                    context.put(rows::DEFINITION, id.as_bytes(), encode(&*new));
+                    self.definition = Arc::new(*new);
+                }
+                Message::Update(_) => {}
+                Message::RunAgain { number, procedure, status } => {
+                    self.beside.entry(number).or_default().procedure = Some(procedure);
+                    events.push_back(Event::RunAgain(number, status));
+                }
+            }
+        }
+        (events, was_commanded)
+    }
+
+    /// What workflows came to of which no message tells.
+    fn hear_of_workflows(
+        &mut self,
+        shared: &Shared,
+        own: ProcedureId,
+        events: &mut VecDeque<Event>,
+    ) {
+        if std::mem::take(&mut self.is_fresh) {
+            self.find_strangers(shared, own);
+        }
+        for number in self.strangers.clone() {
+            let status = self.beside.get(&number).and_then(|beside| beside.came_to(shared));
+            if let Some(status) = status {
+                self.strangers.remove(&number);
+                events.push_back(Event::RunAgain(number, status));
+            }
+        }
+        // A command that came when the workflow had ended is answered by nobody else.
+        for number in self.record.job.unanswered() {
+            let status = self.beside.get(&number).and_then(|beside| beside.came_to(shared));
+            events.extend(status.map(|status| Event::Workflow(number, status)));
+        }
+    }
+
+    /// Keeps what goes with the state of an action.
+    fn came_to(&mut self, number: i64, status: ActionStatus, now: Instant) {
+        let Some(run) = self.record.job.actions.get(&number) else { return };
+        let place = (run.data.nominal, number);
+        let beside = self.beside.entry(number).or_default();
+        match status {
+            ActionStatus::Waiting => {
+                self.waiting.insert(place);
+                (beside.started, beside.ended) = (None, None);
+                if run.sla.is_some() {
+                    self.expecting.insert(number);
+                }
+            }
+            ActionStatus::Running if beside.started.is_none() => beside.started = Some(now.0),
+            _ if !status.is_active() => beside.ended = Some(now.0),
+            _ => {}
+        }
+        if status != ActionStatus::Waiting {
+            self.waiting.remove(&place);
+        }
+    }
+
+    /// Says what of the expectations is met or missed by now.
+    fn look_at_expectations(&mut self, id: &str, now: Instant, now_ms: i64, changes: &mut Changes) {
+        let mut over = Vec::new();
+        for number in &self.expecting {
+            let Some(run) = self.record.job.actions.get_mut(number) else { continue };
+            let beside = self.beside.get(number);
+            let progress = progress(run.status, beside);
+            let Some(sla) = run.sla.as_mut() else { continue };
+            let before = sla.status;
+            let events = sla.look(now, progress);
+            if !events.is_empty() || sla.status != before {
+                changes.actions.insert(*number);
+                changes.is_any = true;
+            }
+            for event in events {
+                let action = Some(*number);
+                let (at, what) = (now_ms, Some(event));
+                let moment = Moment { at, action, status: None, sla: what, why: None };
+                changes.moments.push(moment);
+                let of = format!("{id}@{number}");
+                let (whose, nominal) = ((self.definition.name.as_str(), id), run.data.nominal);
+                let properties = &self.definition.properties;
+                if notice::is_silent(properties, whose, *number, nominal, run.created) {
+                    continue;
+                }
+                let about = notice::About {
+                    name: &self.definition.name,
+                    id: &of,
+                    kind: "COORDINATOR_ACTION",
+                    parent: Some(id),
+                    status: run.status.name(),
+                };
+                changes.notices.extend(notice::mail(&about, sla, event, progress));
+                let url = notice::sla_url(&self.definition.properties, &of, event);
+                changes.notices.extend(url);
+            }
+            if sla.is_over() {
+                over.push(*number);
+            }
+        }
+        for number in over {
+            self.expecting.remove(&number);
+        }
+    }
+}
+
+fn progress(status: ActionStatus, beside: Option<&Beside>) -> Progress {
+    Progress {
+        started: beside.and_then(|beside| beside.started).map(Instant),
+        ended: beside.and_then(|beside| beside.ended).map(Instant),
+        is_well: status == ActionStatus::Succeeded,
+        is_skipped: matches!(status, ActionStatus::Skipped | ActionStatus::Ignored),
+    }
+}
+
+/// What a message means.
+fn meaning(note: Note, tag: u64) -> Option<Message> {
+    let number = tag as i64;
+    if tag == notice::TAG {
+        return None;
+    }
+    let event = match note {
+        Note::Data(bytes) => return postcard::from_bytes(&bytes).ok(),
+        Note::Succeeded(Some(status)) => Event::Workflow(number, status_of(&status)),
+        Note::Succeeded(None) | Note::Failed(_) => Event::Workflow(number, WorkflowStatus::Failed),
+    };
+    Some(Message::Event(event))
+}
+
+impl Coordinator {
+    fn step(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let shared = self.shared.clone();
+        if !shared.is_active(&self.saved.root, &self.saved.id, context.id()) {
+            return Ok(Step::Suspend(Wait::new()));
+        }
+        let broken = |error: Error| steady::broken("coordinator", &error);
+        self.load().map_err(broken)?;
+        let Saved { id, root, .. } = self.saved.clone();
+        let first = self.saved.first.take();
+        let Some(loaded) = self.loaded.as_mut() else { return Ok(Step::Done) };
+        let now_ms = shared.host.wall_ms();
+        let clock_ms = shared.host.elapsed_ms();
+        let equipped = shared.equipped(&loaded.record.needs).map_err(broken)?;
+        let existing = OnFiles(&equipped);
+        let world = World { now: Instant(now_ms.div_euclid(1000)), existing: &existing };
+
+        let (mut events, was_commanded) = loaded.take_messages(context, &id, first);
+        let definition = loaded.definition.clone();
+        let plan = Plan::new(&definition, id.as_str(), Rules::default());
+        let has_messages = !events.is_empty();
+        loaded.hear_of_workflows(&shared, context.id(), &mut events);
+        events.extend([Event::Pause, Event::Materialize, Event::Recover]);
+        let has_news = shared.watch.take_news(context.id());
+        let is_look = was_commanded || has_news || clock_ms >= self.looks.next;
+        events.extend(self.looks.due(loaded, world.now, is_look));
+
+        let mut pass = Pass {
+            context,
+            shared: &shared,
+            equipped: &equipped,
+            plan: &plan,
+            world: &world,
+            now_ms,
+            id: &id,
+            root: &root,
+            loaded,
+            events,
+            changes: Changes::default(),
+            begins: false,
+        };
+        pass.begin_held();
+        let mut has_more = pass.fold();
+        pass.loaded.look_at_expectations(&id, world.now, now_ms, &mut pass.changes);
+        pass.write(was_commanded, has_messages);
+        let Pass { changes, begins, .. } = pass;
+
+        let own = context.id();
+        if is_look || changes.is_any {
+            let waits = loaded.waits_for(&plan, &world);
+            if has_news || waits != self.looks.waits {
+                has_more |= self.looks.watch(&shared, own, &equipped, waits);
+            }
+            self.looks.plan(clock_ms, changes.is_any);
+        }
+        let job = &loaded.record.job;
+        let is_over = job.status.is_end() && !job.pending && loaded.held.is_empty();
+        if is_over && !begins && !loaded.has_live_workflows(&shared) {
+            shared.watch.wait_for(own, &[]);
+            context.set_result(job.status.name().as_bytes());
+            return Ok(Step::Done);
+        }
+        if has_more {
+            return Ok(Step::Suspend(Wait::for_message().or_pause(0)));
+        }
+        if !loaded.held.is_empty() {
+            return Ok(Step::Suspend(Wait::for_message().or_pause(HELD_MS)));
+        }
+        let look_in = self.looks.next.saturating_sub(clock_ms).max(1);
+        let wakes = wake(loaded, &plan, world.now, look_in);
+        let looks = (!loaded.strangers.is_empty()).then_some(STRANGERS_MS);
+        Ok(Step::Suspend(match wakes.into_iter().chain(looks).min() {
+            Some(ms) => Wait::for_message().or_pause(ms),
+            None => Wait::for_message(),
+        }))
+    }
+}
+
+impl Procedure for Coordinator {
+    fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let before = self.saved.clone();
+        match steady::attempt(context, |context| self.step(context)) {
+            Err(failure) if !steady::is_lasting(&failure) => {
+                // What it has come to is in the store.
+                (self.saved, self.loaded) = (before, None);
+                self.shared.nothing_begun(&self.saved.id);
+                Ok(steady::later(context, &mut self.failures, steady::LONGEST_MS))
+            }
+            made => {
+                self.failures = 0;
+                made
+            }
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&self.saved)
+    }
+
+    fn undoable(&self) -> bool {
+        false
+    }
+
+    fn drops_messages(&self) -> bool {
+        false
+    }
+}

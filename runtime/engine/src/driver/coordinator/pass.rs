@@ -1,0 +1,214 @@
+//! One pass over the events of a coordinator: the machine says what follows from each, and that is carried out and written.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use super::rows::{ACTION, EVENT, Kept, Moment, RECORD, key};
+use super::workflows::command;
+use super::{Loaded, STEP};
+use crate::driver::keep::encode;
+use crate::driver::needs::Equipped;
+use crate::driver::{Shared, bundle, notice};
+use crate::host::files::{FileUri, Files as _};
+use ankus_lang::machine::Command;
+use ankus_lang::machine::coordinator::{Effect, Event, Plan, WorkflowStatus, World, apply};
+use ankus_procedure::Context;
+
+/// What a step has changed.
+#[derive(Default)]
+pub(super) struct Changes {
+    pub(super) actions: BTreeSet<i64>,
+    pub(super) moments: Vec<Moment>,
+    pub(super) notices: Vec<notice::What>,
+    pub(super) is_any: bool,
+    pub(super) has_status: bool,
+}
+
+/// A coordinator in the middle of a step.
+pub(super) struct Pass<'a, 'c> {
+    pub(super) context: &'a mut Context<'c>,
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) equipped: &'a Equipped,
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) world: &'a World<'a>,
+    pub(super) now_ms: i64,
+    pub(super) id: &'a str,
+    pub(super) root: &'a str,
+    pub(super) loaded: &'a mut Loaded,
+    /// What is to be looked at, in this order.
+    pub(super) events: VecDeque<Event>,
+    pub(super) changes: Changes,
+    /// Whether workflows begin with this step, which are nowhere to be seen yet.
+    pub(super) begins: bool,
+}
+
+impl Pass<'_, '_> {
+    /// Begins what was held back until a workflow had stopped what it began.
+    pub(super) fn begin_held(&mut self) {
+        for number in std::mem::take(&mut self.loaded.held) {
+            let begun = self.begin(number);
+            self.events.extend(begun);
+            self.changes.is_any |= !self.loaded.held.contains(&number);
+        }
+    }
+
+    fn begin(&mut self, number: i64) -> Option<Event> {
+        let begun = self.loaded.begin(self.context, self.shared, self.id, self.root, number);
+        self.begins |= matches!(begun, Some(Event::Started(_)));
+        begun
+    }
+
+    /// Takes every event, and what follows from it. Whether there is more than one step can do.
+    pub(super) fn fold(&mut self) -> bool {
+        let job = &self.loaded.record.job;
+        let mut made = (job.last_number, job.next);
+        loop {
+            while let Some(event) = self.events.pop_front() {
+                self.take(&event);
+            }
+            let job = &self.loaded.record.job;
+            let so_far = (job.last_number, job.next);
+            let is_further = std::mem::replace(&mut made, so_far) != so_far;
+            let may_make = is_further && !job.is_done;
+            let has_more = may_make && self.changes.actions.len() > STEP;
+            if may_make && !has_more {
+                // What lies behind is caught up with, without waiting between two passes.
+                self.events.push_back(Event::Materialize);
+                continue;
+            }
+            // A pass over states comes after all else.
+            self.events.push_back(Event::Status);
+            while let Some(event) = self.events.pop_front() {
+                self.take(&event);
+            }
+            return has_more;
+        }
+    }
+
+    fn take(&mut self, event: &Event) {
+        if let Event::Started(number)
+        | Event::NotStarted { number, .. }
+        | Event::Workflow(number, _)
+        | Event::RunAgain(number, _) = event
+        {
+            self.changes.actions.insert(*number);
+        }
+        let job = &mut self.loaded.record.job;
+        let before = job.status;
+        let is_of_many = matches!(event, Event::Kill | Event::KillActions(..))
+            || matches!(event, Event::Suspend | Event::Resume);
+        // What the machine refuses, a client was told when it asked; a look that failed comes again.
+        let Ok(effects) = apply(self.plan, job, event, self.world) else { return };
+        if is_of_many {
+            // That an action waits for an answer is no change of its state.
+            self.changes.actions.extend(job.asked());
+        }
+        self.changes.has_status |= before != job.status;
+        let mut fault = None;
+        for effect in effects {
+            self.changes.is_any = true;
+            match effect {
+                Effect::Fault(why) => fault = Some(why),
+                Effect::Job { from: None, .. } => {}
+                Effect::Job { status, .. } => self.tell(None, Some(status.name()), fault.take()),
+                effect => self.carry_out(effect, event),
+            }
+        }
+    }
+
+    /// Keeps that something came to a state, and why.
+    fn tell(&mut self, action: Option<i64>, status: Option<&str>, why: Option<String>) {
+        let status = status.map(str::to_owned);
+        self.changes.moments.push(Moment { at: self.now_ms, action, status, sla: None, why });
+    }
+
+    /// Does what follows from an event for an action.
+    fn carry_out(&mut self, effect: Effect, event: &Event) {
+        let now = self.world.now;
+        match effect {
+            Effect::Fault(_) | Effect::Job { .. } => {}
+            Effect::Action(number, status) => {
+                self.tell(Some(number), Some(status.name()), None);
+                self.changes.actions.insert(number);
+                self.loaded.came_to(number, status, now);
+                if notice::is_told(status, event) {
+                    let of = format!("{}@{number}", self.id);
+                    let properties = &self.plan.definition.properties;
+                    self.changes.notices.extend(notice::url(properties, &of, status.name()));
+                }
+            }
+            Effect::Deleted(number) => {
+                self.tell(Some(number), None, None);
+                self.changes.actions.insert(number);
+                self.loaded.waiting.retain(|(_, other)| *other != number);
+                self.loaded.expecting.remove(&number);
+                self.loaded.beside.remove(&number);
+            }
+            Effect::Check(number, at) => {
+                if at <= now {
+                    self.events.push_back(Event::Check(number));
+                }
+            }
+            Effect::Start(number) => {
+                self.changes.actions.insert(number);
+                if let Some(begun) = self.begin(number) {
+                    self.events.push_front(begun);
+                }
+            }
+            Effect::SuspendWorkflow(number) => {
+                self.command(number, Command::Suspend);
+                self.events.push_front(Event::Workflow(number, WorkflowStatus::Suspended));
+            }
+            Effect::ResumeWorkflow(number) => {
+                self.command(number, Command::Resume);
+                self.events.push_front(Event::Workflow(number, WorkflowStatus::Running));
+            }
+            Effect::KillWorkflow(number) => self.command(number, Command::Kill),
+            Effect::CleanUp(_, uris) => {
+                for uri in uris {
+                    // What cannot be deleted is there for the workflow to complain of.
+                    let _ = self.equipped.files.delete(&FileUri::parse(&uri));
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, number: i64, what: Command) {
+        command(self.context, self.loaded.beside.get(&number), what);
+    }
+
+    /// Writes what has changed, where anything has.
+    pub(super) fn write(&mut self, was_commanded: bool, has_messages: bool) {
+        let own = self.context.id();
+        let (context, loaded, changes) = (&mut *self.context, &mut *self.loaded, &mut self.changes);
+        let is_changed = changes.is_any || was_commanded || loaded.record.procedure != own;
+        if !is_changed && !has_messages {
+            context.skip_persistence();
+            return;
+        }
+        for number in &changes.actions {
+            match loaded.record.job.actions.get(number) {
+                Some(run) => {
+                    let beside = loaded.beside.get(number).cloned().unwrap_or_default();
+                    let kept = Kept { run: run.clone(), beside };
+                    context.put(ACTION, key(self.id, *number), encode(&kept));
+                }
+                None => context.delete(ACTION, key(self.id, *number)),
+            }
+        }
+        if !changes.moments.is_empty() {
+            let at = loaded.record.moments as i64;
+            context.put(EVENT, key(self.id, at), encode(&changes.moments));
+            loaded.record.moments += changes.moments.len() as u64;
+        }
+        for (at, what) in std::mem::take(&mut changes.notices).into_iter().enumerate() {
+            let new = notice::procedure(self.shared, self.id, self.root, at, self.now_ms, what);
+            context.spawn(new.unattended().tag(notice::TAG));
+        }
+        if changes.has_status || was_commanded {
+            bundle::tell(context, self.shared, &loaded.record);
+        }
+        loaded.record.procedure = own;
+        context.put(RECORD, self.id.as_bytes(), encode(&loaded.record));
+    }
+}
