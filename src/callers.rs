@@ -126,7 +126,10 @@ impl Gathering {
         let has_path = read.entries.iter().any(|entry| is_key(&entry.name));
         let is_meant = |name: &str, key: &str| match has_path {
             true => name == key,
-            false => name.starts_with('o') && within(name, key, 2).is_some(),
+            false => {
+                let short = key.replace(".application.path", ".app.path");
+                name == short || name.starts_with('o') && within(name, key, 2).is_some()
+            }
         };
         if !read.entries.iter().any(|entry| KEYS.iter().any(|(key, _)| is_meant(&entry.name, key)))
         {

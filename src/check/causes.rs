@@ -629,6 +629,16 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         }
         found.retain(|f| !is(f, "unreachable-node") || !f.message.ends_with(&format!("`{other}`")));
     }
+    // What is no sign of an expression is told as such, once.
+    let broken: Vec<Span> = found
+        .iter()
+        .filter(|f| is(f, "el-syntax-error") && f.file.is_none() && is_on(f))
+        .map(|finding| finding.span)
+        .collect();
+    found.retain(|finding| {
+        !(is(finding, "typographic-characters")
+            && broken.iter().any(|span| inside(*span, finding.span) || inside(finding.span, *span)))
+    });
     // A new name for an old thing: the old one is missing because the new one is there.
     let newer = |f: &Diagnostic| {
         is(f, "element-needs-newer-schema") && f.message.contains("`resource-manager`")

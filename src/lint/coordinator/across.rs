@@ -12,7 +12,7 @@ use ankus_lang::coordinator::{Bundle, DataEvent, DatasetText, Definition, Proper
 use super::finding;
 use super::kinds as k;
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Level, Patience};
+use crate::diag::{Diagnostic, Fix, Level, Patience, nearest};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
@@ -419,7 +419,18 @@ pub fn bundle(
             };
             // What it is given with a name in it that nobody gives is told where that name stands.
             let open = |name: &str| around.submission.get(name).is_some_and(|v| v.contains("${"));
-            for name in sibling.missing.iter().filter(|name| !slip(name) && !open(name)) {
+            // One that is nearly a name that is given is a slip of the coordinator, and told of there.
+            let given = || around.submission.iter().map(|(name, _)| name);
+            let own = around.files.text(around.path).map_or("", |source| source.text.as_str());
+            let misspelt = |name: &str| {
+                let near = nearest(name, given().filter(|other| *other != name));
+                near.is_some_and(|near| match own.contains(&format!(">{near}<")) {
+                    true => slips::is_slip(name, near, [own, text]),
+                    false => !slips::is_slip(near, name, [own, text]),
+                })
+            };
+            let told = |name: &&String| slip(name) || open(name) || misspelt(name);
+            for name in sibling.missing.iter().filter(|name| !told(name)) {
                 let message = format!("the coordinator needs `{name}`, and is not given it");
                 out.push(
                     finding(&k::COORDINATOR_PARAMETERS_MISSING, path.span(), message)

@@ -17,14 +17,21 @@ pub(super) fn explain(
     is_told: bool,
 ) -> Option<Diagnostic> {
     let place = place(written, &refused.about);
-    let span = place.map_or(written.span, Scalar::span);
     let check = refused.subject.first().map_or("", String::as_str);
+    // Who moves the start on forgets the end.
+    let end = written.end.as_ref().filter(|_| check == "start-not-before-end");
+    let place = end.or(place);
+    let span = place.map_or(written.span, Scalar::span);
     let value = refused.subject.last().map_or("", String::as_str);
     let part = refused.about.rsplit('/').next().unwrap_or_default();
 
     let found = match (refused.code, part, check) {
         (Some("E1003"), _, "start-not-before-end") => {
-            finding(&k::START_NOT_BEFORE_END, span, "the start is not before the end")
+            let found = finding(&k::START_NOT_BEFORE_END, span, "the end is not after the start");
+            match &written.start {
+                Some(start) => found.note(start.span(), "the start"),
+                None => found,
+            }
         }
         (Some("E1003"), _, "below-five-minutes") => {
             finding(&k::FREQUENCY_TOO_FAST, span, "a coordinator acts every five minutes at most")

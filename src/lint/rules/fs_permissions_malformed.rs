@@ -32,6 +32,18 @@ fn is_mask(mask: &str) -> bool {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "fs") {
         for command in action.each("chmod") {
+            // Whatever is not `true` is false to the server.
+            if let Some(attribute) = command.attribute("dir-files") {
+                let value = attribute.value();
+                let text = value.text.trim();
+                let known = ["true", "false"].iter().any(|word| text.eq_ignore_ascii_case(word));
+                if !is_open(text) && !known {
+                    let message =
+                        format!("`{text}` is neither `true` nor `false`, and counts as false");
+                    let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message);
+                    out.push(finding.at_most(Level::Warning));
+                }
+            }
             let Some(attribute) = command.attribute("permissions") else { continue };
             let value = attribute.value();
             if is_open(&value.text) || is_mask(&value.text) {

@@ -25,10 +25,23 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         };
         // What a build fills in is not known.
-        if said.value.starts_with("jdbc:hive2://") || said.value.contains(['@', '#', '%', '{']) {
+        if said.value.contains(['@', '#', '%', '{']) {
             continue;
         }
-        let message = if said.value.is_empty() {
+        // A list of hosts is of a cluster that is looked up, each with its port.
+        let hosts = said.value.strip_prefix("jdbc:hive2://");
+        let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
+        let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
+            let (_, port) = host.rsplit_once(':')?;
+            let number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+            (!number && !host.ends_with(']')).then_some(port)
+        });
+        if hosts.is_some() && port.is_none() {
+            continue;
+        }
+        let message = if let Some(port) = port {
+            format!("the port of {} is not a number: `{port}`", said.words())
+        } else if said.value.is_empty() {
             "the action has no URL to connect to".to_owned()
         } else {
             format!("{} is not a `jdbc:hive2://` URL", said.words())

@@ -174,7 +174,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 .any(|(path, entry)| path != facts.path && !matches!(entry, files::Entry::Folder)),
             false => facts.files.presence(folder) != Presence::Absent,
         };
-        let lost = script && (lost_one && in_place() || facts.submission.keeps_scripts);
+        // Properties that start it are deployed with it.
+        let started = facts.submission.callers.iter().any(|caller| caller.is_properties);
+        let lost =
+            script && (lost_one && (started || in_place()) || facts.submission.keeps_scripts);
         let wanted_here = match built {
             true => wanted.ends_with(".jar") && has_jars,
             false => has_scripts || same_folder,

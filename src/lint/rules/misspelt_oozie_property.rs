@@ -1,7 +1,7 @@
 //! Names that are almost right.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
-use crate::lint::facts::job_properties;
+use crate::lint::facts::{PATH_KEYS, job_properties};
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
 use crate::lint::reads::How;
@@ -29,11 +29,20 @@ fn nearest(name: &str) -> Option<&'static str> {
         return None;
     }
     // Only a slip of a letter or two: names that a site adds are longer away.
-    OOZIE_PROPERTIES
+    let near = OOZIE_PROPERTIES
         .iter()
         .filter_map(|known| Some((crate::diag::within(name, known, 2)?, *known)))
         .min()
-        .map(|(_, known)| known)
+        .map(|(_, known)| known);
+    // `oozie.wf.app.path` is nothing else.
+    near.or_else(|| {
+        PATH_KEYS.into_iter().find(|known| {
+            known.strip_suffix("application.path").is_some_and(|start| {
+                name.strip_prefix(start)
+                    .is_some_and(|rest| ["app.path", "app-path", "path", "apppath"].contains(&rest))
+            })
+        })
+    })
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {

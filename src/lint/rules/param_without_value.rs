@@ -23,7 +23,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for text in action.texts(&["param"]) {
             // What stands in front of the first expression has to have a name, if it is more than a path.
             let head = text.text.split("${").next().unwrap_or_default();
-            let named = head.trim_start().contains([' ', ':']) || !is_open(&text.text);
+            let head = head.trim_start();
+            // Names of parameters are often in capitals; `OUTPUT/user` lost a sign between two words.
+            let first = head.split('/').next().unwrap_or_default();
+            let capital = first.len() > 2
+                && first.len() < head.len()
+                && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            let named = head.contains([' ', ':']) || capital || !is_open(&text.text);
             if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }

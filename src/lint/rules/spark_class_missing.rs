@@ -21,7 +21,10 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "spark") {
         // A class of another name or in another place is told of as such.
-        let named = action.body.elements().any(|element| element.name().contains("class"));
+        let named = action.body.elements().any(|element| {
+            let empty = element.text().text.trim().is_empty();
+            element.name().contains("class") && !(element.name() == "class" && empty)
+        });
         let options = action.text("spark-opts");
         let options = options.as_ref().map_or("", |text| &text.text);
         // An expression may give any option.
@@ -35,9 +38,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if !path.ends_with(".jar") {
             continue;
         }
+        let empty = action.each("class").next().map(|class| class.span());
         let message = "nothing says which class of this jar to start";
         out.push(
-            Diagnostic::new(&RULE.kind, jar.span(), message).likely().help(
+            Diagnostic::new(&RULE.kind, empty.unwrap_or(jar.span()), message).likely().help(
                 "add `<class>` before `<jar>`; only a jar whose manifest names one needs none",
             ),
         );

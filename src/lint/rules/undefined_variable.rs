@@ -56,6 +56,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let own: Vec<&str> =
         defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
     functions(facts, &all, &own, out);
+    dotted(facts, &all, out);
     // A slip in the properties is told of there.
     let told = misnamed(facts, &all, &read, out);
     let mut patience = MOST_COMPARED;
@@ -230,6 +231,19 @@ fn functions(facts: &Facts<'_>, all: &[Start<'_>], own: &[&str], out: &mut Vec<D
         }
         let message = format!("nothing gives `{name}`, so this is always empty");
         out.push(slip(place, near, message));
+    }
+}
+
+/// Names with a dot, which the server cannot read, that are a given one but for that.
+fn dotted(facts: &Facts<'_>, all: &[Start<'_>], out: &mut Vec<Diagnostic>) {
+    let plain = |name: &str| name.replace(['.', '-', '_'], "").to_ascii_lowercase();
+    let given: BTreeMap<String, &str> =
+        all.iter().flat_map(|start| start.names()).map(|name| (plain(name), name)).collect();
+    for place in facts.reads.iter().filter(|read| read.how == How::Dotted) {
+        let near = given.get(&plain(&place.name)).filter(|near| !near.contains('.'));
+        if let Some(near) = near.filter(|_| !is_given(facts, &place.name)) {
+            out.push(slip(place, near, format!("nothing defines `{}`", place.name)));
+        }
     }
 }
 
