@@ -380,15 +380,16 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let mut best: Option<(usize, &str)> = None;
     let mut other = Vec::new();
     for known in known {
+        // As many letters as one has more have to go, and each other letter has to be written.
+        if known.len() > (word.len() + limit) * 4 || known.len() + limit < word.len() {
+            continue;
+        }
         // Nearly every name is told apart by its bytes alone; each that is not ASCII may stand for no letter of its own.
         let bytes = known.bytes().fold((0_u64, true), |(letters, ascii), byte| {
             (letters | 1 << (byte % 64), ascii && byte < 0x80)
         });
-        if bytes.1 && (letters & !bytes.0).count_ones() as usize > limit {
-            continue;
-        }
-        // As many letters as one has more have to go, and each other letter has to be written.
-        if known.len() > (word.len() + limit) * 4 || known.len() + limit < word.len() {
+        let apart = (letters & !bytes.0).count_ones().max((bytes.0 & !letters).count_ones());
+        if bytes.1 && (apart as usize > limit || known.len() > word.len() + limit) {
             continue;
         }
         other.clear();

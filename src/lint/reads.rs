@@ -73,6 +73,7 @@ pub fn of_element(root: Element<'_>) -> Vec<Read> {
         }
     }
     reads.sort_by_key(|read| read.span);
+    reads.shrink_to_fit();
     reads
 }
 

@@ -149,6 +149,10 @@ impl<'a> Parser<'a> {
         while let Some((id, _)) = self.open.pop() {
             self.close_unclosed(id, end);
         }
+        // How many there are was a guess, and trees are kept.
+        self.tree.nodes.shrink_to_fit();
+        self.tree.tags.shrink_to_fit();
+        self.tree.attributes.shrink_to_fit();
         let namespaces = std::mem::take(&mut self.namespaces.list);
         self.tree.namespaces = namespaces.iter().map(|name| self.tree.keep(name)).collect();
         // The event stream cuts text at each `&`; a `&&` is seen only in the whole.
