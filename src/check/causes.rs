@@ -597,6 +597,17 @@ pub(super) fn in_elements(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         .map(|finding| finding.span)
         .collect();
     found.retain(|finding| !(is(finding, "el-syntax-error") && broken.contains(&finding.span)));
+    // A quote too many ends the attribute, and the expression in it.
+    let tag_before = |at: u32| {
+        let from = text.floor_char_boundary((at as usize).saturating_sub(NEAR));
+        Some(from + text[from..at as usize].rfind('<')?)
+    };
+    let torn: HashSet<usize> = broken.iter().filter_map(|span| tag_before(span.start)).collect();
+    found.retain(|finding| {
+        !(is(finding, "el-unterminated")
+            && finding.file.is_none()
+            && tag_before(finding.span.start).is_some_and(|tag| torn.contains(&tag)))
+    });
     // A node without its name, or under an element nobody knows, is what others lead to in vain.
     let misnames = |finding: &Diagnostic| {
         ["unknown-element", "missing-attribute", "unknown-attribute", "invalid-node-name"]

@@ -25,7 +25,7 @@ struct Judgement {
     profile: Option<String>,
 }
 
-/// How many findings are judged that are still reported.
+/// How many findings are judged that are still reported, at least.
 const PANEL: usize = 300;
 
 fn judgements() -> BTreeMap<Place, Judgement> {
@@ -72,7 +72,7 @@ fn findings(corpus: &Path, profile: &str) -> (BTreeSet<Place>, Vec<usize>) {
 fn findings_are_right_and_worth_acting_on() {
     let known = judgements();
     let panel = || known.iter().filter_map(|(place, j)| Some((place, j, j.profile.as_deref()?)));
-    assert_eq!(panel().count(), PANEL, "findings of the panel");
+    assert!(panel().count() >= PANEL, "findings of the panel");
     assert!(panel().all(|(_, judgement, _)| judgement.word != "wrong"), "what is wrong is mended");
 
     let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };

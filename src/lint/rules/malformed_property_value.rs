@@ -113,6 +113,11 @@ fn problem(name: &str, value: &str) -> Option<&'static str> {
             return Some("nearly `false`");
         }
     }
+    let of_class = name.starts_with("mapred") && name.ends_with(".class");
+    let is_part = |part: &str| part.is_empty() || part.contains(['/', ' ', '\t']);
+    if of_class && value.split(',').map(str::trim).any(is_part) {
+        return Some("not the name of a class");
+    }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
     // Sizes may have a unit behind them.
     let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');

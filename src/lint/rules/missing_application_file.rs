@@ -23,6 +23,17 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
+/// What settings of a cluster are called beside an application.
+const SETTINGS: [&str; 7] = [
+    "core-site.xml",
+    "hbase-site.xml",
+    "hdfs-site.xml",
+    "hive-default.xml",
+    "hive-site.xml",
+    "mapred-site.xml",
+    "yarn-site.xml",
+];
+
 /// How many files of one name are compared with a path.
 const MOST_COMPARED: usize = 100;
 /// Further places that are shown where one file is named again and again.
@@ -148,6 +159,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .map(|other| files::name_of(other))
             .filter(|_| !known.contains(&wanted));
         let known: Vec<&str> = known.iter().copied().chain(repeated).collect();
+        // Nearly the name of settings that every cluster has.
+        let of_cluster = SETTINGS.into_iter().filter(|_| !SETTINGS.contains(&wanted));
+        let known: Vec<&str> = known.into_iter().chain(of_cluster).collect();
         let same = known.iter().copied().find(|name| name.eq_ignore_ascii_case(wanted));
         let near = same.or_else(|| {
             // Of two numbered files the one is not a slip of the other.

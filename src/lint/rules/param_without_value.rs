@@ -29,7 +29,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let capital = first.len() > 2
                 && first.len() < head.len()
                 && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-            let named = head.contains([' ', ':']) || capital || !is_open(&text.text);
+            // Another sign stands in the place of the `=`.
+            let name = head.strip_suffix(['-', ';', ',']).unwrap_or_default();
+            let other = name.len() > 1
+                && head.len() < text.text.trim_start().len()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            let named = head.contains([' ', ':']) || capital || other || !is_open(&text.text);
             if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }

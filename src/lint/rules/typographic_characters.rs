@@ -38,8 +38,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // A dash is one of an option only in front of it.
         let dash =
             [" \u{2013}", " \u{2014}"].iter().find_map(|dash| Some(text.text.find(dash)? + 1));
+        // One of two dashes that begin an option.
+        let second = ["-\u{2013}", "-\u{2014}"]
+            .into_iter()
+            .find_map(|dash| (text.text.starts_with(dash)).then_some(1));
         let first = text.text.starts_with(['\u{2013}', '\u{2014}']).then_some(0);
-        let Some(at) = quote.or(first).or(dash) else { continue };
+        let Some(at) = quote.or(first).or(second).or(dash) else { continue };
         let sign = text.text[at..].chars().next().unwrap_or_default();
         let message = format!("`{sign}` is neither a quote nor a dash to any program");
         let span = text.source(at..at + sign.len_utf8());
