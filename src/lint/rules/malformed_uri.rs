@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -40,11 +41,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             )));
         }
     }
+    let name_nodes = name_nodes(facts);
     for (source, entries) in facts.property_files() {
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
-            if let Some((range, right)) = problem(raw).filter(|_| !is_name_node(facts, &entry.name))
+            if let Some((range, right)) =
+                problem(raw).filter(|_| !name_nodes.contains(&format!("${{{}}}", entry.name)))
             {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
@@ -60,12 +63,13 @@ fn finding(span: Span, text: &str, right: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{right}`?"))
 }
 
-/// Whether a property is used as a name node.
-fn is_name_node(facts: &Facts<'_>, name: &str) -> bool {
-    let text = format!("${{{name}}}");
+/// The texts of all name nodes: the properties in them are told of as such.
+fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
     let root = facts.workflow().into_iter();
     root.flat_map(|root| root.descendants())
-        .any(|element| element.name() == "name-node" && element.text().text.trim() == text)
+        .filter(|element| element.name() == "name-node")
+        .map(|element| element.text().text.trim().to_owned())
+        .collect()
 }
 
 /// The signs that are wrong, and the right ones.

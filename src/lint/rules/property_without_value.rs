@@ -20,7 +20,9 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let of_definition = parts(facts.tree.text());
     for (source, entries) in facts.property_files() {
+        let own = parts(&source.text);
         for entry in entries {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
@@ -35,7 +37,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     ))
                     .contains(['=', ':']);
             // A part of a path that is nothing, where something was set once.
-            let hole = raw.ends_with('=') && entry.value.is_empty() && is_part(facts, source, name);
+            let hole = raw.ends_with('=')
+                && entry.value.is_empty()
+                && (own.contains(name) || of_definition.contains(name));
             if !(bare || cut || hole) || name.is_empty() {
                 continue;
             }
@@ -62,8 +66,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Whether a property stands between the slashes of a path, in its own file or in the definition.
-fn is_part(facts: &Facts<'_>, source: &crate::source::Source, name: &str) -> bool {
-    let part = format!("/${{{name}}}/");
-    source.text.contains(&part) || facts.tree.text().contains(&part)
+/// The names that stand between the slashes of a path.
+fn parts(text: &str) -> HashSet<&str> {
+    let starts = text.match_indices("/${").map(|(at, sign)| &text[at + sign.len()..]);
+    // No name is longer; a brace that is never closed is not looked for to the end, again and again.
+    let end = |rest: &str| rest.bytes().take(256).position(|byte| byte == b'}');
+    starts
+        .filter_map(|rest| Some((rest, end(rest)?)))
+        .filter(|(rest, end)| rest[*end..].starts_with("}/"))
+        .map(|(rest, end)| &rest[..end])
+        .collect()
 }

@@ -281,11 +281,13 @@ fn judge<'f>(
         return Verdict::Given;
     };
     // What whoever hands it on reads itself is told of there.
-    let asks = |start: &Start<'_>| {
-        let source = start.path.filter(|_| !start.is_properties).and_then(|p| facts.files.text(p));
-        source.is_some_and(|source| source.text.contains(&format!("${{{name}}}")))
-    };
-    if asks(first) {
+    let handing = first.path.filter(|_| !first.is_properties).and_then(|p| facts.files.text(p));
+    // Each look goes over a whole text.
+    let handing = handing.filter(|source| *patience > source.text.len() / 1_024);
+    if let Some(source) = handing {
+        *patience -= source.text.len() / 1_024;
+    }
+    if handing.is_some_and(|source| source.text.contains(&format!("${{{name}}}"))) {
         return Verdict::Given;
     }
     let of = all.len() - lacking.len();
