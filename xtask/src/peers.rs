@@ -5,13 +5,17 @@
 //!
 //! In: the workflows of `ANKUS_CORPUS` (default `../shared/corpus`) and the schemas of `ANKUS_SCHEMAS` (default
 //! `../shared/schemas/all.xsd`). Out: medians of alternating rounds, and what one start of the binary costs. ankus runs
-//! with one thread, for xmllint has no more.
+//! with one thread, for xmllint has no more. Where valgrind is installed instructions are counted as well, and too many of
+//! ours are a failure.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 11;
+
+/// Instructions for each byte of the workflows that a check may take; 630 were counted when this was written.
+const MOST_INSTRUCTIONS: u64 = 800;
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let built =
@@ -53,6 +57,14 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         command.args(&files);
         command
     };
+    let counted = instructions(&check(false));
+    if let Some(count) = counted {
+        let each = count / bytes.max(1);
+        eprintln!("ankus, one thread: {} million instructions, {each} a byte", count / 1_000_000);
+        if each > MOST_INSTRUCTIONS {
+            return super::fail(&format!("more than {MOST_INSTRUCTIONS} instructions a byte"));
+        }
+    }
     let whole = median(
         || {
             time(
@@ -77,13 +89,18 @@ pub(crate) fn run(root: &Path) -> ExitCode {
         );
         return ExitCode::SUCCESS;
     }
+    let mut xmllint = Command::new("xmllint");
+    xmllint.args(["--noout", "--schema"]).arg(&schema).args(&files);
+    if let Some((ours, theirs)) = counted.zip(instructions(&xmllint)) {
+        let ratio = ours as f64 / theirs as f64;
+        eprintln!("xmllint: {} million instructions, ratio {ratio:.2}", theirs / 1_000_000);
+    }
     let (mut ours, mut again, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
     time(&mut check(true));
     for _ in 0..ROUNDS {
         ours.push(time(&mut check(false)));
         again.push(time(&mut check(true)));
-        let mut xmllint = Command::new("xmllint");
-        theirs.push(time(xmllint.args(["--noout", "--schema"]).arg(&schema).args(&files)));
+        theirs.push(time(&mut xmllint));
     }
     let (ours, again, theirs) = (middle(ours), middle(again), middle(theirs));
     let ratio = |ours: Duration| ours.as_secs_f64() / theirs.as_secs_f64();
@@ -116,6 +133,18 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
             }
         }
     }
+}
+
+/// The instructions that a command executes, which do not depend on what else the machine does; none without valgrind.
+fn instructions(command: &Command) -> Option<u64> {
+    let mut counted = Command::new("valgrind");
+    counted.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    counted.arg(command.get_program()).args(command.get_args());
+    counted.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let output = counted.stdin(Stdio::null()).stdout(Stdio::null()).output().ok()?;
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let count = said.lines().find_map(|line| line.split_once("Collected : "))?.1;
+    count.trim().parse().ok()
 }
 
 fn time(command: &mut Command) -> Duration {
