@@ -1,0 +1,120 @@
+//! Opening a store: to run its jobs, to read it, or to reach the process that runs it.
+
+use super::keep::spaces;
+use super::{Driver, Error, STORE, Surroundings, view};
+use crate::host::network;
+use ankus_procedure::store::{Memory, Reader, Sqlite, Store};
+use ankus_procedure::{Host, RealHost, control, private, store};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where the jobs of a driver are kept.
+pub enum Place {
+    /// In this folder, which is made; refused where several machines share it.
+    Folder(PathBuf),
+    /// In this folder, also where several machines share it. Only one of them may use it.
+    SharedFolder(PathBuf),
+    /// Nowhere: they are gone with the driver.
+    Memory,
+}
+
+/// What [`open`] found.
+pub enum Opened {
+    /// The store is ours to run.
+    Mine(Box<Driver>),
+    /// Another process runs it, and this reaches it.
+    Theirs(control::Client),
+}
+
+/// Opens a store to run its jobs, or reaches the process that does.
+pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
+    let may_be_shared = matches!(place, Place::SharedFolder(_));
+    let (store, guard, folder): (Box<dyn Store>, _, _) = match place {
+        Place::Memory => (Box::new(Memory::new()), None, PathBuf::new()),
+        Place::Folder(folder) | Place::SharedFolder(folder) => {
+            let shared_by = network::file_system(&folder).filter(|_| !may_be_shared);
+            if let Some(name) = shared_by {
+                return Err(Error::Network(folder, name));
+            }
+            private::claim(&folder).map_err(|error| Error::Folder(folder.clone(), error))?;
+            let path = folder.join(STORE);
+            let guard = match control::hold(&path)? {
+                control::Hold::Mine(guard) => guard,
+                control::Hold::Theirs(client) => return Ok(Opened::Theirs(client)),
+            };
+            (Box::new(Sqlite::open(&path, store::Options::default())?), Some(guard), folder)
+        }
+    };
+    let host = Arc::new(RealHost::new());
+    Driver::new(store, guard, folder, surroundings, host, true)
+        .map(|driver| Opened::Mine(Box::new(driver)))
+}
+
+/// Reads the store in this folder, whoever runs it; none where there is none. One that is not this user's alone is refused.
+pub fn reading(folder: &Path) -> Result<Option<Arc<dyn Reader>>, Error> {
+    let is_there = private::check(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    if !is_there {
+        return Ok(None);
+    }
+    Ok(Sqlite::reading(&folder.join(STORE))?)
+}
+
+/// The store in this folder for whoever looks after it while nobody runs its jobs, as long as the guard lasts. Where the log or
+/// rows are damaged nothing keeps it from being opened, if `forget_damaged`.
+pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Guard), Error> {
+    private::claim(folder).map_err(|error| Error::Folder(folder.into(), error))?;
+    let path = folder.join(STORE);
+    let Some(guard) = control::Guard::take(&path)? else {
+        return Err(store::Error::Busy.into());
+    };
+    let options = store::Options { forget_damaged, ..store::Options::default() };
+    Ok((Sqlite::open(&path, options)?, guard))
+}
+
+/// Takes plans out of a store that no job has any more, and says how many. Nobody may run its jobs meanwhile.
+pub fn forget_plans(store: &mut Sqlite) -> Result<usize, Error> {
+    let reader = store.reader();
+    let used: BTreeSet<String> =
+        view::records(&*reader)?.into_iter().map(|record| record.plan).collect();
+    if !view::damaged(&*reader)?.is_empty() {
+        // Nobody knows which plan that job has.
+        return Ok(0);
+    }
+    let plans = reader.scan_sound(spaces::PLAN, b"")?.0.into_iter().map(|row| row.key);
+    let idle: Vec<store::Write> = plans
+        .filter(|key| !used.contains(&*String::from_utf8_lossy(&key.key)))
+        .map(store::Write::Delete)
+        .collect();
+    store.commit(&idle)?;
+    Ok(idle.len())
+}
+
+/// Runs the jobs of any store, which nobody else may use meanwhile. Programs have their folders below `folder`.
+pub fn open_store(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+) -> Result<Driver, Error> {
+    open_store_on(store, folder, surroundings, Arc::new(RealHost::new()))
+}
+
+/// The same, on another clock than the machine's.
+pub fn open_store_on(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host, true)
+}
+
+/// The same without threads: nothing happens but what [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`] do.
+pub fn open_still(
+    store: Box<dyn Store>,
+    folder: PathBuf,
+    surroundings: Surroundings,
+    host: Arc<dyn Host>,
+) -> Result<Driver, Error> {
+    Driver::new(store, None, folder, surroundings, host, false)
+}

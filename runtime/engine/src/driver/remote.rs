@@ -1,0 +1,210 @@
+//! Requests between processes: what others ask of the one that runs the store, over its socket.
+
+use super::needs::Needs;
+use super::{Error, STOPPING, Shared, Submit, bundle, coordinator, keep, places};
+use ankus_lang::machine::Command;
+use ankus_procedure::control;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+impl Shared {
+    /// What other processes ask of the one that runs the store.
+    pub(super) fn answer(self: &Arc<Self>, name: &str, data: &[u8]) -> Result<Vec<u8>, String> {
+        let shown = |error: Error| error.to_string();
+        let strange = || "the question is of another version".to_owned();
+        // Who asks stands behind what is asked.
+        let (name, by) = name.split_once(' ').unwrap_or((name, ""));
+        match name {
+            "submit" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit(new, &needs, Some(asked)).map(String::into_bytes).map_err(shown)
+            }
+            "command" => {
+                let (id, command): (String, Command) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_command(&id, command, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "rerun" => {
+                let (id, plan, properties): (String, Option<Vec<u8>>, BTreeMap<String, String>) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_rerun(&id, plan, &properties, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "submit-coordinator" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_coordinator(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
+            }
+            "submit-bundle" => {
+                let (needs, asked, new) = read_submission(data)?;
+                self.ask_submit_bundle(new, &needs, Some(asked))
+                    .map(String::into_bytes)
+                    .map_err(shown)
+            }
+            "coordinator" => {
+                let (id, message): (String, coordinator::Message) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_coordinator(&id, &message, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "bundle" => {
+                let (id, event): (String, ankus_lang::machine::coordinator::bundle::Event) =
+                    postcard::from_bytes(data).map_err(|_| strange())?;
+                self.ask_bundle(&id, &event, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "abandon" => {
+                let id = String::from_utf8_lossy(data);
+                self.ask_abandon(&id, by).map(|()| Vec::new()).map_err(shown)
+            }
+            "activate-all" => {
+                let open = self.activate_all(data == b"resume", by).map_err(shown)?;
+                Ok(open.to_string().into_bytes())
+            }
+            "active" => {
+                let active = self.active.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                Ok(keep::encode(&active))
+            }
+            "waiting" => {
+                let id = String::from_utf8_lossy(data);
+                Ok(keep::encode(&self.places.waiting(|job| job == id)))
+            }
+            "activate" => {
+                let id = String::from_utf8_lossy(data);
+                self.activate(&id).map(|()| Vec::new()).map_err(shown)
+            }
+            _ => Err(format!("nobody answers `{name}`")),
+        }
+    }
+}
+
+/// What is submitted, with what it runs with, as one process tells another. A number names the request: the same one is
+/// answered once, by whomever.
+pub(super) fn submission(needs: &Needs, new: &impl serde::Serialize, asked: u64) -> Vec<u8> {
+    let needs = serde_json::to_string(needs).expect("it has a serialized form");
+    keep::encode(&(needs, asked, new))
+}
+
+fn read_submission<T: serde::de::DeserializeOwned>(data: &[u8]) -> Result<(Needs, u64, T), String> {
+    let strange = || "the question is of another version".to_owned();
+    let (needs, asked, new): (String, u64, T) =
+        postcard::from_bytes(data).map_err(|_| strange())?;
+    Ok((serde_json::from_str(&needs).map_err(|_| strange())?, asked, new))
+}
+
+/// Asks the process that runs the store to submit a job; the answer is its id.
+pub fn submit_there(
+    client: &mut control::Client,
+    new: &Submit,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a job take a command.
+pub fn command_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    command: Command,
+) -> Result<(), Error> {
+    client.call(&format!("command {by}"), &keep::encode(&(id, command)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`].
+pub fn activate_all_there(
+    client: &mut control::Client,
+    by: &str,
+    resumes: bool,
+) -> Result<(), Error> {
+    let what: &[u8] = if resumes { b"resume" } else { b"" };
+    client.call_within(&format!("activate-all {by}"), what, STOPPING)?;
+    Ok(())
+}
+
+/// Asks the process that runs the store which jobs on top may do something there.
+pub fn active_there(client: &mut control::Client) -> Result<BTreeSet<String>, Error> {
+    let bytes = client.call("active", b"")?;
+    Ok(keep::decode("the list of active jobs", &bytes)?)
+}
+
+/// Asks the process that runs the store which actions of a job are ready to start and may not yet.
+pub fn waiting_there(
+    client: &mut control::Client,
+    id: &str,
+) -> Result<Vec<places::Waiting>, Error> {
+    let bytes = client.call("waiting", id.as_bytes())?;
+    Ok(keep::decode("the list of waiting actions", &bytes)?)
+}
+
+/// Asks the process that runs the store to let a job go on.
+pub fn activate_there(client: &mut control::Client, id: &str) -> Result<(), Error> {
+    client.call("activate", id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to wait no more for programs of an ended job.
+pub fn abandon_there(client: &mut control::Client, by: &str, id: &str) -> Result<(), Error> {
+    client.call(&format!("abandon {by}"), id.as_bytes())?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to run a job again.
+pub fn rerun_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    plan: Option<Vec<u8>>,
+    properties: &BTreeMap<String, String>,
+) -> Result<(), Error> {
+    let data = keep::encode(&(id, plan, properties));
+    // Programs of the last run may have to stop first.
+    client.call_within(&format!("rerun {by}"), &data, Duration::from_secs(60) + STOPPING)?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to submit a coordinator; the answer is its id.
+pub fn submit_coordinator_there(
+    client: &mut control::Client,
+    new: &coordinator::SubmitCoordinator,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit-coordinator", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to submit a bundle; the answer is its id.
+pub fn submit_bundle_there(
+    client: &mut control::Client,
+    new: &bundle::SubmitBundle,
+    needs: &Needs,
+    asked: u64,
+) -> Result<String, Error> {
+    let id = client.call("submit-bundle", &submission(needs, new, asked))?;
+    Ok(String::from_utf8_lossy(&id).into_owned())
+}
+
+/// Asks the process that runs the store to have a coordinator take what a client wants.
+pub fn coordinator_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    message: &coordinator::Message,
+) -> Result<(), Error> {
+    client.call(&format!("coordinator {by}"), &keep::encode(&(id, message)))?;
+    Ok(())
+}
+
+/// Asks the process that runs the store to have a bundle take what a client commands.
+pub fn bundle_there(
+    client: &mut control::Client,
+    by: &str,
+    id: &str,
+    event: &ankus_lang::machine::coordinator::bundle::Event,
+) -> Result<(), Error> {
+    client.call(&format!("bundle {by}"), &keep::encode(&(id, event)))?;
+    Ok(())
+}
