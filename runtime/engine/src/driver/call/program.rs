@@ -1,0 +1,194 @@
+//! Programs of actions: started, watched, and brought to an end.
+
+use super::{
+    AGAIN_MS, Call, LOOK_MS, LOOK_OLDER_MS, MOST_AGAIN, ROOM_MS, STOPPING_MS, Stage, Then, again,
+};
+use crate::actions::workplace::{Worked, Workplace};
+use crate::driver::Needs;
+use crate::host::process::{State, Urgency, is_passing};
+use ankus_lang::machine::{Answer, Class, External, Phase};
+use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
+use std::path::Path;
+
+impl Call {
+    pub(super) fn start_program(
+        &mut self,
+        context: &mut Context<'_>,
+        kind: &str,
+        workplace: &Workplace<'_, '_>,
+    ) -> Result<Step, Failure> {
+        let Worked { program, capture, limit } = match workplace.prepare() {
+            Ok(worked) => worked,
+            Err(refusal) => {
+                let answer = Answer::Error(refusal.class, refusal.code, refusal.message);
+                return Ok(match self.is_taken_up || self.failures > 0 {
+                    true => self.not_started(context, workplace.folder, answer),
+                    false => self.not_begun(context, answer),
+                });
+            }
+        };
+        let folder = workplace.folder.to_owned();
+        if let Err(fault) = self.shared.surroundings.launchers.start(&folder, &program) {
+            if is_passing(&fault) {
+                // Nothing was started, and it is tried until something is.
+                self.wait_for_room(context, kind, &fault.to_string());
+                return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
+            }
+            let message = format!("cannot start a program in {}: {fault}", folder.display());
+            let answer = Answer::Error(Class::Transient, "JA009".into(), message);
+            return Ok(self.not_started(context, &folder, answer));
+        }
+        self.watch(context.id(), &folder);
+        if self.saved.again == 0 {
+            let external = External {
+                id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+                tracker: "local".into(),
+                console: format!("file://{}", folder.display()).into(),
+            };
+            let event = self.event(Phase::Start, Answer::Started(external));
+            context.send(self.saved.what.procedure, 0, event);
+        }
+        self.saved.stage = Stage::Program { folder, kind: kind.to_owned(), capture, limit };
+        Ok(self.suspended())
+    }
+
+    /// A program could not be started now. It may have been before, by a process that was killed or in a step that failed: what
+    /// runs of it is stopped before anybody is told, and before it is tried again.
+    fn not_started(&mut self, context: &mut Context<'_>, folder: &Path, answer: Answer) -> Step {
+        let then = match (self.saved.again, answer) {
+            (0, answer) => Then::Tell(self.event(Phase::Start, answer)),
+            (times, Answer::Error(Class::Transient, ..)) if times < MOST_AGAIN => {
+                Then::Again(ROOM_MS)
+            }
+            (_, Answer::Error(Class::Transient, code, message)) => {
+                let answer = Answer::Error(Class::Error, code, message);
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+            (_, answer) => Then::Tell(self.event(Phase::Check, answer)),
+        };
+        self.saved.stage = Stage::Stopping { folder: folder.to_owned(), then };
+        self.stopping(context)
+    }
+
+    /// Until the program ends, the job wants something, or it is time to look.
+    fn suspended(&self) -> Step {
+        let look = if self.saved.is_older { LOOK_OLDER_MS } else { LOOK_MS };
+        Step::Suspend(Wait::new().or_pause(look))
+    }
+
+    /// Wakes this procedure when the program of a folder has ended.
+    pub(super) fn watch(&self, id: ProcedureId, folder: &Path) {
+        let executor = self.shared.executor().clone();
+        let wake = Box::new(move || {
+            executor.wake(id);
+        });
+        self.shared.surroundings.launchers.watch(folder, wake);
+    }
+
+    /// Looks what became of the program.
+    pub(super) fn program(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
+        let Stage::Program { folder, kind, capture, limit } = self.saved.stage.clone() else {
+            return Ok(Step::Done);
+        };
+        let state = match self.shared.surroundings.launchers.fate(&folder) {
+            Ok(State::Running) => {
+                if std::mem::take(&mut self.is_taken_up) {
+                    let class = self.class_again();
+                    self.shared.places.take(&mut self.place, class);
+                    self.watch(context.id(), &folder);
+                }
+                context.skip_persistence();
+                return Ok(self.suspended());
+            }
+            Ok(state) => state,
+            // What cannot be looked at may run: it is stopped first, and only then is the action told of it.
+            Err(fault) => {
+                let message = format!("cannot look at {}: {fault}", folder.display());
+                let answer = Answer::Error(Class::Error, "JA017".into(), message);
+                let then = Then::Tell(self.event(Phase::Check, answer));
+                self.saved.stage = Stage::Stopping { folder, then };
+                return Ok(self.stopping(context));
+            }
+        };
+        let may_again = self.equipped()?.needs.starts_again;
+        let is_patient = self.saved.again < MOST_AGAIN;
+        let again = match &state {
+            State::Lost if self.is_taken_up || is_patient => Some(AGAIN_MS),
+            State::Ended(exit) if exit.with_all && exit.code != Some(0) => Some(AGAIN_MS),
+            State::Ended(exit) if exit.passing => Some(ROOM_MS),
+            _ => None,
+        };
+        let is_lost = state == State::Lost;
+        let then = match again.filter(|_| may_again) {
+            Some(pause) => Then::Again(pause),
+            None => {
+                let outcome = crate::actions::workplace::outcome;
+                let answer = outcome(&folder, &kind, capture, limit, state);
+                if again.is_none() && !is_lost {
+                    return Ok(self.done(context, Phase::Check, answer));
+                }
+                Then::Tell(self.event(Phase::Check, answer))
+            }
+        };
+        // Where its launcher has gone, or everything was to end, others of the program may be left.
+        self.saved.stage = Stage::Stopping { folder, then };
+        Ok(self.stopping(context))
+    }
+
+    /// Sees to it that everything ends that runs in a folder, and does then what follows.
+    pub(super) fn stopping(&mut self, context: &mut Context<'_>) -> Step {
+        let Stage::Stopping { folder, then } = self.saved.stage.clone() else { return Step::Done };
+        let now = context.host().elapsed_ms();
+        let is_first = self.asked.is_none();
+        if is_first && self.is_taken_up {
+            let class = self.class_again();
+            self.shared.places.take(&mut self.place, class);
+        }
+        let (since, pause) = *self.asked.get_or_insert((now, STOPPING_MS.0));
+        // Without its job nothing is known of what it needs, and it is stopped as usual.
+        let grace_ms =
+            self.equipped().map_or(Needs::default().grace_ms, |equipped| equipped.needs.grace_ms);
+        let left = grace_ms.saturating_sub(now.saturating_sub(since));
+        let urgency = match &then {
+            _ if self.is_forced => Urgency::Force,
+            Then::Nothing if is_first => Urgency::Ask,
+            Then::Nothing if left > 0 => Urgency::Look,
+            _ => Urgency::Force,
+        };
+        // What cannot be looked at is looked at again.
+        let there = self.shared.surroundings.launchers.stop(&folder, urgency).unwrap_or(1);
+        if there > 0 {
+            self.asked = Some((since, (pause * 2).min(STOPPING_MS.1)));
+            if !is_first {
+                context.skip_persistence();
+            } else if self.is_taken_up {
+                self.watch(context.id(), &folder);
+            }
+            let pause = if left > 0 { pause.min(left) } else { pause };
+            return Step::Suspend(Wait::new().or_pause(pause));
+        }
+        self.asked = None;
+        match then {
+            Then::Again(pause) if !self.saved.is_stopped => {
+                self.saved.again += 1;
+                self.saved.folder = again(&folder, self.saved.again);
+                self.saved.stage = Stage::Again;
+                Step::Suspend(Wait::pause(pause))
+            }
+            Then::Tell(event) if !self.saved.is_stopped => {
+                context.set_result(event);
+                Step::Done
+            }
+            _ => Step::Done,
+        }
+    }
+
+    /// Whether the job that called has gone, or has ended without knowing of us.
+    pub(super) fn is_orphan(&self) -> bool {
+        let what = &self.saved.what;
+        let of = self.shared.executor().state(what.procedure);
+        let is_gone = of.is_none_or(|state| state.is_end());
+        let has_ended = || self.shared.record(&what.job).is_ok_and(|it| it.job.status.is_end());
+        is_gone || (self.saved.is_older && what.phase == Phase::Start && has_ended())
+    }
+}
