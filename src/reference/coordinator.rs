@@ -565,11 +565,7 @@ impl<'s> Submission<'s> {
     fn frequency(&self, text: &str, about: &str) -> Outcome<Evaluated> {
         let (text, effects) =
             self.evaluate_with(text.trim(), Phase::CoordinatorFrequency, about)?;
-        let (unit, end_of) = match effects.unit {
-            Some((unit, end_of)) => (Unit::from_name(unit.name()), EndOf::from_name(end_of.name())),
-            None => (None, None),
-        };
-        let (unit, end_of) = (unit.unwrap_or(Unit::Minute), end_of.unwrap_or_default());
+        let (unit, end_of) = effects.unit.unwrap_or((Unit::Minute, EndOf::None));
         Ok(Evaluated { text, unit, end_of })
     }
 
@@ -717,9 +713,8 @@ impl<'s> Submission<'s> {
             if !text.is_empty() {
                 let wrong = || Refused::new("E1003", "timeout").names(["timeout", &text]);
                 let number = integer(&text).ok_or_else(wrong)?;
-                let unit = effects.unit.and_then(|(unit, _)| Unit::from_name(unit.name()));
-                controls.timeout =
-                    timeout_minutes(number, unit.unwrap_or(Unit::Minute), MOST_TIMEOUT);
+                let unit = effects.unit.map_or(Unit::Minute, |(unit, _)| unit);
+                controls.timeout = timeout_minutes(number, unit, MOST_TIMEOUT);
             }
         }
         for (name, place) in

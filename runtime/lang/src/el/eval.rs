@@ -13,6 +13,7 @@ use super::template::{Fault, Piece, Template};
 use super::tree::{Binary, Node, Op, Target};
 use super::value::{self, Arithmetic, Mismatch, Value};
 use super::{Dialect, Failure, Items, Map, Reason};
+use crate::time::{EndOf, Unit};
 
 /// More operations than that end an evaluation: only lambdas can get there.
 const MOST_STEPS: u64 = 10_000_000;
@@ -23,56 +24,6 @@ pub(crate) const LONGEST_TEXT: usize = 16 << 20;
 /// What an evaluation may take in all, counted in bytes that are read or written: what every function gets and gives
 /// counts, whether it is kept or not, so that no nesting of functions that double a text adds up to more.
 pub const MOST_WORK: u64 = 64 << 20;
-
-/// A unit of coordinator time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unit {
-    /// Minutes.
-    Minute,
-    /// Days.
-    Day,
-    /// Weeks.
-    Week,
-    /// Months.
-    Month,
-}
-
-impl Unit {
-    /// The server's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Unit::Minute => "MINUTE",
-            Unit::Day => "DAY",
-            Unit::Week => "WEEK",
-            Unit::Month => "MONTH",
-        }
-    }
-}
-
-/// To the end of which period a frequency moves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndOf {
-    /// None.
-    None,
-    /// Days.
-    Day,
-    /// Weeks.
-    Week,
-    /// Months.
-    Month,
-}
-
-impl EndOf {
-    /// The server's name.
-    pub fn name(self) -> &'static str {
-        match self {
-            EndOf::None => "NONE",
-            EndOf::Day => "END_OF_DAY",
-            EndOf::Week => "END_OF_WEEK",
-            EndOf::Month => "END_OF_MONTH",
-        }
-    }
-}
 
 /// What an evaluation leaves behind beside its value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -10,11 +10,12 @@ use std::sync::{Arc, LazyLock};
 
 use serde::{Deserialize, Serialize};
 
-use super::eval::{Effects, EndOf, Unit, too_long};
+use super::eval::{Effects, too_long};
 use super::phase::{Phase, Phases};
 use super::scope::{DataKind, DataUris, FileStatus, Scope, WorkflowScope};
 use super::value::{Mismatch, Value};
 use super::{Failure, Map, Reason, dates, regex, xml};
+use crate::time::{EndOf, Unit};
 
 /// The most parameters an entry of the table has.
 pub const MOST_PARAMETERS: usize = 3;

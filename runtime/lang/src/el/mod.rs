@@ -44,9 +44,7 @@ pub mod xml;
 
 use serde::{Deserialize, Serialize};
 
-pub use eval::{
-    Effects, EndOf, Lambda, MOST_WORK, Unit, fold_binary, fold_empty, fold_negation, takes_integer,
-};
+pub use eval::{Effects, Lambda, MOST_WORK, fold_binary, fold_empty, fold_negation, takes_integer};
 pub use failure::{Failure, Reason};
 pub use functions::{Function, SiteFunction};
 pub use phase::{Phase, Phases, is_identifier};
