@@ -1,0 +1,208 @@
+//! Versions of schemas: which one is meant, which one is newer than the target, and which would take the definition.
+
+use super::{Checker, is_value, namespace_span, nearest};
+use crate::diag::{Diagnostic, Edit, Fix, Safety};
+use crate::schema::kinds::*;
+use crate::schema::model::{State, Symbol};
+use crate::schema::{Content, Schema, TypeRef, families};
+use crate::syntax::xml::Element;
+
+impl<'t> Checker<'t> {
+    pub(super) fn newer_than_target(&mut self, element: Element<'t>, schema: &'t Schema) {
+        if self.has(schema) {
+            return;
+        }
+        let span = namespace_span(element);
+        let message = format!("server {} does not know `{}`", self.target, schema.namespace);
+        if !self.shared.newer.borrow_mut().insert(span) {
+            return;
+        }
+        let mut finding = Diagnostic::new(&SCHEMA_NEWER_THAN_SERVER, span, message);
+        let family = families().iter().find(|family| *family.name == *schema.family);
+        let older =
+            family.and_then(|family| family.schemas().rev().find(|schema| self.has(schema)));
+        if let Some(older) = older {
+            finding = finding.help(format!("its newest is `{}`", older.namespace));
+            if self.faults(element, schema, older) == 0 && is_value(element, span) {
+                let title = format!("Lower it to `{}`", older.version);
+                finding = finding.fix(Fix::guess(title, span, &*older.namespace));
+            }
+        }
+        self.report(finding);
+    }
+
+    /// A namespace that no schema has. What is meant is taken in its place.
+    pub(super) fn unknown_namespace(
+        &mut self,
+        element: Element<'t>,
+        expected: Option<&str>,
+    ) -> Option<&'t Schema> {
+        let namespace = element.namespace();
+        let near = self.meant(element, expected);
+        let known = self.aliases.contains_key(namespace);
+        if !known {
+            let span = namespace_span(element);
+            let mut finding = Diagnostic::new(
+                &UNKNOWN_SCHEMA_VERSION,
+                span,
+                format!("no server knows the namespace `{namespace}`"),
+            );
+            if let Some((schema, fits)) = near {
+                finding = finding.help(format!("did you mean `{}`?", schema.namespace));
+                // Which versions of SLA a workflow takes is another question.
+                let fits = fits && &*schema.family != "sla";
+                if is_value(element, span) {
+                    let title = format!("Use `{}`", schema.namespace);
+                    finding = finding.fix(match fits {
+                        true => Fix::safe(title, span, &*schema.namespace),
+                        false => Fix::guess(title, span, &*schema.namespace),
+                    });
+                }
+            }
+            self.report(finding);
+            self.aliases.entry(namespace).or_insert(near.map(|(schema, _)| schema));
+        }
+        near.map(|(schema, _)| schema)
+    }
+
+    /// The schema that was probably meant by a namespace that is none, and whether the element is valid in it.
+    pub(super) fn meant(
+        &self,
+        element: Element<'t>,
+        expected: Option<&str>,
+    ) -> Option<(&'t Schema, bool)> {
+        let namespace = element.namespace().trim();
+        let exact = self.language.schema(namespace).filter(|s| self.document.has(&s.family));
+        if let Some(schema) = exact {
+            return Some((schema, true));
+        }
+        let by_root =
+            families().iter().filter(|family| self.document.has(&family.name)).find(|family| {
+                family.newest().root(element.name()).is_some()
+                    && (expected == Some(&*family.name)
+                        || (&*family.name != "workflow" && namespace.contains(&*family.name)))
+            });
+        if let Some(family) = by_root {
+            let version = namespace.rsplit(':').next().unwrap_or_default();
+            let at = family.versions().position(|known| known == version);
+            return match at {
+                Some(_) => family.schema(version).map(|schema| (schema, true)),
+                None => self.best_version(element, &family.name, Some(namespace)),
+            };
+        }
+        let all: Vec<String> = families()
+            .iter()
+            .filter(|family| self.document.has(&family.name))
+            .flat_map(|family| family.versions().map(|version| format!("{}{version}", family.uri)))
+            .collect();
+        let near = nearest(namespace, all.iter().map(String::as_str))?;
+        let schema = self.language.schema(near)?;
+        schema.root(element.name()).map(|_| (schema, false))
+    }
+
+    /// The lowest version of a family in which an element of no known namespace has no fault, or else the one in which
+    /// it has the fewest.
+    pub(super) fn best_version(
+        &self,
+        element: Element<'t>,
+        family: &str,
+        _namespace: Option<&str>,
+    ) -> Option<(&'t Schema, bool)> {
+        let family = families().iter().find(|known| *known.name == *family)?;
+        let known = family.schemas().filter(|schema| self.has(schema));
+        let best =
+            known.min_by_key(|schema| self.faults_as(element, element.namespace(), schema))?;
+        Some((best, self.faults_as(element, element.namespace(), best) == 0))
+    }
+
+    /// How many elements would be wrong if everything of one schema were of another.
+    fn faults(&self, element: Element<'t>, from: &Schema, to: &'t Schema) -> usize {
+        self.faults_as(element, &from.namespace, to)
+    }
+
+    /// How many elements of `namespace` would be wrong if it stood for `schema`.
+    fn faults_as(&self, top: Element<'t>, namespace: &str, schema: &Schema) -> usize {
+        let mut faults = 0;
+        let mut todo = vec![(top, schema.root(top.name()).map(TypeRef::Type))];
+        while let Some((element, kind)) = todo.pop() {
+            let Some(kind) = kind else {
+                faults += 1;
+                continue;
+            };
+            let TypeRef::Type(id) = kind else { continue };
+            let ty = schema.ty(id);
+            faults += element
+                .attributes()
+                .filter(|attribute| attribute.declares().is_none() && attribute.prefix().is_none())
+                .filter(|attribute| ty.attribute(attribute.name()).is_none())
+                .count();
+            let Content::Children(model) = &ty.content else { continue };
+            let mut state = State::default();
+            for child in element.elements() {
+                let uri = child.namespace();
+                let uri = if uri == namespace { &*schema.namespace } else { uri };
+                match model.step(state, &schema.namespace, uri, child.name()) {
+                    Some((Symbol::Child(at), next)) => {
+                        state = next;
+                        faults += usize::from(!model.children[at as usize].known_to(self.target));
+                        todo.push((child, Some(model.children[at as usize].kind)));
+                    }
+                    Some((Symbol::Wildcard(_), next)) => state = next,
+                    None => {
+                        faults += 1;
+                        if let Some(known) = model.child(child.name()) {
+                            todo.push((child, Some(known.kind)));
+                        }
+                    }
+                }
+            }
+        }
+        faults
+    }
+
+    /// The other version of a schema in which everything here is right, if there is one.
+    pub(super) fn raise(&self, schema: &'t Schema) -> Option<Fix> {
+        let known = self.shared.raised.borrow().get(&*schema.namespace).cloned();
+        let fix = known.unwrap_or_else(|| {
+            let fix = self.find_better(schema);
+            self.shared.raised.borrow_mut().insert(&schema.namespace, fix.clone());
+            fix
+        })?;
+        self.shared.spend(fix.edits.len())?;
+        Some(fix)
+    }
+
+    fn find_better(&self, schema: &'t Schema) -> Option<Fix> {
+        let top = self
+            .tree
+            .root()?
+            .descendants()
+            .find(|element| element.namespace() == &*schema.namespace)?;
+        let family = families().iter().find(|family| *family.name == *schema.family)?;
+        let holds = |to: &&Schema| self.has(to) && self.all_faults(schema, to) == 0;
+        let at = family.versions().position(|version| *version == *schema.version)?;
+        let later = family.schemas().skip(at + 1).find(holds);
+        let better = later.or_else(|| family.schemas().take(at).rev().find(holds))?;
+        let mut edits = Vec::new();
+        for element in top.tree().root()?.descendants() {
+            for attribute in element.attributes() {
+                if attribute.declares().is_some() && *attribute.value().text == *schema.namespace {
+                    let span = attribute.value_span();
+                    edits.push(Edit { file: None, span, text: better.namespace.to_string() });
+                }
+            }
+        }
+        let title = format!("Change {} {} to {}", schema.family, schema.version, better.version);
+        Some(Fix { title, safety: Safety::Safe, edits })
+    }
+
+    /// The faults of all elements of a namespace whose parents are of another.
+    fn all_faults(&self, from: &Schema, to: &Schema) -> usize {
+        let Some(root) = self.tree.root() else { return 0 };
+        let tops = root.descendants().filter(|element| {
+            element.namespace() == &*from.namespace
+                && element.parent().is_none_or(|parent| parent.namespace() != &*from.namespace)
+        });
+        tops.map(|top| self.faults_as(top, &from.namespace, to)).sum()
+    }
+}
