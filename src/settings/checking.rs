@@ -1,6 +1,6 @@
 //! `[check]`: what `ankus check` checks, and its exit code, unless the command line says otherwise.
 
-use super::{Reader, Value, span_of};
+use super::reader::{Reader, Value, span_of};
 use crate::diag::Level;
 
 /// Backups and the output of builds: copies of what is looked at anyway. `include` brings them back.

@@ -4,7 +4,7 @@
 //! `tab_width` and `max_line_length`. Its globs become those of `globset`, which match in linear time, whatever a tree
 //! contains.
 
-use super::{Reader, Value, span_of};
+use super::reader::{Reader, Value, span_of};
 use globset::GlobBuilder;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,0 +1,189 @@
+//! What a dry run of a coordinator shows: its first actions, as the server would make them.
+
+use super::{Outcome, Refused, integer, is_uri, local_path, parent, scheme};
+use ankus_lang::coordinator::{
+    Action, Actions, DataEvent, Definition, EventData, Existing, Failure, Inputs, Instances, Logic,
+    LogicKind,
+};
+use ankus_lang::time::Instant;
+use std::collections::{HashMap, HashSet};
+
+/// What a dry run shows.
+#[derive(Clone, Debug)]
+pub struct DryRun {
+    /// The actions of the first hour.
+    pub actions: Vec<Action>,
+    /// The first one, as far as it was evaluated.
+    pub first: Option<FirstAction>,
+}
+
+/// The first action of a dry run.
+#[derive(Clone, Debug)]
+pub struct FirstAction {
+    /// Its inputs as they are known.
+    pub inputs: Vec<EventData>,
+    /// What its workflow is given: evaluated where every input is there, else as it is written.
+    pub configuration: Vec<(String, String)>,
+}
+
+/// Runs the first hour of a definition without keeping anything, as a dry run on the server does. Failures of any action
+/// are failures of the whole, with E0803 around them.
+pub fn dry_run(
+    definition: &Definition,
+    id: &str,
+    now: Instant,
+    existing: &dyn Existing,
+) -> Outcome<DryRun> {
+    let wrap = |failure: Failure| {
+        let mut refused = Refused::new("E0803", failure.message);
+        refused.inner = failure.codes;
+        refused
+    };
+    if let Some(logic) = &definition.logic {
+        check_logic(definition, logic)?;
+    }
+    let schedule = &definition.schedule;
+    let until = schedule.start.plus_seconds(3600).min(schedule.end);
+    let actions = Actions::new(definition);
+    let mut made = Vec::new();
+    let mut first = None;
+    let most = usize::try_from(definition.controls.throttle).unwrap_or(0);
+    for (number, nominal) in schedule.run(None, 0, until, None).take(most) {
+        let action = actions.create(id, number, nominal, now).map_err(wrap)?;
+        actions.admit(&action, existing).map_err(wrap)?;
+        let configuration = definition.configuration.clone();
+        let mut shown = FirstAction { inputs: action.inputs.clone(), configuration };
+        if definition.logic.is_some()
+            && matches!(actions.check_all(&action, existing, 0), Ok(Inputs::Ready(_)))
+        {
+            unevaluated(definition)?;
+        }
+        if let Inputs::Ready(inputs) = actions.check(&action, existing, true).map_err(wrap)? {
+            let configuration = actions.configuration(id, &action, &inputs).map_err(wrap)?;
+            shown = FirstAction { inputs, configuration };
+        }
+        first.get_or_insert(shown);
+        made.push(action);
+    }
+    Ok(DryRun { actions: made, first })
+}
+
+/// What the server's dry run cannot evaluate of an input logic that is satisfied, although the action itself would start: one that
+/// combines datasets, and `coord:dataIn` of one of its names.
+fn unevaluated(definition: &Definition) -> Outcome<()> {
+    let Some(logic) = &definition.logic else { return Ok(()) };
+    if logic.iter().any(|part| part.kind == LogicKind::Combine) {
+        return Err(Refused::new("E0803", "input-logic").names(["combine"]));
+    }
+    let names: Vec<&str> = logic.iter().filter_map(|part| part.name.as_deref()).collect();
+    let asked = |text: &str| {
+        let mut asks = text.split("coord:dataIn").skip(1).filter_map(|rest| {
+            let rest = rest.trim_start().strip_prefix('(')?.trim_start();
+            let quote = rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
+            rest[1..].split(quote).next()
+        });
+        asks.find(|name| names.contains(name)).map(str::to_owned)
+    };
+    match definition.configuration.iter().find_map(|(_, value)| asked(value)) {
+        Some(name) => Err(Refused::new("E0803", "input-logic").within("E1004").names([name])),
+        None => Ok(()),
+    }
+}
+
+/// The input logic, which the server looks at in a dry run only: an action of a wrong one waits for ever.
+fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
+    let about = "input-logic";
+    match logic.iter().filter(|part| part.parent.is_none()).count() {
+        0 => return Err(Refused::new("E0803", about).names(["empty"])),
+        1 => {}
+        _ => return Err(Refused::new("E0607", about).names(["several-roots"])),
+    }
+    let mut events: HashMap<&str, &DataEvent> = HashMap::new();
+    for event in &definition.inputs {
+        events.entry(event.name.as_str()).or_insert(event);
+    }
+    let event = |name: &str| events.get(name).copied();
+    let mut parts: HashMap<usize, Vec<&Logic>> = HashMap::new();
+    for part in logic {
+        parts.entry(part.parent.unwrap_or(usize::MAX)).or_default().push(part);
+    }
+    let length = |event: &DataEvent| match &event.instances {
+        Instances::List(texts) => Some(texts.len() as i64),
+        Instances::Range(start, end) => Some(plain_number(end)? - plain_number(start)? + 1),
+    };
+    for (at, part) in logic.iter().enumerate() {
+        let names = [part.data.clone()];
+        if part.kind == LogicKind::Data && event(&part.data).is_none() {
+            return Err(Refused::new("E0803", about).within("E1028").names(names));
+        }
+        if part.kind != LogicKind::Data && !parts.contains_key(&at) {
+            return Err(Refused::new("E0803", about).names(["empty"]));
+        }
+        if part.kind == LogicKind::Combine {
+            let within = parts.get(&at).into_iter().flatten();
+            let mut lengths = within.filter_map(|other| event(&other.data).and_then(length));
+            let first = lengths.next();
+            if lengths.any(|length| Some(length) != first) {
+                return Err(Refused::new("E0803", about).within("E1028").names(["combine"]));
+            }
+        }
+        let numbers = [&part.min, &part.wait].into_iter().flatten();
+        if numbers.clone().any(|text| integer(text.trim()).is_none()) {
+            let mut refused = Refused::new("", about).names(numbers.cloned());
+            refused.code = None;
+            return Err(refused);
+        }
+    }
+    Ok(())
+}
+
+/// The number in `${coord:current(n)}`.
+fn plain_number(text: &str) -> Option<i64> {
+    text.split_once('(')?.1.split_once(')')?.0.trim().parse().ok()
+}
+
+/// Existence as a set of paths; the authority of a URI counts for nothing, and only some schemes are served.
+#[derive(Clone, Debug, Default)]
+pub struct Paths {
+    paths: HashSet<String>,
+    any_scheme: bool,
+}
+
+impl Paths {
+    /// These paths exist, and all folders above them.
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, any_scheme: bool) -> Paths {
+        let mut all = HashSet::new();
+        for path in paths {
+            let mut path = local_path(path).trim_end_matches('/');
+            while !path.is_empty() && all.insert(path.to_owned()) {
+                path = parent(path);
+            }
+        }
+        Paths { paths: all, any_scheme }
+    }
+}
+
+impl Existing for Paths {
+    fn exists(&self, uri: &str) -> Result<bool, Failure> {
+        self.admit(uri)?;
+        Ok(self.paths.contains(local_path(uri).trim_end_matches('/')))
+    }
+
+    fn admit(&self, uri: &str) -> Result<(), Failure> {
+        if !uri.is_empty() && !is_uri(uri) {
+            return Err(Failure::new("E0902", format!("`{uri}` is not a URI")));
+        }
+        let scheme = scheme(uri);
+        match self.any_scheme || ["", "hdfs", "hftp", "webhdfs"].contains(&scheme) {
+            true => Ok(()),
+            false => Err(Failure::new("E0904", format!("nothing serves `{scheme}`"))),
+        }
+    }
+
+    fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
+        match self.any_scheme {
+            true => Some(Ok(uri.starts_with("hcat://there"))),
+            false => Some(self.admit(uri).map(|()| false)),
+        }
+    }
+}
