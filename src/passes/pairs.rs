@@ -52,9 +52,9 @@ kinds! {
     JOINS_RACE "joins-race" Error &[], "paths of one fork arrive at different joins, and the slowest decides";
     JOINS_RACE_AFTER_FAILURE "joins-race-after-failure" Warning &[], "when an action fails, paths of one fork arrive at different joins";
     JOINS_RACE_AFTER_FAILURES "joins-race-after-failures" Info &[], "when several actions fail, paths of one fork arrive at different joins";
-    HANGS "hangs" Error &[], "a run waits for ever at a join";
-    HANGS_AFTER_FAILURE "hangs-after-failure" Warning &[], "a run in which an action fails waits for ever at a join";
-    HANGS_AFTER_FAILURES "hangs-after-failures" Info &[], "a run in which several actions fail waits for ever at a join";
+    HANGS "hangs" Error &[], "a run waits forever at a join";
+    HANGS_AFTER_FAILURE "hangs-after-failure" Warning &[], "a run in which an action fails waits forever at a join";
+    HANGS_AFTER_FAILURES "hangs-after-failures" Info &[], "a run in which several actions fail waits forever at a join";
     GRAPH_UNDECIDED "graph-undecided" Info &[], "the graph is too tangled for all of it to be judged";
 }
 
@@ -138,7 +138,7 @@ fn finding(workflow: &Workflow, graph: &Graph, found: &Found<'_>) -> Diagnostic 
             ),
             None => format!("paths of the fork `{fork}` arrive at `{node}` and at another join"),
         },
-        Fault::Hang => format!("the join of the fork `{node}` waits for ever"),
+        Fault::Hang => format!("the join of the fork `{node}` waits forever"),
     };
     let then = match found.fault {
         Fault::Double => "; the job fails",
@@ -339,7 +339,7 @@ mod tests {
                 action("a", "j", "end")
             ),
             &[
-                "hangs: the join of the fork `f` waits for ever, as two of its paths are one [:start:]",
+                "hangs: the join of the fork `f` waits forever, as two of its paths are one [:start:]",
             ],
         );
     }

@@ -44,7 +44,7 @@ pub fn forks_and_joins(workflow: &Workflow, target: Target) -> Vec<Diagnostic> {
             _ => format!("{count} {what}s"),
         };
         let message = format!(
-            "{} and {} can be reached; a server wants as many of the one as of the other",
+            "{} and {} can be reached; a server requires equal numbers",
             count(forks, "fork"),
             count(joins, "join")
         );

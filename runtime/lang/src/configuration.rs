@@ -19,7 +19,7 @@ impl std::fmt::Display for Endless {
         match self.cycle() {
             Some(cycle) => write!(
                 formatter,
-                "properties refer to one another in a circle: {}",
+                "properties refer to one another in a cycle: {}",
                 cycle.join(" → ")
             ),
             None => write!(

@@ -107,12 +107,11 @@ fn names(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
         out.push(match is_input {
             true => {
-                let message =
-                    format!("`{}` delays the action and is passed to nobody", name.as_str());
+                let message = format!("`{}` delays the action, but nothing uses it", name.as_str());
                 finding(&k::UNUSED_DATA_IN, name.span(), message)
             }
             false => {
-                let message = format!("the workflow is never told of `{}`", name.as_str());
+                let message = format!("the workflow is never given `{}`", name.as_str());
                 let call = format!("`${{coord:dataOut('{}')}}`", name.as_str());
                 finding(&k::UNUSED_DATA_OUT, name.span(), message)
                     .help(format!("pass {call} in its configuration"))
@@ -251,7 +250,7 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     let served = ["hdfs", "hftp", "webhdfs", "hcat"].contains(&scheme)
         || facts.filesystems.iter().any(|known| known == scheme || known == "*");
     if plain && !served {
-        let message = format!("no server serves `{scheme}` as it is shipped");
+        let message = format!("no server supports `{scheme}` by default");
         out.push(
             finding(&k::URI_TEMPLATE_SCHEME, template.place(0..scheme.len()), message)
                 .about(scheme)
@@ -332,7 +331,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
         }
         let Some((name, number)) = function(written) else { continue };
         if is_input && name == "current" && number.is_some_and(|number| number > 0) {
-            let message = "this waits for data of a time after the nominal one";
+            let message = "this waits for data from after the nominal time";
             out.push(finding(&k::FUTURE_INPUT, text.span(), message));
         }
         let searches = name.starts_with("latest") || name.starts_with("future");
@@ -452,7 +451,7 @@ fn phases(
         let there = series.current(nominal).map(|(_, number)| number + oldest);
         if there.is_none_or(|number| number < 0) {
             let message =
-                "the first action asks for instances before the initial one, and gets none";
+                "the first action asks for instances before the initial one and gets none";
             let found =
                 finding(&k::INITIAL_INSTANCE_AFTER_USE, name.span(), message).about(name.as_str());
             // The first actions of a series often have less; one that never has any data is worth a change.
@@ -504,7 +503,7 @@ fn outputs(facts: &Facts<'_>, written: &Written<'_>, out: &mut Vec<Diagnostic>) 
             && let Some(name) = &shown.name
         {
             let input = &definition.inputs[*input].name;
-            let message = format!("`{}` is the same place as the input `{input}`", output.name);
+            let message = format!("`{}` is the same location as the input `{input}`", output.name);
             out.push(finding(&k::OUTPUT_EQUALS_INPUT, name.span(), message));
         }
     }
@@ -530,7 +529,7 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = value.as_str();
         if let Some(at) = text.find("coord:actualTime") {
             let span = value.place(at..at + "coord:actualTime".len());
-            let message = "a rerun has another time of creation, and so other data";
+            let message = "a rerun has another creation time, and so reads other data";
             out.push(finding(&k::ACTUAL_TIME_FOR_DATA, span, message).fix(Fix::guess(
                 "Use the nominal time",
                 span,
@@ -669,7 +668,7 @@ fn sla(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
         if leaf("alert-contact").is_none() {
-            let message = "nobody is told: there is no `alert-contact`";
+            let message = "nobody is notified: there is no `alert-contact`";
             out.push(finding(&k::SLA_ALERT_WITHOUT_CONTACT, value.span(), message));
         }
     }

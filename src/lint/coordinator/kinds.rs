@@ -56,7 +56,7 @@ kinds! {
     ABBREVIATED_TIMEZONE "abbreviated-timezone" Time Info [] None, "three letters or a fixed offset for a time zone";
     TIMEOUT_IMPLICIT "timeout-implicit" Time Info [] None, "an action with inputs waits as long as the server has it";
     TIMEOUT_INFINITE "timeout-infinite" Time Info [] None, "a negative time-out means the most the server allows";
-    TIMEOUT_ZERO "timeout-zero" Time Info [] None, "the data must be there at the first look";
+    TIMEOUT_ZERO "timeout-zero" Time Info [] None, "the data must exist at the first check";
     TIMEOUT_WITHOUT_INPUT "timeout-without-input" Time Info [] None, "a time-out without anything to wait for";
     CONCURRENCY_ZERO "concurrency-zero" Time Error [] None, "a concurrency of 0, with which nothing is ever started";
     CONCURRENCY_IMPLICIT "concurrency-implicit" Time Info [] None, "one action at a time, for nothing says otherwise";

@@ -117,7 +117,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
         let value = fields[field as usize];
         let span = place(field);
         if value == "**" {
-            let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` counts as any");
+            let found = finding(&k::CRON_DOUBLED_STAR, span, "only a single `*` means any");
             out.push(if is_literal { found.fix(Fix::guess("Write *", span, "*")) } else { found });
         }
         for member in value.split(',') {
@@ -126,7 +126,7 @@ fn cron_rules(written: &Scalar, text: &str, zone: Option<&Zone>, out: &mut Vec<D
             if let Some((from, to)) = bounds.and_then(|(a, b)| number(a).zip(number(b)))
                 && from > to
             {
-                let message = format!("`{member}` goes round the end of the field");
+                let message = format!("`{member}` wraps around the end of the field");
                 out.push(finding(&k::CRON_OVERFLOWING_RANGE, span, message));
             }
             if let Some((base, step)) = member.split_once('/')
@@ -272,7 +272,7 @@ fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if let Some(written) = &facts.written.end {
         let literal = || written.known().and_then(|text| facts.processing.parse(text).ok());
         if schedule.map(|schedule| schedule.end).or_else(literal).is_some_and(|end| end <= now) {
-            let message = "this end has passed: nothing is due any more";
+            let message = "this end has passed: nothing is due anymore";
             out.push(finding(&k::END_IN_PAST, written.span(), message));
         }
     }
@@ -284,7 +284,7 @@ fn clock(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let behind = behind(schedule, now.min(schedule.end));
     // The round number stays the same from day to day, so that a baseline holds.
     let Some(round) = ROUND.into_iter().rev().find(|round| behind >= *round) else { return };
-    let message = format!("a submission now would first catch up on {round} actions and more");
+    let message = format!("a submission now would first catch up on {round} or more actions");
     let exact = if behind < COUNTED { format!("{behind} to be exact; ") } else { String::new() };
     let help = "begin later, or let old ones be skipped: `<execution>LAST_ONLY</execution>`";
     out.push(
@@ -320,8 +320,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let has_inputs = !written.inputs.is_empty();
     match control("timeout") {
         None if has_inputs => {
-            let message =
-                "without a `timeout` actions wait two hours, or as long as the server has it";
+            let message = "without a `timeout` actions wait two hours, or as long as the server is configured to";
             out.push(finding(&k::TIMEOUT_IMPLICIT, written.span, message));
         }
         Some(value) if !has_inputs => {
@@ -331,11 +330,10 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         Some(value) => {
             let number = value.known().and_then(|text| text.parse::<i64>().ok());
             if number.is_some_and(|number| number < 0) {
-                let message =
-                    "this waits 86400 minutes, the most a server allows, and not for ever";
+                let message = "this waits 86400 minutes, the most a server allows, and not forever";
                 out.push(finding(&k::TIMEOUT_INFINITE, value.span(), message));
             } else if number == Some(0) {
-                let message = "the data must be there at the first look";
+                let message = "the data must exist at the first check";
                 out.push(finding(&k::TIMEOUT_ZERO, value.span(), message));
             }
         }
@@ -359,7 +357,7 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .and_then(|text| text.parse::<i64>().ok())
             .is_some_and(|n| !(1..=500).contains(&n))
     {
-        let message = "the server makes this 500, its most";
+        let message = "the server reduces this to 500, its maximum";
         out.push(finding(&k::THROTTLE_CLIPPED, value.span(), message));
     }
     let skips = control("execution").filter(|value| value.as_str() == "LAST_ONLY");

@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     || word[1..].starts_with(":/") && !word[1..].starts_with("://"));
             if drive || HOMES.iter().any(|home| word.starts_with(home)) {
                 let message =
-                    "this path exists on somebody's own machine, hardly where the action runs";
+                    "this path exists on somebody's own machine, and hardly where the action runs";
                 out.push(
                     Diagnostic::new(&RULE.kind, text.span(), message)
                         .help("put the file into the application and name it in a `file` element"),

@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             };
             if kept && value.text.trim() != value.text && !value.text.trim().is_empty() {
-                let message = format!("the blanks around it belong to the value of `{name}`");
+                let message = format!("the whitespace around it belongs to the value of `{name}`");
                 out.push(
                     Diagnostic::new(&RULE.kind, value.span(), message)
                         .help("write the value directly between the tags"),

@@ -28,7 +28,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let (name, next) = (&decision.name, &flow.workflow.node(first).name.text);
-        let message = format!("whatever `{}` decides, `{next}` is next", name.text);
+        let message = format!("whatever `{}` decides, `{next}` comes next", name.text);
         out.push(
             Diagnostic::new(&RULE.kind, name.span, message)
                 .help("lead one of the cases elsewhere, or take the decision out"),

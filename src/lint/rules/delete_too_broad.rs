@@ -47,7 +47,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     format!("this deletes all of somebody's home, `/{}`", parts.join("/"))
                 }
                 _ if is_empty_function(path) => {
-                    "this deletes the whole file system where the property is not set".to_owned()
+                    "this deletes the whole file system if the property is not set".to_owned()
                 }
                 _ => continue,
             };

@@ -50,7 +50,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let blank = value.text.split(',').any(|item| item != item.trim());
             if blank && !value.text.contains("${") {
                 let names: Vec<_> = value.text.split(',').map(str::trim).collect();
-                let message = "blanks in this list are part of the names (JA021)";
+                let message = "whitespace in this list is part of the names (JA021)";
                 out.push(
                     Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                         .help(format!("write `{}`", names.join(","))),

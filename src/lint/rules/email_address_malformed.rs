@@ -79,7 +79,7 @@ fn problem(item: &str) -> Option<&'static str> {
     if item.is_empty() {
         Some("an address is missing here")
     } else if !quoted && plain.contains([' ', '\t', '\n']) {
-        Some("an address holds no blanks")
+        Some("an address cannot contain whitespace")
     } else if plain.ends_with('@') || plain.starts_with('@') || at > 1 {
         Some("this is not a valid address")
     } else if !quoted && plain.contains('.') && !item.contains(['@', '$', '#', '%', '{']) {

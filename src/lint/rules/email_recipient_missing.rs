@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "email") {
         for (name, message) in [
-            ("to", "nobody would get this mail (EM001)"),
+            ("to", "this mail has no recipient (EM001)"),
             ("cc", "an empty `cc` is an address that cannot be read (EM004)"),
             ("bcc", "an empty `bcc` is an address that cannot be read (EM004)"),
         ] {

@@ -43,7 +43,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let at = text.floor_char_boundary(same);
-    let message = "from here on, `ankus fmt` would lay the file out otherwise";
+    let message = "from here on, `ankus fmt` would change the layout";
     let whole = Span::new(0, text.len());
     out.push(Diagnostic::new(&RULE.kind, Span::at(at), message).fix(Fix::safe(
         "Lay the file out",

@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let all = operations(action).iter().filter(|(command, _)| *command != "target").count();
         if moves > 0 && all > 1 {
             let message =
-                format!("{all} operations, and no way to go on behind the one that fails");
+                format!("{all} operations, with no way to resume after the one that fails");
             out.push(
                 Diagnostic::new(&RULE.kind, action.body.name_span(), message)
                     .help("give a move an action of its own, so that a rerun can begin with it"),

@@ -39,7 +39,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message =
-                format!("`{word}` does not begin with `/`, and nothing says where it lies");
+                format!("`{word}` is a relative path, and nothing says what it is relative to");
             out.push(
                 Diagnostic::new(&RULE.kind, attribute.value_span(), message)
                     .help("write the whole path: an fs action has no working folder"),

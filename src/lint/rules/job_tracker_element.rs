@@ -25,7 +25,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if !element.namespace().ends_with(":1.0") {
             continue;
         }
-        let message = "there are no job trackers any more: `resource-manager` is the same";
+        let message = "job trackers no longer exist: `resource-manager` means the same";
         let mut fix = Fix::safe(
             "Rename to `resource-manager`",
             element.name_span(),

@@ -1,4 +1,4 @@
-//! Resource managers whose address no client can read.
+//! Resource managers with an address that no client can parse.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;
@@ -38,7 +38,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// Why nobody can connect to an address. A name alone may be that of a cluster with several managers.
+/// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.
 fn problem(value: &str) -> Option<&'static str> {
     // What an expression or a build fills in is not known.
     if value.is_empty() || value.contains(['$', '@', '#', '%', '{', '<']) {
@@ -48,13 +48,13 @@ fn problem(value: &str) -> Option<&'static str> {
         return Some("it has a scheme, which belongs to a name node");
     }
     if value.contains(char::is_whitespace) {
-        return Some("there is a blank in it");
+        return Some("it contains a space");
     }
     if let Some(sign) = value.chars().find(|c| !c.is_alphanumeric() && !"-_.:[],".contains(*c)) {
         return Some(if sign == '/' {
-            "there is a `/` in it"
+            "it contains a `/`"
         } else {
-            "there is a stray sign in it"
+            "it contains a stray character"
         });
     }
     let port = value.rsplit_once(':').map(|(_, port)| port)?;

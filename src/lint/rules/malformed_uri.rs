@@ -1,4 +1,4 @@
-//! URIs that lost a sign behind their scheme.
+//! URIs with a slash too few or too many after the scheme.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-uri",
         group: Group::Parameters,
-        summary: "a URI with too few or too many signs behind its scheme",
+        summary: "a URI with too few or too many slashes after its scheme",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 /// Schemes that stand before a host. Those of Hadoop's own file systems also stand before a path alone.
 const OF_HOSTS: [&str; 9] = ["http", "https", "ftp", "sftp", "thrift", "hcat", "ssh", "s3a", "s3n"];
 const OF_FILES: [&str; 3] = ["hdfs", "webhdfs", "viewfs"];
-/// Elements whose text is for people, for other programs, or a name node, which is told of as such.
+/// Elements whose text is for people or other programs, or is a name node, which another rule covers.
 const WORDS: [&str; 7] =
     ["message", "description", "body", "subject", "command", "name-node", "name"];
 
@@ -59,11 +59,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 
 fn finding(span: Span, text: &str, right: &str) -> Diagnostic {
     let scheme = text.split(':').next().unwrap_or_default();
-    let message = format!("behind the scheme `{scheme}` a host is written as `{right}host`");
+    let message = format!("after the scheme `{scheme}`, a host is written as `{right}host`");
     Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{right}`?"))
 }
 
-/// The texts of all name nodes: the properties in them are told of as such.
+/// The texts of all name nodes: another rule covers the properties in them.
 fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
     let root = facts.workflow().into_iter();
     root.flat_map(|root| root.descendants())
@@ -72,7 +72,7 @@ fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
         .collect()
 }
 
-/// The signs that are wrong, and the right ones.
+/// The characters that are wrong, and the right ones.
 fn problem(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
     let (scheme, rest) = text.split_once(':')?;
     let slashes = rest.bytes().take_while(|byte| *byte == b'/').count();

@@ -72,7 +72,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 let start = start + argument.len() - argument.trim_start().len();
                 let span = text.source(start..start + name.len());
                 let message =
-                    format!("`{name}` is read as a variable, and its value taken for the name");
+                    format!("`{name}` is read as a variable, and its value is used as the name");
                 out.push(
                     Diagnostic::new(&RULE.kind, span, message)
                         .likely()

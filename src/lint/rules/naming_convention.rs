@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     for (style, name) in names.iter().filter(|(style, _)| *style as usize != most.0) {
-        let message = format!("`{}` is written otherwise than most names here", name.value().text);
+        let message = format!("`{}` is not written like most names here", name.value().text);
         let usual =
             names.iter().find(|(other, _)| other != style).map(|(_, name)| name.value().text);
         let finding = Diagnostic::new(&RULE.kind, name.value_span(), message);

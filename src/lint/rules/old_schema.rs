@@ -35,7 +35,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         root.attributes().find(|attribute| attribute.declares() == root.prefix().or(Some("")));
     let Some(attribute) = attribute else { return };
     let message =
-        format!("version {} is not the newest: the server knows {newest}", facts.version());
+        format!("version {} is not the newest: the server supports {newest}", facts.version());
     out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(format!(
         "`ankus upgrade {} --to {newest}` raises it and proves that nothing changes",
         facts.path

@@ -29,7 +29,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let start = entry.value_span.start as usize;
             let span = Span::new(start + kept, start + raw.len());
-            let message = format!("the blanks at the end belong to the value of `{}`", entry.name);
+            let message =
+                format!("the trailing whitespace belongs to the value of `{}`", entry.name);
             let edit = Edit { file: Some(source.path.clone()), span, text: String::new() };
             let title = "Remove the blanks".to_owned();
             out.push(

@@ -34,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = format!(
-                "`{}` has Windows line ends: no machine of the cluster can run it",
+                "`{}` has Windows line endings: no machine of the cluster can run it",
                 text.text
             );
             let ends = source.text.match_indices("\r\n");

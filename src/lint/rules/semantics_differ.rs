@@ -23,7 +23,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         if let Some(attribute) = action.element.attribute("retry-max") {
-            let message = "only some errors are retried here, and every failure elsewhere";
+            let message = "only some errors are retried here; other engines retry every failure";
             out.push(Diagnostic::new(&RULE.kind, attribute.name_span(), message));
         }
     }

@@ -92,7 +92,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 {
                     report(
                         value_span,
-                        format!("`{library}` is almost a library of the server"),
+                        format!("`{library}` is nearly a library of the server"),
                         Some(near),
                     );
                 }

@@ -42,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let message = if quoted {
                 "the quotes are passed on as part of the argument"
             } else if operator.contains(&word.as_str()) {
-                "this is passed to the program as an argument: there is no shell"
+                "this is passed to the program as an argument, because no shell runs"
             } else if word.contains("$(") {
                 "this is not replaced by the output of a command: there is no shell"
             } else {

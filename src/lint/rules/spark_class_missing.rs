@@ -1,4 +1,4 @@
-//! Jars for Spark without a class to start.
+//! Spark jars without a main class.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;
@@ -8,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "spark-class-missing",
         group: Group::Actions,
-        summary: "a jar for Spark without the class to start in it",
+        summary: "a Spark action with a jar and no main class",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -39,10 +39,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let empty = action.each("class").next().map(|class| class.span());
-        let message = "nothing says which class of this jar to start";
+        let message = "no main class is named for this jar";
         out.push(
             Diagnostic::new(&RULE.kind, empty.unwrap_or(jar.span()), message).likely().help(
-                "add `<class>` before `<jar>`; only a jar whose manifest names one needs none",
+                "add `<class>` before `<jar>`, unless the manifest of the jar names the class",
             ),
         );
     }

@@ -1,4 +1,4 @@
-//! Masters and modes that exclude each other.
+//! Spark masters and modes that exclude each other.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;

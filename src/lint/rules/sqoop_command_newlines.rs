@@ -24,7 +24,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let text = element.text().trimmed();
         let plain = masked(&text.text);
         let Some(at) = plain.find(['\n', '\r', '\t']) else { continue };
-        let message = "only blanks separate arguments; this becomes part of one";
+        let message = "only whitespace separates arguments; this becomes part of one";
         let finding = Diagnostic::new(&RULE.kind, text.source(at..at + 1), message)
             .help("write the command on one line, or use `arg` elements");
         let raw = facts.slice(text.span());

@@ -30,7 +30,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let at = text.text.find(['"', '\'']).unwrap_or(0);
-        let message = "the command is cut at every blank, and its quotes are passed on";
+        let message = "the command is split at whitespace, and its quotes are passed on";
         let mut arguments = String::new();
         for (index, word) in words.iter().enumerate() {
             let argument = format!("<arg>{}</arg>", escaped(word));

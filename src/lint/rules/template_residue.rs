@@ -45,7 +45,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
             let whole = start..start + open.len() + end + close.len();
             let message = format!(
-                "`{}` looks like a placeholder that nobody replaced",
+                "`{}` looks like a placeholder that was not replaced",
                 &text.text[whole.clone()]
             );
             out.push(

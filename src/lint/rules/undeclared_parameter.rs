@@ -9,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "undeclared-parameter",
         group: Group::Parameters,
-        summary: "a variable that is read and not declared in `parameters`",
+        summary: "a variable that is read but not declared in `parameters`",
         level: Level::Info,
         since: "0.1.0",
         oozie: &[],
@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         if declared.contains(name) || constant || COMMON.contains(&name) || !seen.insert(name) {
             continue;
         }
-        let message = format!("`{name}` is read and not declared");
+        let message = format!("`{name}` is read but not declared");
         out.push(
             Diagnostic::new(&RULE.kind, read.span, message).help(
                 "declare it in `parameters`: the server then asks for it before anything runs",

@@ -22,7 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(source) = facts.config_default() else { return };
     let Ok(read) = properties::parse_configuration(&source.text) else { return };
     for entry in read.entries.iter().filter(|entry| entry.name == "user.name") {
-        let message = "`user.name` may not have a default";
+        let message = "`user.name` cannot have a default";
         out.push(
             Diagnostic::new(&RULE.kind, entry.name_span, message)
                 .help("remove it: the user is whoever submits the job")

@@ -98,7 +98,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             false if name.contains('(') => {
                 format!("`{}` is text, and calls no function", &plain[range])
             }
-            false => format!("`{}` is text, and not the variable `{name}`", &plain[range]),
+            false => format!("`{}` is text, not the variable `{name}`", &plain[range]),
         };
         let finding = Diagnostic::new(&RULE.kind, span, message).about(plain).likely();
         out.push(match name.is_empty() {
@@ -122,7 +122,7 @@ fn paths(facts: &Facts<'_>, known: &HashSet<&str>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let span = value.source(0..first.len());
-        let message = format!("`{first}` is text, and not the variable `{first}`");
+        let message = format!("`{first}` is text, not the variable `{first}`");
         out.push(
             Diagnostic::new(&RULE.kind, span, message)
                 .about(first)

@@ -173,7 +173,9 @@ impl Examination<'_, '_> {
             && inner == trimmed
         {
             let place = self.span(start, end);
-            let message = format!("`{name}` is read as a subtraction, for a name has no hyphen");
+            let message = format!(
+                "`{name}` is read as a subtraction, because a name cannot contain a hyphen"
+            );
             let finding =
                 Diagnostic::new(&INVALID_VARIABLE_NAME, place, message).about(name.as_str());
             self.out.push(self.as_property(finding, place, &name));
@@ -590,7 +592,8 @@ impl Examination<'_, '_> {
             let keep = wanted == (operator == Binary::Equal);
             let inner = self.written(self.span(truth.start, truth.end), truth);
             let replacement = if keep { inner.clone() } else { format!("not ({inner})") };
-            let message = format!("this is a truth already, and needs no comparison with '{text}'");
+            let message =
+                format!("this is already a boolean and needs no comparison with '{text}'");
             found.push(Diagnostic::new(&BOOLEAN_TEXT_COMPARE, place, message).fix(Fix::guess(
                 "Drop the comparison",
                 place,
@@ -617,7 +620,7 @@ impl Examination<'_, '_> {
                         && matches!(name.as_str(), "wf:conf" | "coord:conf" | "bundle:conf")
                     {
                         let message = format!(
-                            "`{name}` is null where the property is not set, and never the empty text"
+                            "`{name}` is null if the property is not set, never the empty string"
                         );
                         found.push(
                             Diagnostic::new(&NEVER_EQUAL, place, message)
@@ -725,7 +728,7 @@ impl Examination<'_, '_> {
                 let symbol = &text[at..at + length];
                 let place = self.span(at as u32, (at + length) as u32);
                 let message = format!(
-                    "`{symbol}` reaches the expression as `{entity}`, for the server evaluates the XML it has written"
+                    "`{symbol}` reaches the expression as `{entity}`, because the server evaluates the serialized XML"
                 );
                 let mut finding = Diagnostic::new(&SYNTAX_ERROR, place, message);
                 if let Some(word) = operator {
@@ -802,7 +805,7 @@ impl Examination<'_, '_> {
                     _ => continue,
                 };
                 let place = self.span(start, end);
-                let message = format!("where `{name}` has no value, this path loses a segment");
+                let message = format!("if `{name}` has no value, this path loses a segment");
                 let help = if self.place.phase == Phase::Workflow {
                     "give it a default: firstNotNull(…, 'none')"
                 } else {

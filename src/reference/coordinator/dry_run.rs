@@ -90,7 +90,7 @@ fn unevaluated(definition: &Definition) -> Outcome<()> {
     }
 }
 
-/// The input logic, which the server looks at in a dry run only: an action of a wrong one waits for ever.
+/// The input logic, which the server looks at in a dry run only: an action of a wrong one waits forever.
 fn check_logic(definition: &Definition, logic: &[Logic]) -> Outcome<()> {
     let about = "input-logic";
     match logic.iter().filter(|part| part.parent.is_none()).count() {

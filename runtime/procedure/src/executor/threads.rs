@@ -258,7 +258,7 @@ impl Shared {
         self.threads.fetch_add(1, Ordering::AcqRel);
         let shared = self.clone();
         runtime.spawn_blocking(move || {
-            // Counted out also when it panics, or whoever waits for the end waits for ever.
+            // Counted out also when it panics, or whoever waits for the end waits forever.
             let _out = CountOut(shared.clone());
             body(&shared);
         });
