@@ -146,20 +146,25 @@ fn plain_number(text: &str) -> Option<i64> {
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     paths: HashSet<String>,
+    tables: Vec<String>,
     any_scheme: bool,
 }
 
 impl Paths {
-    /// These paths exist, and all folders above them.
+    /// These paths exist, and all folders above them; of a URI of HCatalog, everything below it.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>, any_scheme: bool) -> Paths {
-        let mut all = HashSet::new();
+        let (mut all, mut tables) = (HashSet::new(), Vec::new());
         for path in paths {
+            if scheme(path) == "hcat" {
+                tables.push(path.to_owned());
+                continue;
+            }
             let mut path = local_path(path).trim_end_matches('/');
             while !path.is_empty() && all.insert(path.to_owned()) {
                 path = parent(path);
             }
         }
-        Paths { paths: all, any_scheme }
+        Paths { paths: all, tables, any_scheme }
     }
 }
 
@@ -182,7 +187,7 @@ impl Existing for Paths {
 
     fn partition_exists(&self, uri: &str) -> Option<Result<bool, Failure>> {
         match self.any_scheme {
-            true => Some(Ok(uri.starts_with("hcat://there"))),
+            true => Some(Ok(self.tables.iter().any(|table| uri.starts_with(table)))),
             false => Some(self.admit(uri).map(|()| false)),
         }
     }
