@@ -1,4 +1,4 @@
-//! Values that are empty.
+//! Properties with an empty name or value.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
@@ -7,7 +7,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "configuration-value-empty",
         group: Group::Parameters,
-        summary: "a property with an empty value, which is dropped",
+        summary: "a property with an empty name or value, which is dropped",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -21,6 +21,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for configuration in facts.configurations().iter().copied() {
         for property in facts.block(configuration) {
             let name = property.name.text.as_ref();
+            if let Some(element) = property.element.child("name").filter(|_| name.trim().is_empty())
+            {
+                let message = "this property has no name and is dropped";
+                out.push(
+                    Diagnostic::new(&RULE.kind, element.span(), message)
+                        .help("give it its name, or remove it"),
+                );
+                continue;
+            }
             let Some(value) = property.value.as_ref().filter(|value| value.text.trim().is_empty())
             else {
                 continue;
