@@ -1,7 +1,7 @@
 //! Forks and joins as runs see them: does each join get its tokens, does no node run twice, does every run end well?
 //!
-//! In: a workflow with its [`Names`] and its [`Reach`]. Out: a finding for each fault that some run ends in, with that
-//! run as its witness: it was played, and it ended there. A fault that needs no failing action is an error, one that
+//! In: a workflow with its [`Names`](super::names::Names) and its [`Reach`](super::reach::Reach). Out: a finding for each
+//! fault that some run ends in, with that run as its witness: it was played, and it ended there. A fault that needs no failing action is an error, one that
 //! needs one a warning, one that needs several (a handler shared by the paths of a fork) an info. Whether the server
 //! accepts the definition is not considered here; it accepts many that fail, and refuses some that cannot.
 //!

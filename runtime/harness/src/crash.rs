@@ -1,6 +1,6 @@
 //! Real crashes: a process that runs procedures over a SQLite store is killed at random moments and started again.
 //!
-//! [`rounds`] kills, [`child`] is what is killed. The procedures are those of [`super::simulation`], without its
+//! [`rounds`] kills, [`child`] is what is killed. The procedures are those of [`crate::procedures`], without its
 //! faults; which of them fail depends on their seed alone, so the results can be compared with an undisturbed run.
 #![expect(clippy::disallowed_methods, reason = "killing processes is the outside world")]
 

@@ -109,7 +109,8 @@ pub fn open_store_on(
     Driver::new(store, None, folder, surroundings, host, true)
 }
 
-/// The same without threads: nothing happens but what [`Executor::turn`], [`Executor::commit`] and [`Executor::tick`] do.
+/// The same without threads: nothing happens but what [`turn`](ankus_procedure::Executor::turn),
+/// [`commit`](ankus_procedure::Executor::commit) and [`tick`](ankus_procedure::Executor::tick) do.
 pub fn open_still(
     store: Box<dyn Store>,
     folder: PathBuf,

@@ -113,7 +113,7 @@ pub fn command_there(
     Ok(())
 }
 
-/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`].
+/// Asks the process that runs the store to let every job go on; see [`Driver::activate_all`](super::Driver::activate_all).
 pub fn activate_all_there(
     client: &mut control::Client,
     by: &str,

@@ -526,7 +526,7 @@ impl Executor {
     }
 
     /// Has procedures end as succeeded without running any more, and their ancestors after them: an operator's way out.
-    /// One that waits with a time-out is timed out instead, unless it answers [`TimedOut::Run`]. A busy one is left alone
+    /// One that waits with a time-out is timed out instead, unless it answers [`TimedOut::Run`](crate::TimedOut::Run). A busy one is left alone
     /// unless `force`d, and then ends after its step; one with living children is, unless `recursive`. One answer each.
     pub fn bypass(
         &self,
