@@ -326,18 +326,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_circle_is_named() {
+    fn a_cycle_is_named() {
         let lookup = |name: &str| match name {
             "a" => Some("${b}".into()),
             "b" => Some("${a}".into()),
             _ => None,
         };
-        let endless = substitute("${a}", lookup).expect_err("this is a circle");
+        let endless = substitute("${a}", lookup).expect_err("this is a cycle");
         assert_eq!(
             endless.cycle().map(|mut names| names.drain(..2).collect::<Vec<_>>().len()),
             Some(2)
         );
-        assert!(endless.to_string().contains("circle"), "{endless}");
+        assert!(endless.to_string().contains("cycle"), "{endless}");
     }
 
     #[test]

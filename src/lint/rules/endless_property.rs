@@ -1,4 +1,4 @@
-//! Properties that refer to one another in a circle.
+//! Properties that refer to one another in a cycle.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Language;
