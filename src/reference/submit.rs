@@ -4,7 +4,7 @@
 //! Whatever goes wrong outside the parser reaches the client as E0803 with another code inside its text; that code is
 //! the first of the names here.
 
-use ankus_lang::configuration::{MOST_RESOLVED, substitute};
+use ankus_lang::configuration::{CONSTANTS, MOST_RESOLVED, substitute};
 use ankus_lang::el::{Phase, Reason, Scope, Value};
 
 use super::document::Element;
@@ -23,24 +23,6 @@ pub struct Submission {
     /// The name of defaults beside the definition that cannot be read.
     pub broken: Option<String>,
 }
-
-/// Properties named like a constant of the language.
-const RESERVED: [&str; 14] = [
-    "DAYS",
-    "HOURS",
-    "MINUTES",
-    "KB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "RECORDS",
-    "MAP_IN",
-    "MAP_OUT",
-    "REDUCE_IN",
-    "REDUCE_OUT",
-    "GROUPS",
-];
 
 /// Properties that defaults may not set.
 const IDENTITY: [&str; 2] = ["user.name", "mapreduce.job.user.name"];
@@ -74,8 +56,9 @@ impl Submission {
         if let Some(file) = &self.broken {
             return Err(Rejected::new("E0803", [file], None));
         }
-        let forbidden =
-            |name: &&String| RESERVED.contains(&name.as_str()) || IDENTITY.contains(&name.as_str());
+        let forbidden = |name: &&String| {
+            CONSTANTS.contains(&name.as_str()) || IDENTITY.contains(&name.as_str())
+        };
         match self.defaults.keys().find(forbidden) {
             Some(name) => Err(Rejected::new("E0803", ["E0808", name], None)),
             None => Ok(()),
@@ -89,7 +72,7 @@ impl Submission {
         merged: &Properties,
         rules: &Rules<'_>,
     ) -> Answer {
-        if let Some(name) = self.properties.keys().find(|name| RESERVED.contains(&name.as_str())) {
+        if let Some(name) = self.properties.keys().find(|name| CONSTANTS.contains(&name.as_str())) {
             return super::rejected(Rejected::new("E0803", ["E0808", name], None));
         }
         let mut resolved = Properties::new();

@@ -7,6 +7,27 @@ const MOST_SUBSTITUTIONS: usize = 20;
 /// as it is written. Twenty substitutions of one long value in each of many would fill any memory.
 pub const MOST_RESOLVED: usize = 64 << 20;
 
+/// The constants of the expression language that workflows have; no job may have a property of such a name (E0808).
+pub const CONSTANTS: [&str; 14] = [
+    "KB",
+    "MB",
+    "GB",
+    "TB",
+    "PB",
+    "RECORDS",
+    "MAP_IN",
+    "MAP_OUT",
+    "REDUCE_IN",
+    "REDUCE_OUT",
+    "GROUPS",
+    "DAYS",
+    "HOURS",
+    "MINUTES",
+];
+
+/// Those of URI templates, which coordinators and bundles forbid as well.
+pub const DATE_CONSTANTS: [&str; 5] = ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"];
+
 /// A value that refers to others without end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endless {

@@ -16,6 +16,7 @@ pub mod types;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use ankus_lang::configuration::{CONSTANTS, DATE_CONSTANTS};
 use ankus_lang::el::functions::{Gives, Takes};
 use ankus_lang::el::{Dialect, Phase, Phases, SiteFunction, Template, Value};
 
@@ -88,32 +89,9 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
     out
 }
 
-/// Names that no property may have, in workflows and in coordinators and bundles.
-pub const RESERVED: [&str; 19] = [
-    "KB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "RECORDS",
-    "MAP_IN",
-    "MAP_OUT",
-    "REDUCE_IN",
-    "REDUCE_OUT",
-    "GROUPS",
-    "DAYS",
-    "HOURS",
-    "MINUTES",
-    "YEAR",
-    "MONTH",
-    "DAY",
-    "HOUR",
-    "MINUTE",
-];
-
 /// Whether a property of that name is refused at submission.
 pub fn is_reserved(name: &str, workflow: bool) -> bool {
-    RESERVED.iter().take(if workflow { 14 } else { 19 }).any(|reserved| *reserved == name)
+    CONSTANTS.contains(&name) || !workflow && DATE_CONSTANTS.contains(&name)
 }
 
 /// The finding for a property with a reserved name.

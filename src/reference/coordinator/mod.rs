@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use ankus_lang::configuration::{MOST_RESOLVED, substitute};
+use ankus_lang::configuration::{CONSTANTS, DATE_CONSTANTS, MOST_RESOLVED, substitute};
 use ankus_lang::coordinator::{DataEvent, DatasetText, Definition, Instances, Properties};
 use ankus_lang::el::{DataKind, Effects, Phase, Reason};
 use ankus_lang::time::{
@@ -30,28 +30,11 @@ use scope::{Asked, Literal};
 
 pub use dry_run::{DryRun, FirstAction, Paths, dry_run};
 
-/// Names a submission may not define.
-const RESERVED: [&str; 19] = [
-    "YEAR",
-    "MONTH",
-    "DAY",
-    "HOUR",
-    "MINUTE",
-    "DAYS",
-    "HOURS",
-    "MINUTES",
-    "KB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "RECORDS",
-    "MAP_IN",
-    "MAP_OUT",
-    "REDUCE_IN",
-    "REDUCE_OUT",
-    "GROUPS",
-];
+/// Whether a submission may not define a property of this name.
+fn is_reserved(name: &str) -> bool {
+    CONSTANTS.contains(&name) || DATE_CONSTANTS.contains(&name)
+}
+
 /// The most minutes an action may wait.
 const MOST_TIMEOUT: i64 = 86_400;
 /// The most actions that may wait: a twentieth of the server's queue.
@@ -324,8 +307,7 @@ fn arrived(given: &Properties) -> Properties {
 }
 
 pub(super) fn reserved(properties: Properties, wrapped: &'static str) -> Outcome<Properties> {
-    let is_reserved = |name: &&String| RESERVED.contains(&name.as_str());
-    match properties.keys().find(is_reserved) {
+    match properties.keys().find(|name| is_reserved(name)) {
         Some(name) => Err(Refused::new(wrapped, name.clone()).within("E0808").names([name])),
         None => Ok(properties),
     }

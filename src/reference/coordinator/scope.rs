@@ -1,6 +1,6 @@
 //! What expressions of a coordinator see at submission.
 
-use super::{RESERVED, written};
+use super::{is_reserved, written};
 use ankus_lang::coordinator::Properties;
 use ankus_lang::el;
 use ankus_lang::el::{CoordinatorScope, DataKind, DataUris, Phase, Scope, Value};
@@ -37,7 +37,7 @@ pub(super) struct Literal<'s>(pub(super) Asked<'s>, pub(super) RefCell<BTreeSet<
 
 impl Scope for Literal<'_> {
     fn variable(&self, name: &str) -> Option<Value<'_>> {
-        if RESERVED.contains(&name) {
+        if is_reserved(name) {
             return self.0.variable(name);
         }
         self.0.variable(name).or_else(|| {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roxmltree::Node;
 
 use super::Run;
-use super::submit::RESERVED;
+use super::submit::is_reserved;
 
 /// Sub-workflows are nested at most so deep, unless the server says otherwise
 /// (`oozie.action.subworkflow.max.depth`).
@@ -68,7 +68,7 @@ pub fn child(
             continue;
         }
         let is_identity = name == "user.name" || name == "mapreduce.job.user.name";
-        if is_identity || RESERVED.contains(&name.as_str()) {
+        if is_identity || is_reserved(&name) {
             let message = format!("E0808: the property `{name}` may not be set for a sub-workflow");
             return Err(exception("CommandException", message));
         }

@@ -4,28 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{Job, JobScope, Rows, Run, World, expect};
-use crate::configuration::substitute;
+use crate::configuration::{CONSTANTS, substitute};
 use crate::el::Phase;
 use crate::plan::Plan;
 
-/// Names that nobody may submit.
-pub(super) const RESERVED: [&str; 15] = [
-    "DAYS",
-    "HOURS",
-    "MINUTES",
-    "KB",
-    "MB",
-    "GB",
-    "TB",
-    "PB",
-    "RECORDS",
-    "MAP_IN",
-    "MAP_OUT",
-    "REDUCE_IN",
-    "REDUCE_OUT",
-    "GROUPS",
-    "",
-];
+/// Whether nobody may submit a property of this name.
+pub(super) fn is_reserved(name: &str) -> bool {
+    name.is_empty() || CONSTANTS.contains(&name)
+}
 
 /// What is submitted.
 #[derive(Clone, Debug, Default)]
@@ -67,7 +53,7 @@ pub(crate) fn configuration(
 ) -> Result<BTreeMap<String, String>, Refused> {
     let mut conf = BTreeMap::new();
     for (name, value) in properties {
-        if RESERVED.contains(&name.as_str()) {
+        if is_reserved(name) {
             return Err(Refused::new(
                 "E0803",
                 format!("the property `{name}` may not be set (E0808)"),
@@ -79,10 +65,7 @@ pub(crate) fn configuration(
     }
     conf = resolve(&conf)?;
     for (name, value) in defaults.iter().flatten().chain(&plan.defaults) {
-        if RESERVED.contains(&name.as_str())
-            || name == "user.name"
-            || name == "mapreduce.job.user.name"
-        {
+        if is_reserved(name) || name == "user.name" || name == "mapreduce.job.user.name" {
             return Err(Refused::new(
                 "E0803",
                 format!("the property `{name}` may not be set in default files (E0808)"),
