@@ -12,6 +12,7 @@ pub mod secrets;
 
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level};
 use crate::source::Span;
+use ankus_lang::action_types::ACTION_TYPES;
 use ankus_lang::time::{Instant, ProcessingZone};
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
@@ -355,20 +356,13 @@ impl Launchers {
     }
 }
 
-/// Types of actions that run a program, beside those of the site.
-pub const PROGRAMS: [&str; 11] = [
-    "distcp",
-    "git",
-    "hive",
-    "hive2",
-    "java",
-    "map-reduce",
-    "pig",
-    "shell",
-    "spark",
-    "sqoop",
-    "ssh",
-];
+/// Types of actions that run a program, beside those of the site, sorted.
+pub(crate) fn program_types() -> Vec<&'static str> {
+    let programs = ACTION_TYPES.iter().filter(|kind| kind.program.is_some());
+    let mut names: Vec<&str> = programs.map(|kind| kind.name).collect();
+    names.sort_unstable();
+    names
+}
 
 /// What stands around the programs of jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,8 +5,10 @@ use super::{Exit, Shell};
 use ankus::text::hanging;
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Place};
 use ankus_engine::host::process::sandbox::Sandbox;
+use ankus_lang::action_types::ACTION_TYPES;
 
 use crate::needs::sandbox_kind;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,19 +21,19 @@ pub(crate) struct Arguments {
 /// How long a cluster may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Tools that actions run, with the types that need them.
-const TOOLS: &[(&str, &str)] = &[
-    ("hadoop", "distcp, map-reduce, file systems that are real"),
-    ("java", "java"),
-    ("hive", "hive"),
-    ("beeline", "hive2"),
-    ("pig", "pig"),
-    ("sqoop", "sqoop"),
-    ("spark-submit", "spark"),
-    ("ssh", "ssh"),
-    ("git", "git"),
-    ("sh", "shell scripts"),
-];
+/// Tools that actions run, each with what needs it.
+fn needed_tools() -> BTreeMap<&'static str, String> {
+    let mut tools: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for kind in &ACTION_TYPES {
+        let Some(program) = kind.program else { continue };
+        tools.entry(program).or_default().push(match kind.name {
+            "shell" => "shell scripts",
+            name => name,
+        });
+    }
+    tools.entry("hadoop").or_default().push("file systems that are real");
+    tools.into_iter().map(|(tool, users)| (tool, users.join(", "))).collect()
+}
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let mut well = true;
@@ -91,8 +93,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
 
     shell.out("tools\n")?;
-    for (tool, what) in TOOLS {
-        let place = match tools.get(*tool) {
+    for (tool, what) in needed_tools() {
+        let place = match tools.get(tool) {
             Some(given) if Path::new(given).is_file() => given.clone(),
             Some(given) => {
                 well = false;

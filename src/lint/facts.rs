@@ -11,6 +11,7 @@ use crate::settings::Settings;
 use crate::source::{Source, Span};
 use crate::syntax::properties::{self, Bound, Caller, Entry, Submission};
 use crate::syntax::xml::{AttributeRef, Decoded, Element, NodeId, NodeKind, Tree};
+use ankus_lang::action_types::is_cluster;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -80,6 +81,11 @@ impl<'a> Action<'a> {
     /// Whether the body is one of these types.
     pub fn is(&self, kinds: &[&str]) -> bool {
         kinds.contains(&self.kind())
+    }
+
+    /// Whether it needs a name node and a resource manager.
+    pub fn runs_on_cluster(&self) -> bool {
+        is_cluster(self.kind())
     }
 
     /// The version at the end of the namespace of its body.

@@ -16,10 +16,6 @@ pub(super) struct Shared {
     pub(super) fix: Option<Fix>,
 }
 
-/// Types with a cluster of their own.
-const KINDS: [&str; 10] =
-    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
-
 /// The name node and resource manager that three actions or more have in common, and no action has otherwise.
 pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
     let root = facts.workflow()?;
@@ -27,7 +23,7 @@ pub(super) fn global_section(facts: &Facts<'_>) -> Option<Shared> {
     if old || facts.global().is_some() {
         return None;
     }
-    let actions: Vec<_> = facts.actions.iter().filter(|action| action.is(&KINDS)).collect();
+    let actions: Vec<_> = facts.actions.iter().filter(|action| action.runs_on_cluster()).collect();
     let name_nodes = same(&actions, &["name-node"])?;
     let managers = same(&actions, &["job-tracker", "resource-manager"])?;
     if actions.len() < 3 {

@@ -4,14 +4,11 @@
 //! [`Settings`] for each action: what it has of its own comes before what is shared, and that before what is given.
 //! Files of `job-xml` are named here and read in a run.
 
+use ankus_lang::action_types::is_cluster;
 use ankus_lang::plan::Global;
 
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Launcher, Property, Workflow};
-
-/// Types whose configuration takes part in merging, and which need a resource manager.
-const JAVA_FAMILY: [&str; 10] =
-    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
 
 /// What actions get where neither they nor the workflow say it.
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +70,7 @@ pub fn global(workflow: &Workflow, inherited: Option<&Global>) -> Option<Global>
 pub fn action(body: Option<&Body>, given: Given<'_>) -> Option<Settings> {
     let kind = body.map_or("", |body| &*body.kind);
     let configured = given.configured_types.iter().any(|configured| configured == kind);
-    if !configured && !JAVA_FAMILY.contains(&kind) && !["fs", "sub-workflow"].contains(&kind) {
+    if !configured && !is_cluster(kind) && !["fs", "sub-workflow"].contains(&kind) {
         return None;
     }
     let mut settings = Settings::default();

@@ -21,6 +21,8 @@ mod xml;
 
 use crate::schema::Language;
 pub use crate::settings::Target;
+pub use ankus_lang::action_types::Executor;
+use ankus_lang::action_types::action_type;
 use ankus_lang::el::{
     CoordinatorScope, Dialect, Failure, Phase, Scope, SiteFunction, Template, Value,
 };
@@ -32,36 +34,6 @@ use xml::Stop;
 pub use submit::Submission;
 pub use workflow::Properties;
 pub(crate) use workflow::has_parameters;
-
-/// How a server treats the body of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Executor {
-    /// It runs on the cluster, so it must know a name node and a job tracker.
-    Cluster,
-    /// It takes configuration, but needs no cluster.
-    Configured,
-    /// It takes neither.
-    Plain,
-}
-
-/// The action types a server registers by itself, and the first target that has them.
-static EXECUTORS: &[(&str, Executor, Target)] = &[
-    ("switch", Executor::Plain, Target::V3_3_2),
-    ("java", Executor::Cluster, Target::V3_3_2),
-    ("fs", Executor::Configured, Target::V3_3_2),
-    ("map-reduce", Executor::Cluster, Target::V3_3_2),
-    ("pig", Executor::Cluster, Target::V3_3_2),
-    ("hive", Executor::Cluster, Target::V3_3_2),
-    ("shell", Executor::Cluster, Target::V3_3_2),
-    ("sqoop", Executor::Cluster, Target::V3_3_2),
-    ("distcp", Executor::Cluster, Target::V3_3_2),
-    ("hive2", Executor::Cluster, Target::V4_3_1),
-    ("ssh", Executor::Plain, Target::V3_3_2),
-    ("sub-workflow", Executor::Configured, Target::V3_3_2),
-    ("email", Executor::Plain, Target::V3_3_2),
-    ("spark", Executor::Cluster, Target::V4_3_1),
-    ("git", Executor::Cluster, Target::V5_2_1),
-];
 
 /// What holds for all submissions to one server.
 #[derive(Clone, Copy, Debug)]
@@ -109,10 +81,15 @@ impl<'a> Rules<'a> {
 
     fn executor(&self, kind: &str) -> Option<Executor> {
         let site = self.executors.iter().find(|(name, _)| name == kind);
-        let known = |(name, _, since): &&(&str, Executor, Target)| {
-            *name == kind && *since as u8 <= self.target as u8
+        let own = || match kind {
+            // Its element stands where an action has its body, but it is a node of its own.
+            "switch" => Some(Executor::Plain),
+            _ => action_type(kind)
+                .filter(|known| {
+                    Target::named(known.since).is_some_and(|since| since as u8 <= self.target as u8)
+                })
+                .map(|known| known.executor),
         };
-        let own = || EXECUTORS.iter().find(known).map(|(_, executor, _)| *executor);
         site.map(|(_, executor)| *executor).or_else(own)
     }
 }

@@ -1,8 +1,9 @@
 //! Reads `ankus.toml` value by value, and reports every problem with its place.
 
+use super::program_types;
 use super::{
-    AfterReboot, Keep, Launchers, LocalLauncher, Mail, Override, PROGRAMS, Problem, Profile,
-    Rating, Sandbox, Server, Settings, SiteAction, SiteFunction, Target, instant, seconds, size,
+    AfterReboot, Keep, Launchers, LocalLauncher, Mail, Override, Problem, Profile, Rating, Sandbox,
+    Server, Settings, SiteAction, SiteFunction, Target, instant, seconds, size,
 };
 use crate::diag::{Group, nearest};
 use crate::source::Span;
@@ -487,7 +488,7 @@ impl Reader<'_> {
             "queues",
         ];
         let site = types.iter().map(String::as_str);
-        let known: Vec<&str> = own.into_iter().chain(PROGRAMS).chain(site).collect();
+        let known: Vec<&str> = own.into_iter().chain(program_types()).chain(site).collect();
         self.table("launchers", value, &known, |reader, key, value| match key {
             "max" => read.max = reader.at_least_one(key, value),
             "disk_floor" => read.disk_floor = reader.size(key, value),

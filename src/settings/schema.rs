@@ -154,7 +154,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
         json!({"max": most("How many may run at once in a store.")}),
     );
     let launchers = &mut settings["properties"]["launchers"];
-    for kind in super::PROGRAMS {
+    for kind in super::program_types() {
         launchers["properties"][kind] = of_type.clone();
     }
     // Types of the site.

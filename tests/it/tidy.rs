@@ -42,6 +42,7 @@ const CORE: &[(&str, &str)] = &[
 
 /// Modules of the languages and values.
 const LANG: &[(&str, &str)] = &[
+    ("action_types", ""),
     ("configuration", ""),
     ("uri", ""),
     ("time", ""),

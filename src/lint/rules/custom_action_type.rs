@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::{Facts, Rule};
+use ankus_lang::action_types::action_type;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -17,27 +18,10 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// The types that come with a server.
-const KINDS: [&str; 15] = [
-    "map-reduce",
-    "pig",
-    "ssh",
-    "sub-workflow",
-    "fs",
-    "http",
-    "email",
-    "java",
-    "hive",
-    "hive2",
-    "shell",
-    "sqoop",
-    "distcp",
-    "spark",
-    "git",
-];
-
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for action in facts.actions.iter().filter(|action| !action.is(&KINDS)) {
+    // The schema of workflows still has `http`.
+    let known = |kind: &str| kind == "http" || action_type(kind).is_some();
+    for action in facts.actions.iter().filter(|action| !known(action.kind())) {
         let message = format!(
             "`{}` is not a type that comes with the server, and nothing maps it",
             action.kind()

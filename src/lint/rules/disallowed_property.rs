@@ -25,23 +25,10 @@ const NAMES: [&str; 5] = [
     "yarn.resourcemanager.address",
 ];
 
-/// Types whose configuration the server looks through.
-const KINDS: [&str; 11] = [
-    "java",
-    "map-reduce",
-    "pig",
-    "hive",
-    "hive2",
-    "shell",
-    "sqoop",
-    "distcp",
-    "spark",
-    "git",
-    "fs",
-];
-
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let actions = facts.actions.iter().filter(|action| action.is(&KINDS));
+    // The server looks through the configurations of these.
+    let actions =
+        facts.actions.iter().filter(|action| action.runs_on_cluster() || action.kind() == "fs");
     let mut blocks: Vec<_> =
         actions.clone().filter_map(|action| action.body.child("configuration")).collect();
     if actions.count() > 0 {

@@ -18,10 +18,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Types that cannot start without one.
-const KINDS: [&str; 10] =
-    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
-
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if default_name_node(facts) {
         return;
@@ -30,13 +26,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let has_manager = |action: &crate::lint::Action<'_>| {
         ["job-tracker", "resource-manager"].iter().any(|name| action.text(name).is_some())
     };
-    let mut needing = facts.actions.iter().filter(|action| action.is(&KINDS));
+    let mut needing = facts.actions.iter().filter(|action| action.runs_on_cluster());
     // Where no action has one and nobody is known to start the workflow, a parent may hand its own down.
     let child = facts.submission.may_have_parent
         && facts.submission.callers.is_empty()
         && facts.submission.get("oozie.wf.application.path").is_none()
         && needing.all(|action| action.text("name-node").is_none());
-    for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
+    for action in facts.actions.iter().filter(|action| action.runs_on_cluster()) {
         if action.text("name-node").is_none() {
             let message = match without_manager && !has_manager(action) {
                 true => {

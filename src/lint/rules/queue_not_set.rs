@@ -18,9 +18,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-const KINDS: [&str; 9] =
-    ["java", "map-reduce", "pig", "hive", "shell", "sqoop", "distcp", "spark", "hive2"];
-
 const KEYS: [&str; 6] = [
     "mapreduce.job.queuename",
     "mapred.job.queue.name",
@@ -37,7 +34,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.global().is_some_and(queue) {
         return;
     }
-    for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
+    for action in facts.actions.iter().filter(|action| action.runs_on_cluster()) {
         let options =
             action.text("spark-opts").map(|text| text.text.into_owned()).unwrap_or_default();
         if queue(action.body) || is_configured(facts, action, &KEYS) || options.contains("--queue")

@@ -19,9 +19,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let kinds =
-        ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "fs"];
-    let actions: Vec<_> = facts.actions.iter().filter(|action| action.is(&kinds)).collect();
+    let actions: Vec<_> = {
+        let takes =
+            |action: &&crate::lint::Action<'_>| action.runs_on_cluster() || action.kind() == "fs";
+        facts.actions.iter().filter(takes).collect()
+    };
     // Before 0.4 there is no better place.
     let old = ["0.1", "0.2", "0.2.5", "0.3"].contains(&facts.version());
     if actions.len() < 3 || old {

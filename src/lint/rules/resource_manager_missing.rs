@@ -17,10 +17,6 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// Types that cannot start without one.
-const KINDS: [&str; 10] =
-    ["java", "map-reduce", "pig", "hive", "hive2", "shell", "sqoop", "distcp", "spark", "git"];
-
 /// Whether every action gets a resource manager from elsewhere.
 pub(super) fn is_known(facts: &Facts<'_>) -> bool {
     let server = &facts.settings.server;
@@ -40,7 +36,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let no_name_node = !crate::lint::facts::default_name_node(facts);
-    for action in facts.actions.iter().filter(|action| action.is(&KINDS)) {
+    for action in facts.actions.iter().filter(|action| action.runs_on_cluster()) {
         // An action that lacks both is told of once.
         if no_name_node && action.text("name-node").is_none() {
             continue;

@@ -4,6 +4,7 @@ use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::lint::facts::{is_open, job_properties};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use ankus_lang::action_types::cluster_types;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,20 +22,8 @@ pub(super) static RULE: Rule = Rule {
 
 const KEY: &str = "oozie.action.sharelib.for.";
 
-const TYPES: [&str; 12] = [
-    "map-reduce",
-    "java",
-    "pig",
-    "hive",
-    "hive2",
-    "sqoop",
-    "spark",
-    "distcp",
-    "shell",
-    "git",
-    "mapreduce-streaming",
-    "email",
-];
+/// Names that may have libraries of their own, beside the types that run on the cluster.
+const OTHERS: [&str; 2] = ["mapreduce-streaming", "email"];
 
 const LIBRARIES: [&str; 9] = [
     "pig",
@@ -64,6 +53,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             found.push((name, span, value.text.to_string(), value.span(), None));
         }
     }
+    let types: Vec<&str> = cluster_types().chain(OTHERS).collect();
     for (name, name_span, value, value_span, file) in found {
         let Some(kind) = name.strip_prefix(KEY) else { continue };
         let kind = kind.strip_suffix(".exclude").unwrap_or(kind);
@@ -72,15 +62,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let finding = Diagnostic::new(&RULE.kind, span, message);
             let finding = match near {
                 Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!("action types are {}", TYPES.join(", "))),
+                None => finding.help(format!("action types are {}", types.join(", "))),
             };
             out.push(match &file {
                 Some(file) => finding.in_file(file.clone()),
                 None => finding,
             });
         };
-        if !TYPES.contains(&kind) && !site && !is_open(kind) {
-            report(name_span, format!("no action is of the type `{kind}`"), nearest(kind, TYPES));
+        if !types.contains(&kind) && !site && !is_open(kind) {
+            report(
+                name_span,
+                format!("no action is of the type `{kind}`"),
+                nearest(kind, types.iter().copied()),
+            );
         } else if !name.ends_with(".exclude") {
             for library in value.split(',').map(str::trim) {
                 let swapped = LIBRARIES.iter().find(|known| {

@@ -7,6 +7,7 @@ use crate::lint::facts::{is_configured, is_submitted};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties::Origin;
+use ankus_lang::action_types::action_type;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -23,9 +24,6 @@ pub(super) static RULE: Rule = Rule {
 };
 
 const SWITCH: &str = "oozie.use.system.libpath";
-
-/// Types whose main program lies in the server's library.
-const KINDS: [&str; 6] = ["pig", "hive", "hive2", "sqoop", "spark", "distcp"];
 
 fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     // Whoever starts it otherwise may set the switch.
@@ -44,12 +42,13 @@ fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
         _ => None,
     });
     let needs = |action: &&crate::lint::Action<'a>| {
+        let library = action_type(action.kind()).is_some_and(|kind| kind.library);
         let streaming = action.kind() == "map-reduce" && action.body.child("streaming").is_some();
         let own_jars = ["file", "archive"].iter().any(|name| {
             action.body.child(name).is_some_and(|file| file.text().text.contains(".jar"))
         });
         let is_set = || is_configured(facts, action, &[SWITCH]);
-        (action.is(&KINDS) || streaming) && !own_jars && (off.is_some() || !is_set())
+        (library || streaming) && !own_jars && (off.is_some() || !is_set())
     };
     let Some(action) = facts.actions.iter().find(needs) else { return };
     if let Some((file, span)) = off {

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use ankus_lang::action_types::{Counters, Output, action_type};
 use ankus_lang::el::Piece;
 use ankus_lang::el::tree::{Op, Target};
 
@@ -211,12 +212,10 @@ fn order(
 
 /// Types of action whose output can be captured with an element of their own.
 fn captures(body: &Body) -> Option<bool> {
-    match body.kind.as_ref() {
-        "shell" | "java" | "ssh" | "spark" | "distcp" => Some(body.capture_output.is_some()),
-        // They always leave the ids of their jobs, and nothing else.
-        "map-reduce" | "pig" | "hive" | "hive2" | "sqoop" => None,
-        "fs" | "email" | "git" => Some(false),
-        _ => None,
+    match action_type(&body.kind)?.output {
+        Output::Captured => Some(body.capture_output.is_some()),
+        Output::Never => Some(false),
+        Output::Jobs | Output::Child => None,
     }
 }
 
@@ -294,10 +293,10 @@ fn counters(question: &Question, name: Span, body: &Body, out: &mut Vec<Diagnost
                 && property.value.as_ref().is_none_or(|value| value.as_str() != "false")
         })
     };
-    let has = match body.kind.as_ref() {
-        "map-reduce" | "sqoop" => true,
-        "pig" => written("oozie.action.external.stats.write"),
-        _ => false,
+    let has = match action_type(&body.kind).map(|kind| kind.counters) {
+        Some(Counters::Always) => true,
+        Some(Counters::OnDemand) => written("oozie.action.external.stats.write"),
+        Some(Counters::None) | None => false,
     };
     if has {
         return;

@@ -20,6 +20,7 @@ use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bound, Bounds, Program, State};
+use ankus_lang::action_types::action_type;
 use ankus_lang::configuration;
 use ankus_lang::machine::Class;
 use ankus_lang::machine::{ActionError, Answer, Finished, Output, Run};
@@ -658,8 +659,7 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
             Some(text)
         }
     };
-    let records =
-        ["map-reduce", "pig", "hive", "hive2", "sqoop", "distcp", "spark"].contains(&kind);
+    let records = action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let child_ids = records.then(|| job_ids(folder)).flatten();
     let data = match &child_ids {
         Some(ids) => Some(format!("hadoopJobs={ids}\n")),

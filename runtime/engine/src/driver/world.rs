@@ -6,27 +6,10 @@ use super::Shared;
 use super::needs::Equipped;
 use crate::actions::fs::{GLOB_LIMIT, is_known};
 use crate::host::files::{FileUri, Files};
+use ankus_lang::action_types::action_type;
 use ankus_lang::el::{self, Failure, FileScope};
 use ankus_lang::machine::World;
 use ankus_lang::plan::NodeIndex;
-
-/// Types of actions that run without a site's doing.
-pub(crate) const TYPES: [&str; 14] = [
-    "fs",
-    "sub-workflow",
-    "email",
-    "shell",
-    "java",
-    "map-reduce",
-    "pig",
-    "hive",
-    "hive2",
-    "sqoop",
-    "spark",
-    "distcp",
-    "git",
-    "ssh",
-];
 
 /// Clock, files and settings of a driver.
 pub(crate) struct Surrounded<'a> {
@@ -58,7 +41,7 @@ impl World for Surrounded<'_> {
     }
 
     fn knows(&self, kind: &str) -> bool {
-        TYPES.contains(&kind) || self.equipped.needs.site_types.contains(kind)
+        action_type(kind).is_some() || self.equipped.needs.site_types.contains(kind)
     }
 
     fn is_waiting(&self, node: NodeIndex) -> bool {

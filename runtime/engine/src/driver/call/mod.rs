@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::keep::{JobRecord, encode};
 use super::needs::{self, Equipped};
 use super::places::{self, Claim, Class as PlaceClass, Held};
-use super::world::TYPES;
 use super::{Needs, Shared, steady, view};
 use crate::actions::command::Capture;
 use crate::actions::fs::{Fault, Operations};
 use crate::actions::workplace::{Provisions, Workplace, settings_of_fs};
 use crate::host::process::{Bounds, State};
+use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::Class;
 use ankus_lang::machine::{
     self, Answer, Command, Event, External, Finished, JobStatus, Output, Phase, Run, exception,
@@ -277,7 +277,7 @@ impl Call {
             Ok(document) => document,
             Err(error) => {
                 let code = match action.kind.as_str() {
-                    kind if is_java_family(kind) => "JA007",
+                    kind if is_cluster(kind) => "JA007",
                     "ssh" => "SH002",
                     _ => "JDOMParseException",
                 };
@@ -754,11 +754,6 @@ fn finished(status: &str, data: Option<String>) -> Answer {
 
 fn error(fault: Fault) -> Answer {
     Answer::Error(Class::Error, fault.code, fault.message)
-}
-
-/// Types that a launcher of the cluster runs.
-fn is_java_family(kind: &str) -> bool {
-    !["fs", "sub-workflow", "email", "ssh"].contains(&kind) && TYPES.contains(&kind)
 }
 
 /// The trimmed text of the first child of this name.
