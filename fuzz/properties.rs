@@ -37,7 +37,7 @@ pub(crate) const TARGETS: [(&str, Property); 10] = [
     ("evaluation", evaluation),
     ("xml", xml),
     ("lower", lower),
-    ("check", check),
+    ("check", applications),
     ("settings", settings),
     ("properties", properties),
     ("schema", schema),
@@ -236,7 +236,7 @@ pub(crate) fn lower(data: &[u8]) {
 }
 
 /// A definition as `ankus check` sees it, with properties behind a line of `%%`, for all targets.
-pub(crate) fn check(data: &[u8]) {
+pub(crate) fn applications(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (text, beside) = text.split_once("\n%%\n").unwrap_or((&text, ""));
     let source = Arc::new(Source::new("workflow.xml", text));

@@ -42,7 +42,7 @@ pub(crate) fn line_of<'r>(report: &'r Report, finding: &Finding) -> &'r str {
 }
 
 /// A path of a report as it stands in a baseline.
-pub type Placed<'p> = &'p dyn Fn(&str) -> String;
+pub(crate) type Placed<'p> = &'p dyn Fn(&str) -> String;
 
 fn key(report: &Report, finding: &Finding, placed: Placed<'_>) -> Key {
     let found = &finding.diagnostic;

@@ -80,7 +80,7 @@ pub fn spent() -> bool {
 }
 
 /// As [`spent`], for loops that come round so often that only one round in many looks at the clock.
-pub fn spent_often() -> bool {
+pub(crate) fn spent_often() -> bool {
     HOLDING.with(|holding| {
         let asked = holding.asked.get().wrapping_add(1);
         holding.asked.set(asked);

@@ -82,7 +82,7 @@ pub struct Index {
 }
 
 /// Paths of files by their names.
-pub type Scripts = BTreeMap<String, BTreeSet<String>>;
+pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 
 /// Gathers texts for an [`Index`].
 #[derive(Debug, Default)]

@@ -27,7 +27,7 @@ use crate::syntax::properties::Submission;
 use crate::syntax::xml;
 use ankus_lang::time::Instant;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 pub use coordinator::{
     Submitted, application_paths, refused_path, submit_bundle, submit_coordinator,
@@ -36,7 +36,7 @@ pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
 
 /// Bytes that are no text.
-pub static NOT_TEXT: Kind = Kind {
+pub(crate) static NOT_TEXT: Kind = Kind {
     name: "not-text",
     group: Group::Syntax,
     summary: "the file is not text in UTF-8, UTF-16 or the Latin-1 it declares",
@@ -72,7 +72,7 @@ pub static CHECK_TIMED_OUT: Kind = Kind {
 };
 
 /// A comment that silences nothing.
-pub static SUPPRESSION_UNUSED: Kind = Kind {
+pub(crate) static SUPPRESSION_UNUSED: Kind = Kind {
     name: "suppression-unused",
     group: Group::Style,
     summary: "a comment allows a finding that is not there",
@@ -84,7 +84,7 @@ pub static SUPPRESSION_UNUSED: Kind = Kind {
 };
 
 /// Bytes that are no UTF-8, in a file that says nothing else of itself.
-pub static INVALID_UTF_8: Kind = Kind {
+pub(crate) static INVALID_UTF_8: Kind = Kind {
     name: "invalid-utf-8",
     group: Group::Syntax,
     summary: "some bytes are not valid UTF-8, and the server reads them as replacement characters",
@@ -96,7 +96,7 @@ pub static INVALID_UTF_8: Kind = Kind {
 };
 
 /// A file that is no plain UTF-8, so that the server cannot read it.
-pub static ENCODING_REFUSED: Kind = Kind {
+pub(crate) static ENCODING_REFUSED: Kind = Kind {
     name: "encoding-refused",
     group: Group::Syntax,
     summary: "the server reads definitions as UTF-8 without a byte-order mark",
@@ -157,6 +157,29 @@ pub struct Input<'a> {
     pub is_walked: bool,
     /// What counts as now; without it nothing is said that another day could change.
     pub now: Option<Instant>,
+}
+
+impl<'a> Input<'a> {
+    /// A text as a server gets it: under the default settings, without properties, and with nothing around it. Set the
+    /// fields that differ.
+    pub fn of(source: &'a Arc<Source>, kind: FileKind) -> Input<'a> {
+        static SETTINGS: LazyLock<Settings> = LazyLock::new(Settings::default);
+        static SUBMISSION: LazyLock<Submission> = LazyLock::new(Submission::default);
+        static FILES: LazyLock<Files> = LazyLock::new(Files::default);
+        Input {
+            source,
+            encoding: Encoding::Utf8,
+            not_text: None,
+            kind,
+            settings: &SETTINGS,
+            settings_path: &source.path,
+            submission: &SUBMISSION,
+            files: &FILES,
+            user: "",
+            is_walked: false,
+            now: None,
+        }
+    }
 }
 
 /// One finding with its place among files and its level.
@@ -716,7 +739,7 @@ pub struct Report {
     /// How many findings were silenced by comments.
     pub suppressed: usize,
     /// How many findings a baseline lists.
-    pub baselined: usize,
+    pub(crate) baselined: usize,
     /// How many files and folders that may hold definitions ignore files leave out.
     pub ignored_files: usize,
     /// How many files settings of the tree exclude.

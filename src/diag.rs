@@ -299,7 +299,7 @@ impl Diagnostic {
     }
 
     /// Points at a place in another file.
-    pub fn note_in(
+    pub(crate) fn note_in(
         mut self,
         file: impl Into<String>,
         span: Span,
@@ -316,7 +316,7 @@ impl Diagnostic {
     }
 
     /// Moves the finding to another file than the one that is checked.
-    pub fn in_file(mut self, file: impl Into<String>) -> Diagnostic {
+    pub(crate) fn in_file(mut self, file: impl Into<String>) -> Diagnostic {
         self.file = Some(file.into());
         self
     }
@@ -328,7 +328,7 @@ impl Diagnostic {
     }
 
     /// Says what nobody could see here, and this depends on.
-    pub fn depends_on(mut self, on: impl Into<String>) -> Diagnostic {
+    pub(crate) fn depends_on(mut self, on: impl Into<String>) -> Diagnostic {
         self.confidence = Confidence::Depends(on.into());
         self
     }
@@ -413,7 +413,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// Names that are compared with unknown ones, in all: long lists of both would take the square of their length.
 #[derive(Debug)]
-pub struct Patience(std::cell::Cell<usize>);
+pub(crate) struct Patience(std::cell::Cell<usize>);
 
 impl Default for Patience {
     fn default() -> Patience {
@@ -423,7 +423,7 @@ impl Default for Patience {
 
 impl Patience {
     /// As [`nearest`], until patience is at its end.
-    pub fn nearest<'a>(
+    pub(crate) fn nearest<'a>(
         &self,
         word: &str,
         known: impl IntoIterator<Item = &'a str>,

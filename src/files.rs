@@ -21,7 +21,7 @@ pub enum Entry {
 
 /// Whether something is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub(crate) enum Presence {
     /// It is there.
     Present,
     /// The folder was listed, and it is not in it.
@@ -105,7 +105,7 @@ impl Files {
     }
 
     /// Whether something is at a path. A folder that is absent has nothing in it.
-    pub fn presence(&self, path: &str) -> Presence {
+    pub(crate) fn presence(&self, path: &str) -> Presence {
         if self.entries.contains_key(path) || self.listed.contains(path) {
             return Presence::Present;
         }

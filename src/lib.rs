@@ -1,50 +1,120 @@
-//! The toolkit for Apache Oozie applications.
+//! Checks applications of Apache Oozie as its server would, and beyond, and compiles workflows to plans.
 //!
-//! Text becomes a tree ([`syntax`]), a tree becomes a typed definition ([`ir`]), passes derive facts from it
-//! ([`passes`]), rules judge the facts ([`lint`]), and [`mod@reference`] computes the server's answer. [`check`] is the
-//! only entry point to all of that. What a checked definition can become is in [`emit`].
+//! [`check`] is the entry point: text, settings and a snapshot of files in, an [`Outcome`] out. It has the findings, the
+//! server's answer, and for what the server would accept the proof that [`plan`] asks for. An [`Analysis`] is what
+//! both start from: the tree of a text, its typed definition and its facts, each computed when first asked for.
 //!
-//! Everything from [`source`] to [`render`] is pure: text and snapshots of files come in as arguments, values are
-//! returned. `ankus-cli` is the outside world. `ARCHITECTURE.md` has the map and the rules.
+//! Nothing here opens a file, reads a clock or prints, so the library builds for WebAssembly.
+//!
+//! ```
+//! use ankus::{FileKind, Input, Level, Source, check};
+//! use std::sync::Arc;
+//!
+//! let text = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='ende'/><end name='end'/></workflow-app>";
+//! let source = Arc::new(Source::new("workflow.xml", text));
+//! let outcome = check(&Input::of(&source, FileKind::Workflow));
+//!
+//! let finding = &outcome.findings[0];
+//! assert_eq!((finding.level, finding.diagnostic.kind.name), (Level::Error, "unresolved-transition"));
+//! assert_eq!(source.slice(finding.diagnostic.span), "ende");
+//! assert!(outcome.checked.is_none());
+//! ```
+//!
+//! With the files of an application and the properties that it is submitted with:
+//!
+//! ```
+//! use ankus::{FileKind, Files, Input, Settings, Source, Submission, check, plan, PlanOptions};
+//! use std::sync::Arc;
+//!
+//! let text = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='${name}'><start to='end'/><end name='end'/></workflow-app>";
+//! let source = Arc::new(Source::new("app/workflow.xml", text));
+//! let mut files = Files::new();
+//! files.insert_text("app/job.properties", "name=nightly");
+//! let settings = Settings::parse("[rules]\nundefined-variable = 'error'", &["undefined-variable"]).unwrap();
+//! let input = Input { settings: &settings, files: &files, ..Input::of(&source, FileKind::Workflow) };
+//!
+//! let outcome = check(&input);
+//! let checked = outcome.checked.expect("a server would accept it");
+//! let plan = plan(checked.workflow().unwrap(), &PlanOptions::default());
+//! assert_eq!(plan.nodes.len(), 2);
+//! ```
+//!
+//! # Versions
+//!
+//! What is listed here follows semantic versioning; before 1.0, a minor version may change it. JSON output and plans have versions of
+//! their own. Rust 1.95 is the oldest that builds it; a newer one is asked for only in a minor version. The modules that this page does not list
+//! serve the packages of this workspace and may change at any time. `ARCHITECTURE.md` has the map of them.
 
+pub use analysis::Analysis;
+pub use check::{
+    Checked, CheckedWorkflow, FileKind, Finding, Input, Outcome, Report, check, recognize,
+};
+pub use diag::{Diagnostic, Fix, Level, Safety};
+pub use emit::plan::{Options as PlanOptions, plan};
+pub use files::{Entry, Files};
+pub use settings::{Settings, Target};
+pub use source::{Encoding, Source, Span};
+pub use syntax::properties::Submission;
+
+#[doc(hidden)]
 pub mod text;
 
+#[doc(hidden)]
 pub mod source;
 
+#[doc(hidden)]
 pub mod budget;
 
+#[doc(hidden)]
 pub mod codes;
 
+#[doc(hidden)]
 pub mod diag;
 
+#[doc(hidden)]
 pub mod edit;
 
+#[doc(hidden)]
 pub mod settings;
 
+#[doc(hidden)]
 pub mod files;
 
+#[doc(hidden)]
 pub mod syntax;
 
+#[doc(hidden)]
 pub mod callers;
 
+#[doc(hidden)]
 pub mod schema;
 
+#[doc(hidden)]
 pub mod ir;
 
+#[doc(hidden)]
 pub mod passes;
 
+#[doc(hidden)]
 pub mod analysis;
 
+#[doc(hidden)]
 pub mod lint;
 
+#[doc(hidden)]
 pub mod reference;
 
+#[doc(hidden)]
 pub mod check;
 
+#[doc(hidden)]
 pub mod baseline;
 
+#[doc(hidden)]
 pub mod mend;
 
+#[doc(hidden)]
 pub mod emit;
 
+#[doc(hidden)]
 pub mod render;

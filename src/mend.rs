@@ -3,7 +3,7 @@
 //! In: a snapshot of files, and a way to check it. Out: the changed files, with the applied fixes and the others. A fix
 //! is a promise of its rule, which is verified here. A step that makes a file ill-formed, turns an accepted definition
 //! into a refused one, or adds a new finding is undone, and its fixes are tried one by one, so that a bad one affects
-//! only itself. If only safe fixes are allowed, a step must be [`proved`]: the files mean the same before and after,
+//! only itself. If only safe fixes are allowed, a step must be `proved`: the files mean the same before and after,
 //! except for the repaired fault.
 
 use crate::check::Finding;
@@ -54,7 +54,7 @@ pub struct Mended {
 
 /// A fix that is to be proved: what it edits, and whether the finding is one of what certainly fails.
 #[derive(Clone, Copy, Debug)]
-pub struct Claim<'a> {
+pub(crate) struct Claim<'a> {
     /// The file of the finding.
     pub path: &'a str,
     /// What is changed.
@@ -68,7 +68,7 @@ pub struct Claim<'a> {
 ///
 /// # Errors
 /// The sentence.
-pub fn proved(
+pub(crate) fn proved(
     files: &Files,
     texts: &BTreeMap<String, String>,
     claims: &[Claim<'_>],

@@ -52,7 +52,7 @@ impl Target {
     }
 
     /// How many characters the name of a node may have that a run can reach.
-    pub fn name_limit(self) -> usize {
+    pub(crate) fn name_limit(self) -> usize {
         match self {
             Target::V3_3_2 => 50,
             _ => 128,
@@ -88,7 +88,7 @@ impl Rating {
 }
 
 /// Rules that are silent until they are named: too much for everybody, useful for some.
-pub const OFF_UNLESS_NAMED: &[&str] = &[
+pub(crate) const OFF_UNLESS_NAMED: &[&str] = &[
     "application-path-missing",
     "formatting",
     "fs-not-atomic",
@@ -394,7 +394,7 @@ impl Sandbox {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LocalLauncher {
     /// Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is
-    /// left out after all; the last that fits counts. Where nothing is said all, or in a sandbox those of [`IN_SANDBOX`].
+    /// left out after all; the last that fits counts. Where nothing is said all, or in a sandbox those of `IN_SANDBOX`.
     pub environment: Option<Vec<String>>,
     /// What stands around programs.
     pub sandbox: Option<Sandbox>,
@@ -415,7 +415,7 @@ pub struct LocalLauncher {
 }
 
 /// Variables that go into a sandbox where settings list none.
-pub const IN_SANDBOX: [&str; 11] = [
+pub(crate) const IN_SANDBOX: [&str; 11] = [
     "PATH",
     "HOME",
     "USER",
@@ -679,7 +679,7 @@ impl Ratings<'_> {
 
     /// How one finding counts: its kind's own rating is kept, and what a kind has by default is lowered where the finding
     /// asks for it. What depends on something that nobody saw is left to who asks for the rule, and to the strict profile.
-    pub fn rating_of(&self, finding: &Diagnostic) -> Rating {
+    pub(crate) fn rating_of(&self, finding: &Diagnostic) -> Rating {
         if let Some(rating) = self.given(finding.kind) {
             return rating;
         }

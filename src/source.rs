@@ -16,7 +16,7 @@ pub struct Span {
 }
 
 /// What takes a piece out of a text: the piece, and the blanks before it where it has its lines for itself.
-pub fn removal(text: &str, span: Span) -> Span {
+pub(crate) fn removal(text: &str, span: Span) -> Span {
     let (Some(before), Some(behind)) =
         (text.get(..span.start as usize), text.get(span.end as usize..))
     else {
@@ -225,7 +225,7 @@ impl Source {
     }
 
     /// The column of a byte offset, from 1, in bytes and in the units of UTF-16; a byte-order mark is none of these.
-    pub fn columns(&self, offset: u32) -> (usize, usize) {
+    pub(crate) fn columns(&self, offset: u32) -> (usize, usize) {
         let offset = self.text.floor_char_boundary((offset as usize).min(self.text.len()));
         let line_starts = self.line_starts();
         let line = line_starts.partition_point(|start| *start as usize <= offset) - 1;
@@ -261,7 +261,7 @@ impl Source {
     }
 
     /// The bytes of a line, counted from 0, its end included.
-    pub fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
+    pub(crate) fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let start = *self.line_starts().get(line)? as usize;
         let end = self.line_starts().get(line + 1).map_or(self.text.len(), |end| *end as usize);
         Some(start..end)
@@ -294,7 +294,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// Offset in the file of an offset in its text.
-    pub fn file_offset(self, source: &Source, offset: u32) -> u64 {
+    pub(crate) fn file_offset(self, source: &Source, offset: u32) -> u64 {
         if self == Encoding::Utf8 {
             return u64::from(offset);
         }

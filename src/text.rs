@@ -246,10 +246,7 @@ pub struct Style {
 
 impl Style {
     /// Bold, in no color.
-    pub const BOLD: Style = Style { color: None, bold: true, dim: false };
-    /// Faint.
-    pub const DIM: Style = Style { color: None, bold: false, dim: true };
-
+    pub(crate) const BOLD: Style = Style { color: None, bold: true, dim: false };
     /// In a color.
     pub const fn color(color: Color) -> Style {
         Style { color: Some(color), bold: false, dim: false }
@@ -301,7 +298,7 @@ impl Text {
     }
 
     /// Adds a piece of what is drawn: it may begin in the middle of a line.
-    pub fn push_part(&mut self, piece: &str) {
+    pub(crate) fn push_part(&mut self, piece: &str) {
         if !is_suspect(piece) {
             return self.plain.push_str(piece);
         }

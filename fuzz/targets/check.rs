@@ -1,8 +1,8 @@
-//! A target of cargo-fuzz for `properties::check`: whole applications.
+//! A target of cargo-fuzz for `properties::applications`: whole applications.
 #![no_main]
 #![allow(dead_code, reason = "each target uses one of the properties")]
 
 #[path = "../properties.rs"]
 mod properties;
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::check(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| properties::applications(data));

@@ -308,7 +308,7 @@ impl Inventory {
     }
 
     /// How many definitions ask for each effort.
-    pub fn efforts(&self) -> [(Effort, usize); 3] {
+    pub(crate) fn efforts(&self) -> [(Effort, usize); 3] {
         [Effort::Plain, Effort::Care, Effort::Redesign].map(|effort| {
             (effort, self.applications.iter().filter(|app| app.effort() == effort).count())
         })

@@ -84,7 +84,7 @@ impl<'a> Action<'a> {
     }
 
     /// Whether it needs a name node and a resource manager.
-    pub fn runs_on_cluster(&self) -> bool {
+    pub(crate) fn runs_on_cluster(&self) -> bool {
         is_cluster(self.kind())
     }
 
@@ -331,7 +331,7 @@ impl<'a> Facts<'a> {
     }
 
     /// `config-default.xml` beside it.
-    pub fn config_default(&self) -> Option<&'a Arc<Source>> {
+    pub(crate) fn config_default(&self) -> Option<&'a Arc<Source>> {
         self.files.text(&self.beside("config-default.xml")?)
     }
 
@@ -341,7 +341,7 @@ impl<'a> Facts<'a> {
     }
 
     /// What takes an element out, with the blanks before it when it has its line for itself.
-    pub fn removal(&self, span: Span) -> Span {
+    pub(crate) fn removal(&self, span: Span) -> Span {
         crate::source::removal(self.tree.text(), span)
     }
 

@@ -56,7 +56,7 @@ const WORDS: [&str; 17] = [
 const READERS: [&str; 2] = ["wf:conf", "coord:conf"];
 
 /// All reads in an element, below it, and in its attributes, in source order.
-pub fn of_element(root: Element<'_>) -> Vec<Read> {
+pub(crate) fn of_element(root: Element<'_>) -> Vec<Read> {
     let mut reads = Vec::new();
     for element in root.descendants().filter(|element| element.name() != "description") {
         for attribute in element.attributes() {
@@ -78,7 +78,7 @@ pub fn of_element(root: Element<'_>) -> Vec<Read> {
 }
 
 /// Whether an expression is one name with hyphens in it, which is read as a subtraction and told of as such.
-pub fn is_hyphenated(expression: &str) -> bool {
+pub(crate) fn is_hyphenated(expression: &str) -> bool {
     let inner = expression.trim_start_matches("${").trim_end_matches('}');
     inner.contains('-')
         && inner.split('-').all(|part| {
@@ -88,12 +88,12 @@ pub fn is_hyphenated(expression: &str) -> bool {
 }
 
 /// All reads in a text.
-pub fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
+pub(crate) fn of_text(text: &Decoded<'_>, out: &mut Vec<Read>) {
     scan(&text.text, |start, end| text.source(start..end), out);
 }
 
 /// All reads in a text that stands as it is from `offset` on.
-pub fn of_plain(text: &str, offset: usize) -> Vec<Read> {
+pub(crate) fn of_plain(text: &str, offset: usize) -> Vec<Read> {
     let mut reads = Vec::new();
     scan(text, |start, end| Span::new(offset + start, offset + end), &mut reads);
     reads

@@ -67,7 +67,7 @@ impl<'w> Flow<'w> {
     }
 
     /// By node: whether one of this shape comes, at the node or behind it, as long as nothing fails.
-    pub fn leading_to(self, shape: Shape) -> Vec<bool> {
+    pub(crate) fn leading_to(self, shape: Shape) -> Vec<bool> {
         let mut sources: Vec<Vec<NodeId>> = vec![Vec::new(); self.workflow.nodes.len()];
         for (id, _) in self.workflow.nodes() {
             self.next(id).for_each(|target| sources[target.index()].push(id));

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 const PATIENCE: usize = 1_000_000;
 
 /// Adds the fix to findings of `kind` that stand at forks.
-pub fn mend(flow: Flow<'_>, kind: &str, findings: &mut [Diagnostic]) {
+pub(crate) fn mend(flow: Flow<'_>, kind: &str, findings: &mut [Diagnostic]) {
     let Flow { workflow, names, .. } = flow;
     if findings.iter().all(|finding| finding.kind.name != kind) {
         return;

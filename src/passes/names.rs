@@ -20,7 +20,7 @@ pub static KINDS: &[&Kind] = &[
 ];
 
 /// Two nodes of one name.
-pub static DUPLICATE_NODE_NAME: Kind = Kind {
+pub(crate) static DUPLICATE_NODE_NAME: Kind = Kind {
     name: "duplicate-node-name",
     group: Group::Names,
     summary: "two nodes have one name",
@@ -32,7 +32,7 @@ pub static DUPLICATE_NODE_NAME: Kind = Kind {
 };
 
 /// A node that leads to itself.
-pub static SELF_TRANSITION: Kind = Kind {
+pub(crate) static SELF_TRANSITION: Kind = Kind {
     name: "self-transition",
     group: Group::Names,
     summary: "a node leads to itself",
@@ -44,7 +44,7 @@ pub static SELF_TRANSITION: Kind = Kind {
 };
 
 /// A name that older servers refuse.
-pub static NODE_NAME_LONG: Kind = Kind {
+pub(crate) static NODE_NAME_LONG: Kind = Kind {
     name: "node-name-long",
     group: Group::Names,
     summary: "the name of a node is longer than older servers take",
@@ -56,7 +56,7 @@ pub static NODE_NAME_LONG: Kind = Kind {
 };
 
 /// A credential nobody defines.
-pub static UNDEFINED_CREDENTIAL: Kind = Kind {
+pub(crate) static UNDEFINED_CREDENTIAL: Kind = Kind {
     name: "undefined-credential",
     group: Group::Names,
     summary: "an action asks for a credential that is not defined",
@@ -68,7 +68,7 @@ pub static UNDEFINED_CREDENTIAL: Kind = Kind {
 };
 
 /// A credential nobody asks for.
-pub static UNUSED_CREDENTIAL: Kind = Kind {
+pub(crate) static UNUSED_CREDENTIAL: Kind = Kind {
     name: "unused-credential",
     group: Group::Names,
     summary: "no action asks for this credential",

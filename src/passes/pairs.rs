@@ -9,8 +9,8 @@
 
 pub mod exhaust;
 pub mod game;
-pub mod order;
-pub mod solve;
+pub(crate) mod order;
+pub(crate) mod solve;
 
 use crate::diag::{Diagnostic, Group, Kind, Level, Move, Witness};
 use crate::ir::workflow::{NodeId, Shape, Transition, Way, Workflow};

@@ -24,7 +24,7 @@ pub static KINDS: &[&Kind] = &[
 ];
 
 /// A transition to nowhere.
-pub static UNRESOLVED_TRANSITION: Kind = Kind {
+pub(crate) static UNRESOLVED_TRANSITION: Kind = Kind {
     name: "unresolved-transition",
     group: Group::Names,
     summary: "a transition names no node",
@@ -36,7 +36,7 @@ pub static UNRESOLVED_TRANSITION: Kind = Kind {
 };
 
 /// A name over the server's limit.
-pub static NODE_NAME_TOO_LONG: Kind = Kind {
+pub(crate) static NODE_NAME_TOO_LONG: Kind = Kind {
     name: "node-name-too-long",
     group: Group::Names,
     summary: "the name of a node is longer than the server takes",
@@ -48,7 +48,7 @@ pub static NODE_NAME_TOO_LONG: Kind = Kind {
 };
 
 /// What would be refused if some path led to it.
-pub static FAULT_OUT_OF_REACH: Kind = Kind {
+pub(crate) static FAULT_OUT_OF_REACH: Kind = Kind {
     name: "fault-out-of-reach",
     group: Group::Graph,
     summary: "a fault that the server does not see, as no path from start leads to it",
@@ -60,7 +60,7 @@ pub static FAULT_OUT_OF_REACH: Kind = Kind {
 };
 
 /// A way back.
-pub static CYCLE: Kind = Kind {
+pub(crate) static CYCLE: Kind = Kind {
     name: "cycle",
     group: Group::Graph,
     summary: "a run could come back to a node it was at",
@@ -72,7 +72,7 @@ pub static CYCLE: Kind = Kind {
 };
 
 /// A node that no run enters.
-pub static UNREACHABLE_NODE: Kind = Kind {
+pub(crate) static UNREACHABLE_NODE: Kind = Kind {
     name: "unreachable-node",
     group: Group::Graph,
     summary: "no path from start leads to this node",
@@ -84,7 +84,7 @@ pub static UNREACHABLE_NODE: Kind = Kind {
 };
 
 /// A kill node that no run enters.
-pub static UNUSED_KILL: Kind = Kind {
+pub(crate) static UNUSED_KILL: Kind = Kind {
     name: "unused-kill",
     group: Group::Graph,
     summary: "nothing leads to this kill node",
@@ -106,18 +106,18 @@ pub struct Reach {
     /// Reachable nodes, each before those it leads to, circles aside.
     pub order: Vec<NodeId>,
     /// By node: whether it lies on a circle.
-    pub cyclic: Vec<bool>,
+    pub(crate) cyclic: Vec<bool>,
 }
 
 impl Reach {
     /// Whether some choice of outcomes enters a node.
-    pub fn is_reachable(&self, id: NodeId) -> bool {
+    pub(crate) fn is_reachable(&self, id: NodeId) -> bool {
         self.reachable.get(id.index()).copied().unwrap_or(false)
     }
 }
 
 /// Names that are longer than the server takes.
-pub fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> Vec<Diagnostic> {
+pub(crate) fn long_names(workflow: &Workflow, reach: &Reach, target: Target) -> Vec<Diagnostic> {
     let limit = target.name_limit();
     let started = workflow.nodes.iter().any(|node| node.shape == Shape::Start);
     let mut findings = Vec::new();

@@ -29,7 +29,7 @@ pub struct Settings {
     /// The whole configuration: names and values as written, each name once.
     pub configuration: Vec<(String, String)>,
     /// Shared files of properties that it does not name itself.
-    pub job_xml: Vec<String>,
+    pub(crate) job_xml: Vec<String>,
     /// The name node, where it has none of its own.
     pub name_node: Option<String>,
     /// The name of the element for the resource manager and its text, where it has none of its own.

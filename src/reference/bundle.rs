@@ -51,7 +51,7 @@ pub fn submit(text: &str, given: &Properties, rules: &Rules<'_>, site: &Site) ->
 
 /// Submits a text of which some properties are not known. Beside the outcome come the names that nobody gave; each is taken
 /// to stand for itself.
-pub fn submit_leniently(
+pub(crate) fn submit_leniently(
     text: &str,
     given: &Properties,
     rules: &Rules<'_>,

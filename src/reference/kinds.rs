@@ -16,7 +16,7 @@ pub static KINDS: &[&Kind] = &[
 ];
 
 /// The numbers of forks and joins differ.
-pub static FORK_JOIN_UNBALANCED: Kind = Kind {
+pub(crate) static FORK_JOIN_UNBALANCED: Kind = Kind {
     name: "fork-join-unbalanced",
     group: Group::Graph,
     summary: "more forks than joins can be reached, or fewer",
@@ -28,7 +28,7 @@ pub static FORK_JOIN_UNBALANCED: Kind = Kind {
 };
 
 /// A fork without a join.
-pub static FORK_WITHOUT_JOIN: Kind = Kind {
+pub(crate) static FORK_WITHOUT_JOIN: Kind = Kind {
     name: "fork-without-join",
     group: Group::Graph,
     summary: "a fork none of whose paths reaches a join",
@@ -40,7 +40,7 @@ pub static FORK_WITHOUT_JOIN: Kind = Kind {
 };
 
 /// A join outside any fork.
-pub static JOIN_WITHOUT_FORK: Kind = Kind {
+pub(crate) static JOIN_WITHOUT_FORK: Kind = Kind {
     name: "join-without-fork",
     group: Group::Graph,
     summary: "a join that is reached outside any fork",
@@ -52,7 +52,7 @@ pub static JOIN_WITHOUT_FORK: Kind = Kind {
 };
 
 /// A fork whose paths end in different joins.
-pub static FORK_WITH_SEVERAL_JOINS: Kind = Kind {
+pub(crate) static FORK_WITH_SEVERAL_JOINS: Kind = Kind {
     name: "fork-with-several-joins",
     group: Group::Graph,
     summary: "a fork whose paths end in different joins",
@@ -64,7 +64,7 @@ pub static FORK_WITH_SEVERAL_JOINS: Kind = Kind {
 };
 
 /// A join that several forks lead to.
-pub static JOIN_OF_SEVERAL_FORKS: Kind = Kind {
+pub(crate) static JOIN_OF_SEVERAL_FORKS: Kind = Kind {
     name: "join-of-several-forks",
     group: Group::Graph,
     summary: "a join that several forks lead to",
@@ -76,7 +76,7 @@ pub static JOIN_OF_SEVERAL_FORKS: Kind = Kind {
 };
 
 /// A path inside a fork that reaches the end.
-pub static END_INSIDE_FORK: Kind = Kind {
+pub(crate) static END_INSIDE_FORK: Kind = Kind {
     name: "end-inside-fork",
     group: Group::Graph,
     summary: "a path inside a fork that reaches the end",
@@ -88,7 +88,7 @@ pub static END_INSIDE_FORK: Kind = Kind {
 };
 
 /// A fork that starts one node twice.
-pub static FORK_PATH_REPEATED: Kind = Kind {
+pub(crate) static FORK_PATH_REPEATED: Kind = Kind {
     name: "fork-path-repeated",
     group: Group::Graph,
     summary: "a fork that starts one node twice",
@@ -100,7 +100,7 @@ pub static FORK_PATH_REPEATED: Kind = Kind {
 };
 
 /// A node that two paths of a fork both reach.
-pub static NODE_REACHED_TWICE_IN_PARALLEL: Kind = Kind {
+pub(crate) static NODE_REACHED_TWICE_IN_PARALLEL: Kind = Kind {
     name: "node-reached-twice-in-parallel",
     group: Group::Graph,
     summary: "a node that two paths of a fork both reach",

@@ -3,7 +3,7 @@
 //! In: a text, the language of the server and its site, and the conditions of a submission. Out: an [`Answer`], the
 //! same that the server gives, with its first code and the names in its message; oddities included. It is meant to be
 //! read alongside `workflow-language.md`: schema validity (`schema`, over the events of `xml`), then the parser's
-//! checks in its order ([`workflow`]), then the graph (`walk`). Our own opinion of a definition is elsewhere, and only
+//! checks in its order (`workflow`), then the graph (`walk`). Our own opinion of a definition is elsewhere, and only
 //! [`findings`], which locates the server's refusals, reads what was lowered from the tolerant tree.
 
 pub mod bundle;
@@ -47,9 +47,9 @@ pub struct Rules<'a> {
     /// Whether it has a default for the name node.
     pub default_name_node: bool,
     /// Whether it has a default for the job tracker.
-    pub default_job_tracker: bool,
+    pub(crate) default_job_tracker: bool,
     /// How long a definition may be, in bytes.
-    pub length_limit: usize,
+    pub(crate) length_limit: usize,
     /// Functions the site adds to the language of expressions.
     pub functions: &'a [SiteFunction],
 }

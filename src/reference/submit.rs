@@ -19,7 +19,7 @@ pub struct Submission {
     pub defaults: Properties,
     /// Refuses a job whose properties name no application. Leave it off where nobody gave any properties: the path is
     /// that of the definition then.
-    pub needs_path: bool,
+    pub(crate) needs_path: bool,
     /// The name of defaults beside the definition that cannot be read.
     pub broken: Option<String>,
 }

@@ -32,7 +32,7 @@ pub static KINDS: &[&Kind] = &[
 ];
 
 /// A root element without a namespace.
-pub static MISSING_NAMESPACE: Kind = Kind {
+pub(crate) static MISSING_NAMESPACE: Kind = Kind {
     name: "missing-namespace",
     group: Group::Syntax,
     summary: "the root element has no namespace",
@@ -44,7 +44,7 @@ pub static MISSING_NAMESPACE: Kind = Kind {
 };
 
 /// A namespace that no schema has.
-pub static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
+pub(crate) static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
     name: "unknown-schema-version",
     group: Group::Syntax,
     summary: "a namespace that no release knows",
@@ -56,7 +56,7 @@ pub static UNKNOWN_SCHEMA_VERSION: Kind = Kind {
 };
 
 /// A schema that came after the server.
-pub static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
+pub(crate) static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
     name: "schema-newer-than-server",
     group: Group::Syntax,
     summary: "a schema that the server meant by `target` does not have",
@@ -68,7 +68,7 @@ pub static SCHEMA_NEWER_THAN_SERVER: Kind = Kind {
 };
 
 /// A root that begins no definition.
-pub static UNKNOWN_ROOT: Kind = Kind {
+pub(crate) static UNKNOWN_ROOT: Kind = Kind {
     name: "unknown-root",
     group: Group::Syntax,
     summary: "the outermost element is not the one a definition begins with",
@@ -80,7 +80,7 @@ pub static UNKNOWN_ROOT: Kind = Kind {
 };
 
 /// An element that belongs elsewhere in its parent.
-pub static ELEMENT_OUT_OF_ORDER: Kind = Kind {
+pub(crate) static ELEMENT_OUT_OF_ORDER: Kind = Kind {
     name: "element-out-of-order",
     group: Group::Syntax,
     summary: "right elements in the wrong order",
@@ -92,7 +92,7 @@ pub static ELEMENT_OUT_OF_ORDER: Kind = Kind {
 };
 
 /// An element that its parent does not have.
-pub static UNKNOWN_ELEMENT: Kind = Kind {
+pub(crate) static UNKNOWN_ELEMENT: Kind = Kind {
     name: "unknown-element",
     group: Group::Syntax,
     summary: "an element that its parent does not have",
@@ -104,7 +104,7 @@ pub static UNKNOWN_ELEMENT: Kind = Kind {
 };
 
 /// A required element that is absent.
-pub static MISSING_ELEMENT: Kind = Kind {
+pub(crate) static MISSING_ELEMENT: Kind = Kind {
     name: "missing-element",
     group: Group::Syntax,
     summary: "an element that has to be there is not",
@@ -116,7 +116,7 @@ pub static MISSING_ELEMENT: Kind = Kind {
 };
 
 /// An attribute that its element does not have.
-pub static UNKNOWN_ATTRIBUTE: Kind = Kind {
+pub(crate) static UNKNOWN_ATTRIBUTE: Kind = Kind {
     name: "unknown-attribute",
     group: Group::Syntax,
     summary: "an attribute that its element does not have",
@@ -128,7 +128,7 @@ pub static UNKNOWN_ATTRIBUTE: Kind = Kind {
 };
 
 /// A required attribute that is absent.
-pub static MISSING_ATTRIBUTE: Kind = Kind {
+pub(crate) static MISSING_ATTRIBUTE: Kind = Kind {
     name: "missing-attribute",
     group: Group::Syntax,
     summary: "an attribute that has to be there is not",
@@ -140,7 +140,7 @@ pub static MISSING_ATTRIBUTE: Kind = Kind {
 };
 
 /// One element too many.
-pub static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
+pub(crate) static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
     name: "duplicate-single-element",
     group: Group::Syntax,
     summary: "two where the language has room for one",
@@ -152,7 +152,7 @@ pub static DUPLICATE_SINGLE_ELEMENT: Kind = Kind {
 };
 
 /// An element of another version of the schema.
-pub static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
+pub(crate) static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
     name: "element-needs-newer-schema",
     group: Group::Syntax,
     summary: "an element or attribute of another version of the schema",
@@ -164,7 +164,7 @@ pub static ELEMENT_NEEDS_NEWER_SCHEMA: Kind = Kind {
 };
 
 /// `input-logic` before the schema that brought it.
-pub static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
+pub(crate) static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
     name: "input-logic-needs-schema",
     group: Group::Data,
     summary: "`input-logic` in a coordinator older than 0.5",
@@ -176,7 +176,7 @@ pub static INPUT_LOGIC_NEEDS_SCHEMA: Kind = Kind {
 };
 
 /// An element in a namespace that is not its own.
-pub static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
+pub(crate) static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
     name: "element-in-wrong-namespace",
     group: Group::Syntax,
     summary: "a known element in a namespace that is not its own",
@@ -188,7 +188,7 @@ pub static ELEMENT_IN_WRONG_NAMESPACE: Kind = Kind {
 };
 
 /// A version of SLA that the workflow does not take.
-pub static SLA_SCHEMA_MISMATCH: Kind = Kind {
+pub(crate) static SLA_SCHEMA_MISMATCH: Kind = Kind {
     name: "sla-schema-mismatch",
     group: Group::Syntax,
     summary: "a version of SLA that this version of the workflow does not take",
@@ -200,7 +200,7 @@ pub static SLA_SCHEMA_MISMATCH: Kind = Kind {
 };
 
 /// An action without its own namespace.
-pub static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
+pub(crate) static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
     name: "action-in-wrong-namespace",
     group: Group::Syntax,
     summary: "an action that needs a namespace of its own",
@@ -212,7 +212,7 @@ pub static ACTION_IN_WRONG_NAMESPACE: Kind = Kind {
 };
 
 /// An action that does two things.
-pub static ACTION_WITH_TWO_BODIES: Kind = Kind {
+pub(crate) static ACTION_WITH_TWO_BODIES: Kind = Kind {
     name: "action-with-two-bodies",
     group: Group::Syntax,
     summary: "an action that does two things",
@@ -224,7 +224,7 @@ pub static ACTION_WITH_TWO_BODIES: Kind = Kind {
 };
 
 /// An action without anything to do.
-pub static ACTION_WITHOUT_BODY: Kind = Kind {
+pub(crate) static ACTION_WITHOUT_BODY: Kind = Kind {
     name: "action-without-body",
     group: Group::Syntax,
     summary: "an action that does nothing",
@@ -236,7 +236,7 @@ pub static ACTION_WITHOUT_BODY: Kind = Kind {
 };
 
 /// An action type that the server does not run.
-pub static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
+pub(crate) static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
     name: "unsupported-action-type",
     group: Group::Syntax,
     summary: "an action type that the server does not run",
@@ -248,7 +248,7 @@ pub static UNSUPPORTED_ACTION_TYPE: Kind = Kind {
 };
 
 /// Text where none may stand.
-pub static UNEXPECTED_TEXT: Kind = Kind {
+pub(crate) static UNEXPECTED_TEXT: Kind = Kind {
     name: "unexpected-text",
     group: Group::Syntax,
     summary: "text where only elements, or nothing, may stand",
@@ -260,7 +260,7 @@ pub static UNEXPECTED_TEXT: Kind = Kind {
 };
 
 /// A value that the schema does not allow.
-pub static INVALID_VALUE: Kind = Kind {
+pub(crate) static INVALID_VALUE: Kind = Kind {
     name: "invalid-value",
     group: Group::Syntax,
     summary: "a value that the schema does not allow",
@@ -272,7 +272,7 @@ pub static INVALID_VALUE: Kind = Kind {
 };
 
 /// A node name with characters that are not allowed.
-pub static INVALID_NODE_NAME: Kind = Kind {
+pub(crate) static INVALID_NODE_NAME: Kind = Kind {
     name: "invalid-node-name",
     group: Group::Names,
     summary: "a node name with characters that are not allowed",
@@ -284,7 +284,7 @@ pub static INVALID_NODE_NAME: Kind = Kind {
 };
 
 /// A file without an element.
-pub static EMPTY_DEFINITION: Kind = Kind {
+pub(crate) static EMPTY_DEFINITION: Kind = Kind {
     name: "empty-definition",
     group: Group::Syntax,
     summary: "a file without an element",
@@ -296,7 +296,7 @@ pub static EMPTY_DEFINITION: Kind = Kind {
 };
 
 /// A definition longer than the server takes.
-pub static DEFINITION_TOO_LONG: Kind = Kind {
+pub(crate) static DEFINITION_TOO_LONG: Kind = Kind {
     name: "definition-too-long",
     group: Group::Syntax,
     summary: "a definition longer than the server takes",
@@ -308,7 +308,7 @@ pub static DEFINITION_TOO_LONG: Kind = Kind {
 };
 
 /// A fork with one path.
-pub static FORK_SINGLE_PATH: Kind = Kind {
+pub(crate) static FORK_SINGLE_PATH: Kind = Kind {
     name: "fork-single-path",
     group: Group::Graph,
     summary: "a fork with one path",
@@ -320,7 +320,7 @@ pub static FORK_SINGLE_PATH: Kind = Kind {
 };
 
 /// A decision without a case.
-pub static DECISION_DEFAULT_ONLY: Kind = Kind {
+pub(crate) static DECISION_DEFAULT_ONLY: Kind = Kind {
     name: "decision-default-only",
     group: Group::Graph,
     summary: "a decision without a case",

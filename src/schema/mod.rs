@@ -8,7 +8,7 @@
 //! nothing.
 
 pub mod kinds;
-pub mod model;
+pub(crate) mod model;
 pub mod site;
 mod table;
 pub mod validate;
@@ -27,12 +27,7 @@ pub struct Text {
     pub meaning: Meaning,
 }
 
-impl Text {
-    /// Whether `${…}` may stand in it.
-    pub fn takes_expressions(self) -> bool {
-        self.check == Check::String && self.meaning != Meaning::Plain
-    }
-}
+impl Text {}
 
 /// What the schema checks of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +45,7 @@ pub enum Check {
         /// The greatest.
         max: i64,
     },
-    /// A type of the schema itself: an index into [`Schema::simples`].
+    /// A type of the schema itself: an index into `Schema::simples`.
     Simple(u8),
 }
 
@@ -111,7 +106,7 @@ pub enum Meaning {
 
 /// A text type with a name of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Simple {
+pub(crate) struct Simple {
     /// Its name.
     pub name: Box<str>,
     /// The pattern, as the server words it.
@@ -124,7 +119,7 @@ pub struct Simple {
 
 impl Simple {
     /// Whether `text` matches. A pattern of a form that is not known here matches everything.
-    pub fn accepts(&self, text: &str) -> bool {
+    pub(crate) fn accepts(&self, text: &str) -> bool {
         if !self.values.is_empty() {
             return self.values.iter().any(|value| **value == *text);
         }
@@ -229,7 +224,7 @@ pub struct Child {
 
 impl Child {
     /// Whether `server`, which has the schema, has this child in it.
-    pub fn known_to(&self, server: &str) -> bool {
+    pub(crate) fn known_to(&self, server: &str) -> bool {
         self.servers.is_empty() || self.servers.iter().any(|known| &**known == server)
     }
 }
@@ -261,7 +256,7 @@ pub struct Schema {
     /// All its types.
     pub types: Vec<Type>,
     /// Text types of its own.
-    pub simples: Vec<Simple>,
+    pub(crate) simples: Vec<Simple>,
     /// The elements a document may begin with, or a wildcard hold.
     pub roots: Vec<(Box<str>, TypeId)>,
 }
@@ -285,7 +280,7 @@ impl Schema {
 
     /// Whether `server` has this schema for documents of a family: `workflow`, `coordinator`, `bundle`, or `sla` for a
     /// block that stands alone.
-    pub fn known_to(&self, server: &str, document: &str) -> bool {
+    pub(crate) fn known_to(&self, server: &str, document: &str) -> bool {
         let named = |known: &str| match known.split_once('/') {
             Some((known, only)) => known == server && only == document,
             None => known == server,
@@ -381,7 +376,7 @@ pub fn family(name: &str) -> Option<&'static Family> {
 }
 
 /// The schema of a namespace, if it is one that ankus brings.
-pub fn builtin(namespace: &str) -> Option<&'static Schema> {
+pub(crate) fn builtin(namespace: &str) -> Option<&'static Schema> {
     let (uri, version) = namespace.split_at(namespace.rfind(':')? + 1);
     let family = families().iter().find(|family| &*family.uri == uri)?;
     family.schema(version)

@@ -19,7 +19,7 @@ pub struct Occurs {
 
 impl Occurs {
     /// Exactly once.
-    pub const ONCE: Occurs = Occurs { min: 1, max: Some(1) };
+    pub(crate) const ONCE: Occurs = Occurs { min: 1, max: Some(1) };
 
     /// Whether more than one is allowed.
     pub fn repeats(self) -> bool {
@@ -52,7 +52,7 @@ impl Particle {
     }
 
     /// Whether nothing at all satisfies it.
-    pub fn optional(&self) -> bool {
+    pub(crate) fn optional(&self) -> bool {
         self.occurs().min == 0
             || match self {
                 Particle::Child(..) | Particle::Wildcard(..) => false,
@@ -133,7 +133,7 @@ pub enum Symbol {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shortage {
     /// Which.
-    pub symbol: Symbol,
+    pub(crate) symbol: Symbol,
     /// How often it must occur.
     pub min: u16,
     /// How many more are needed.
@@ -181,12 +181,12 @@ impl Model {
     }
 
     /// Whether the element may end here.
-    pub fn may_end(&self, state: State) -> bool {
+    pub(crate) fn may_end(&self, state: State) -> bool {
         self.states[state.0 as usize].end
     }
 
     /// The child that must occur more often before anything else may come.
-    pub fn shortage(&self, state: State) -> Option<Shortage> {
+    pub(crate) fn shortage(&self, state: State) -> Option<Shortage> {
         self.states[state.0 as usize].shortage
     }
 

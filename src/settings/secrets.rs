@@ -1,6 +1,6 @@
 //! Which values are secret, and how they are masked.
 //!
-//! In: names and values of properties, and any output text. Out: the same with [`MASK`] in place of secrets. This is
+//! In: names and values of properties, and any output text. Out: the same with `MASK` in place of secrets. This is
 //! the only place that decides it: code that prints anything of a job or an application uses [`Secrets::shown`] for
 //! properties, and [`Masker::text`] for any other text.
 
@@ -15,7 +15,7 @@ pub struct Secrets {
 }
 
 /// What stands in the place of a masked value.
-pub const MASK: &str = "***";
+pub(crate) const MASK: &str = "***";
 
 /// Parts of a name that make its value a secret, wherever they stand, by their first letter.
 fn secret_parts(first: u8) -> &'static [&'static str] {

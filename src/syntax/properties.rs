@@ -303,7 +303,7 @@ fn offset_of(text: &str, position: roxmltree::TextPos) -> usize {
 }
 
 /// Whether a value is nothing but the reference to itself: a build puts the real one there before anybody submits it.
-pub fn is_filled_in(name: &str, value: &str) -> bool {
+pub(crate) fn is_filled_in(name: &str, value: &str) -> bool {
     let inner = value.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inner.is_some_and(|inner| inner.trim() == name)
 }
@@ -342,7 +342,7 @@ pub struct Caller {
     /// The files through which it is started itself, the nearest first.
     pub by: String,
     /// Whether it is a file of properties.
-    pub is_properties: bool,
+    pub(crate) is_properties: bool,
     /// What it hands over, as written; shared by all whom it is handed to.
     pub values: Arc<BTreeMap<String, String>>,
     /// Whether that is all: somebody who was not seen may start the caller with more.

@@ -27,7 +27,7 @@ mod decode;
 mod parse;
 
 /// How deep elements may nest; Oozie's own languages need less than twenty levels.
-pub const DEPTH_LIMIT: usize = 1_000;
+pub(crate) const DEPTH_LIMIT: usize = 1_000;
 
 /// Findings of one file after which no more are listed; the tree is built all the same.
 const FINDING_LIMIT: usize = 1_000;
@@ -43,7 +43,7 @@ const VAIN_LIMIT: usize = 512 << 20;
 const STRICT_LIMIT: usize = 1_000;
 
 /// Whether a tag has so many attributes that a strict parser, which compares each with all others, would take long.
-pub fn is_dense(text: &str) -> bool {
+pub(crate) fn is_dense(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(less) = memchr::memchr(b'<', &bytes[at..]) {
@@ -78,7 +78,7 @@ pub fn is_dense(text: &str) -> bool {
 pub static KINDS: &[&Kind] = &[&NOT_WELL_FORMED, &DOCTYPE_FORBIDDEN, &NESTED_TOO_DEEP];
 
 /// Broken XML.
-pub static NOT_WELL_FORMED: Kind = Kind {
+pub(crate) static NOT_WELL_FORMED: Kind = Kind {
     name: "xml-not-well-formed",
     group: Group::Syntax,
     summary: "the text is not well-formed XML",
@@ -90,7 +90,7 @@ pub static NOT_WELL_FORMED: Kind = Kind {
 };
 
 /// Whether a finding of broken markup is about tags, so that elements may not lie where they were meant to.
-pub fn shifts_elements(message: &str) -> bool {
+pub(crate) fn shifts_elements(message: &str) -> bool {
     message.ends_with("is never closed")
         || message.ends_with("is never closed with `>`")
         || closes_nothing(message)
@@ -98,12 +98,12 @@ pub fn shifts_elements(message: &str) -> bool {
 }
 
 /// Whether a finding of broken markup is about an end tag without its element.
-pub fn closes_nothing(message: &str) -> bool {
+pub(crate) fn closes_nothing(message: &str) -> bool {
     message.ends_with("closes nothing")
 }
 
 /// A document type declaration, which servers refuse.
-pub static DOCTYPE_FORBIDDEN: Kind = Kind {
+pub(crate) static DOCTYPE_FORBIDDEN: Kind = Kind {
     name: "doctype-forbidden",
     group: Group::Syntax,
     summary: "a DOCTYPE, which servers refuse",
@@ -115,7 +115,7 @@ pub static DOCTYPE_FORBIDDEN: Kind = Kind {
 };
 
 /// Elements within elements past any use.
-pub static NESTED_TOO_DEEP: Kind = Kind {
+pub(crate) static NESTED_TOO_DEEP: Kind = Kind {
     name: "nested-too-deep",
     group: Group::Syntax,
     summary: "elements nest deeper than any definition needs",
@@ -318,7 +318,8 @@ impl Tree {
     }
 
     /// Whether reading stopped at [`DEPTH_LIMIT`].
-    pub fn is_truncated(&self) -> bool {
+    #[cfg(test)]
+    fn is_truncated(&self) -> bool {
         self.truncated
     }
 
@@ -364,7 +365,7 @@ impl Tree {
     }
 
     /// The innermost element whose span holds `offset`.
-    pub fn element_at(&self, offset: u32) -> Option<Element<'_>> {
+    pub(crate) fn element_at(&self, offset: u32) -> Option<Element<'_>> {
         let mut found = self.root().filter(|root| root.span().touches(offset))?;
         while let Some(child) =
             found.elements().find(|child| child.span().start < offset && offset < child.span().end)
@@ -425,7 +426,7 @@ impl<'t> Child<'t> {
     }
 
     /// Where [`Child::raw`] stands; for an element its name.
-    pub fn raw_span(self) -> Span {
+    pub(crate) fn raw_span(self) -> Span {
         match self.element() {
             Some(element) => element.name_span(),
             None => self.tree.node(self.id).inner(),
@@ -443,7 +444,7 @@ impl<'t> Child<'t> {
     }
 
     /// Whether it is character data of blanks only, however written.
-    pub fn is_blank(self) -> bool {
+    pub(crate) fn is_blank(self) -> bool {
         match self.kind() {
             NodeKind::Text => {
                 let raw = self.raw();
@@ -536,7 +537,7 @@ impl<'t> Element<'t> {
     }
 
     /// The same, to be kept beyond the tree.
-    pub fn namespace_name(self) -> Slice {
+    pub(crate) fn namespace_name(self) -> Slice {
         self.tree.namespaces[usize::from(self.tag().namespace)].clone()
     }
 
@@ -556,12 +557,12 @@ impl<'t> Element<'t> {
     }
 
     /// The start tag, `<` to `>`.
-    pub fn start_tag(self) -> Span {
+    pub(crate) fn start_tag(self) -> Span {
         Span { start: self.span().start, end: self.tag().open_end }
     }
 
     /// The end tag; empty where there is none.
-    pub fn end_tag(self) -> Span {
+    pub(crate) fn end_tag(self) -> Span {
         Span { start: self.tag().close_start, end: self.span().end }
     }
 
@@ -577,7 +578,7 @@ impl<'t> Element<'t> {
     }
 
     /// Whether it has its end (a tag of its own, or `/>`).
-    pub fn is_closed(self) -> bool {
+    pub(crate) fn is_closed(self) -> bool {
         self.tag().closed
     }
 
@@ -617,7 +618,7 @@ impl<'t> Element<'t> {
     }
 
     /// The namespace name a prefix stands for here (`""` asks for the default namespace).
-    pub fn resolve_prefix(self, prefix: &str) -> Option<Cow<'t, str>> {
+    pub(crate) fn resolve_prefix(self, prefix: &str) -> Option<Cow<'t, str>> {
         if prefix == "xml" {
             return Some(Cow::Borrowed(XML_NAMESPACE));
         }
@@ -648,7 +649,7 @@ impl<'t> Element<'t> {
     }
 
     /// Whether its own character data holds `byte` as written, or a reference that may stand for it.
-    pub fn may_hold(self, byte: u8) -> bool {
+    pub(crate) fn may_hold(self, byte: u8) -> bool {
         let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
         let mut data = self.children().filter(|child| data(child.kind()));
         data.any(|child| memchr::memchr2(byte, b'&', child.raw().as_bytes()).is_some())

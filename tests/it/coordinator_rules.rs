@@ -5,7 +5,7 @@ use ankus::diag::{Diagnostic, Kind};
 use ankus::lint::coordinator::KINDS;
 use ankus::lint::example::Example;
 use ankus::settings::{Rating, Settings};
-use ankus::source::{Encoding, Source};
+use ankus::source::Source;
 use std::sync::Arc;
 
 /// What a check finds in an example of one kind.
@@ -17,17 +17,11 @@ fn findings(example: &Example, kind: &Kind) -> Vec<Diagnostic> {
     let mut settings = Settings::default();
     settings.rules.insert(kind.name.to_owned(), Rating::At(kind.level));
     let input = Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind: recognize(text).unwrap_or(FileKind::Workflow),
         settings: &settings,
-        settings_path: path,
         submission: &submission,
         files: &files,
-        user: "tester",
-        is_walked: false,
         now: ankus::settings::instant("2026-06-01"),
+        ..Input::of(&source, recognize(text).unwrap_or(FileKind::Workflow))
     };
     let found = check::check(&input).findings.into_iter();
     let own = found.filter(|finding| std::ptr::eq(finding.diagnostic.kind, kind));

@@ -5,7 +5,7 @@
 use ankus::check::{self, FileKind};
 use ankus::files::Files;
 use ankus::settings::Settings;
-use ankus::source::{Encoding, Source};
+use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 use ankus::syntax::xml::{Element, Tree};
 use std::collections::BTreeSet;
@@ -103,17 +103,10 @@ fn found(text: &str, kind: FileKind) -> BTreeSet<(usize, &'static str)> {
     let (settings, submission, files) =
         (Settings::default(), Submission::default(), Files::default());
     let outcome = check::check(&check::Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind,
         settings: &settings,
-        settings_path: "workflow.xml",
         submission: &submission,
         files: &files,
-        user: "someone",
-        is_walked: false,
-        now: None,
+        ..check::Input::of(&source, kind)
     });
     let mut all = BTreeSet::new();
     for finding in &outcome.findings {

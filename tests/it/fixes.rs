@@ -9,7 +9,7 @@ use ankus::diag::{Fix, Group, Safety};
 use ankus::edit;
 use ankus::files::{Entry, Files, folder_of, join};
 use ankus::settings::{Rating, Settings};
-use ankus::source::{Encoding, Source, decode};
+use ankus::source::{Source, decode};
 use ankus::syntax::properties::{self, Origin, Submission};
 use ankus::syntax::xml::Tree;
 use rayon::prelude::*;
@@ -90,17 +90,10 @@ fn ask(case: &Case, files: &Files, settings: &Settings) -> check::Outcome {
         }
     }
     check::check(&Input {
-        source: files.text(&case.path).expect("it was found"),
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind: case.kind,
-        settings,
-        settings_path: &case.path,
         submission: &submission,
+        settings,
         files,
-        user: "joe",
-        is_walked: false,
-        now: None,
+        ..Input::of(files.text(&case.path).expect("it was found"), case.kind)
     })
 }
 

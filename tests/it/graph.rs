@@ -9,7 +9,7 @@ use ankus::emit::graph::{
 };
 use ankus::files::Files;
 use ankus::settings::Settings;
-use ankus::source::{Encoding, Source};
+use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
@@ -22,17 +22,10 @@ fn definition(path: &str, text: &str, kind: FileKind) -> Definition {
     let (settings, submission, files) =
         (Settings::default(), Submission::default(), Files::default());
     let outcome = check::check(&Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind,
         settings: &settings,
-        settings_path: path,
         submission: &submission,
         files: &files,
-        user: "tester",
-        is_walked: false,
-        now: None,
+        ..Input::of(&source, kind)
     });
     Definition { source, kind, findings: outcome.findings }
 }

@@ -7,10 +7,8 @@ use std::sync::Arc;
 
 use ankus::check::{self, FileKind};
 use ankus::emit::plan::{Options, plan};
-use ankus::files::Files;
 use ankus::settings::Settings;
-use ankus::source::{Encoding, Source};
-use ankus::syntax::properties::Submission as Properties;
+use ankus::source::Source;
 use ankus_engine::host::files::FileUri;
 use ankus_engine::simulation::{Call, Executors, Reply, Simulation, finished};
 use ankus_lang::machine::{Command, JobStatus, Submission};
@@ -48,17 +46,8 @@ fn accepted(path: &Path) -> Option<Plan> {
     let source = Arc::new(Source::new("workflow.xml", text));
     let settings = Settings::default();
     let outcome = check::check(&check::Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind: FileKind::Workflow,
         settings: &settings,
-        settings_path: "workflow.xml",
-        submission: &Properties::default(),
-        files: &Files::new(),
-        user: "ann",
-        is_walked: false,
-        now: None,
+        ..check::Input::of(&source, FileKind::Workflow)
     });
     let checked = outcome.checked.as_ref().and_then(check::Checked::workflow)?;
     Some(plan(checked, &Options::default()))

@@ -5,7 +5,7 @@ use ankus::check::{self, FileKind, Input, recognize};
 use ankus::emit::timeline::{Request, Track, entries};
 use ankus::files::Files;
 use ankus::settings::Settings;
-use ankus::source::{Encoding, Source};
+use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 use ankus_lang::time::{Instant, ProcessingZone};
 use serde_json::Value;
@@ -189,17 +189,10 @@ fn track(text: &str, submission: &Submission) -> Result<Track, String> {
     let source = Arc::new(Source::new("coordinator.xml", text));
     let (settings, files) = (Settings::default(), Files::new());
     let input = Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind: FileKind::Coordinator,
         settings: &settings,
-        settings_path: "coordinator.xml",
-        submission,
         files: &files,
-        user: "tester",
-        is_walked: false,
-        now: None,
+        submission,
+        ..Input::of(&source, FileKind::Coordinator)
     };
     let submitted = check::submit_coordinator(&input);
     if submitted.unknown.is_unsure() {

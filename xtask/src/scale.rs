@@ -9,7 +9,7 @@ use ankus::check::{self, FileKind, Report};
 use ankus::files::Files;
 use ankus::render;
 use ankus::settings::Settings;
-use ankus::source::{Encoding, Source};
+use ankus::source::Source;
 use ankus::syntax::properties::Submission;
 
 /// A measurement that takes longer is given up.
@@ -115,17 +115,10 @@ pub(crate) fn checked(path: &str, text: String) -> Report {
     let (settings, submission, files) =
         (Settings::default(), Submission::default(), Files::default());
     let input = check::Input {
-        source: &source,
-        encoding: Encoding::Utf8,
-        not_text: None,
-        kind: FileKind::Workflow,
         settings: &settings,
-        settings_path: path,
         submission: &submission,
         files: &files,
-        user: "someone",
-        is_walked: false,
-        now: None,
+        ..check::Input::of(&source, FileKind::Workflow)
     };
     let mut report = Report::default();
     report.add(&input, check::check(&input));

@@ -5,7 +5,7 @@
 //! node of its own, and a fault is drawn where it is.
 //!
 //! Other definitions (sub-workflows, the workflow of a coordinator) come through [`Definitions`], because the core does
-//! not search for files. Their expansion is bounded by [`GROUP_LIMIT`] and [`DEPTH_LIMIT`].
+//! not search for files. Their expansion is bounded by `GROUP_LIMIT` and `DEPTH_LIMIT`.
 
 mod build;
 mod d2;
@@ -28,9 +28,9 @@ pub use build::build;
 pub use focus::{focus, named};
 
 /// How many definitions one drawing unfolds.
-pub const GROUP_LIMIT: usize = 500;
+pub(crate) const GROUP_LIMIT: usize = 500;
 /// How deep they lie in each other: the server's own limit for sub-workflows.
-pub const DEPTH_LIMIT: usize = 50;
+pub(crate) const DEPTH_LIMIT: usize = 50;
 
 /// What of a definition is drawn, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -67,7 +67,7 @@ pub struct Entry {
     /// Its nominal time.
     pub nominal: Instant,
     /// Seconds east of UTC on the clocks of the coordinator.
-    pub offset_seconds: i64,
+    pub(crate) offset_seconds: i64,
     /// The last change of clocks since the action before.
     pub change: Option<Change>,
     /// Its data, or why there is none.
@@ -225,7 +225,7 @@ fn texts(
 
 impl Entries<'_> {
     /// How many actions come after those that were given, counted up to a limit.
-    pub fn count_rest(self, limit: u64) -> u64 {
+    pub(crate) fn count_rest(self, limit: u64) -> u64 {
         let mut rest = 0;
         for mut lane in self.lanes {
             rest += u64::from(lane.due.is_some());

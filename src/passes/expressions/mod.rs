@@ -90,12 +90,12 @@ pub fn examine(input: &Input<'_>) -> Vec<Diagnostic> {
 }
 
 /// Whether a property of that name is refused at submission.
-pub fn is_reserved(name: &str, workflow: bool) -> bool {
+pub(crate) fn is_reserved(name: &str, workflow: bool) -> bool {
     CONSTANTS.contains(&name) || !workflow && DATE_CONSTANTS.contains(&name)
 }
 
 /// The finding for a property with a reserved name.
-pub fn reserved_property(name: &str, span: Span) -> Diagnostic {
+pub(crate) fn reserved_property(name: &str, span: Span) -> Diagnostic {
     let message = format!("`{name}` is a constant of the language; no property may have its name");
     Diagnostic::new(&kinds::CONSTANT_ASSIGNED, span, message)
         .help("give the property another name, here and where it is read")

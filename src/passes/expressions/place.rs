@@ -34,7 +34,7 @@ pub struct Place<'a> {
     /// The group in which what was deferred is evaluated again.
     pub later: Option<Phase>,
     /// What it is for.
-    pub role: Role,
+    pub(crate) role: Role,
     /// The element it is the text of, or whose attribute it is.
     pub element: &'a str,
     /// The attribute, if it is one.
@@ -44,7 +44,7 @@ pub struct Place<'a> {
     /// Whether the expression meets the text as serialized XML, where `<`, `>` and `&` are escaped.
     pub serialized: bool,
     /// Whether CDATA does not survive on the way.
-    pub in_configuration: bool,
+    pub(crate) in_configuration: bool,
     /// The name of the property it is the value of.
     pub property: Option<Cow<'a, str>>,
 }

@@ -59,7 +59,7 @@ impl Type {
     }
 
     /// Whether it is a number.
-    pub fn is_number(self) -> bool {
+    pub(crate) fn is_number(self) -> bool {
         matches!(self, Type::Integer | Type::Double | Type::Number)
     }
 
@@ -151,7 +151,7 @@ pub struct Visit<'v> {
     /// The operation.
     pub node: Node,
     /// What it takes, in order.
-    pub operands: &'v [Typed],
+    pub(crate) operands: &'v [Typed],
     /// What it gives.
     pub result: &'v Typed,
 }

@@ -11,10 +11,10 @@ use super::game::{Fault, Graph, Role};
 use super::solve::solve;
 
 /// Price of what no run does.
-pub const NEVER: u32 = u32::MAX;
+pub(crate) const NEVER: u32 = u32::MAX;
 
 /// Most nodes of a graph that is played: a node is five bits of a path.
-pub const MOST_NODES: usize = 30;
+pub(crate) const MOST_NODES: usize = 30;
 
 /// Most forks within forks: a path is eleven nodes.
 const MOST_DEPTH: u32 = 11;
@@ -295,7 +295,7 @@ fn insert(pieces: &mut Vec<Piece>, piece: Piece) {
 }
 
 /// The parts of a graph: what each node is, and its exits with their prices.
-pub type Parts = Vec<(Role, Vec<(u32, u32)>)>;
+pub(crate) type Parts = Vec<(Role, Vec<(u32, u32)>)>;
 
 /// A graph of 4 to some 20 nodes, all but the end reachable, every exit leading forward; the same for the same seed.
 pub fn random(seed: u64) -> Parts {

@@ -49,7 +49,7 @@ pub struct Graph {
     /// Reachable nodes, each before those it leads to.
     pub order: Vec<u32>,
     /// Position in [`Graph::order`], by node.
-    pub rank: Vec<u32>,
+    pub(crate) rank: Vec<u32>,
     /// Where a run begins.
     pub start: Option<u32>,
 }
@@ -99,7 +99,8 @@ impl Graph {
 
     /// A graph from its parts, for games without a workflow: roles, and exits with prices. Nodes are in an order in
     /// which every exit leads forward, and the first is the start.
-    pub fn from_parts(nodes: &[(Role, Vec<(u32, u32)>)]) -> Graph {
+    #[cfg(test)]
+    pub(crate) fn from_parts(nodes: &[(Role, Vec<(u32, u32)>)]) -> Graph {
         let mut graph = Graph { start: Some(0), ..Graph::default() };
         graph.offsets.push(0);
         for (role, exits) in nodes {
@@ -144,7 +145,7 @@ impl Graph {
     }
 
     /// What a node is.
-    pub fn role(&self, node: u32) -> Role {
+    pub(crate) fn role(&self, node: u32) -> Role {
         look();
         self.roles[node as usize]
     }
@@ -195,7 +196,7 @@ impl Fault {
 }
 
 /// A path, by its place in [`Play`]; 0 is `/`.
-pub type PathId = u32;
+pub(crate) type PathId = u32;
 
 /// One move of a run: an exit that a token on a path took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use super::solve::{Arrivals, NEVER, Solution, Solver};
 
 /// Whether something can happen, and how many actions must fail for it at least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Chance {
+pub(crate) enum Chance {
     /// In no run.
     No,
     /// In a run with so many failures, and in none with fewer.
@@ -27,7 +27,7 @@ pub enum Chance {
 
 impl Chance {
     /// Whether it may happen.
-    pub fn is_possible(self) -> bool {
+    pub(crate) fn is_possible(self) -> bool {
         self != Chance::No
     }
 }
@@ -36,7 +36,7 @@ impl Chance {
 const BUDGET: u64 = 20_000_000;
 
 /// What holds between the nodes of a graph.
-pub struct Order<'g> {
+pub(crate) struct Order<'g> {
     graph: &'g Graph,
     /// Which joins are arrived at from a node, and at which joins a fork can be completed.
     base: Solver<'g>,
@@ -56,7 +56,7 @@ enum Question {
 
 impl<'g> Order<'g> {
     /// The order of a graph. Where its faults are not given, every "yes" is [`Chance::Over`].
-    pub fn of(graph: &'g Graph, solution: Option<&Solution<'_>>) -> Order<'g> {
+    pub(crate) fn of(graph: &'g Graph, solution: Option<&Solution<'_>>) -> Order<'g> {
         let mut left = BUDGET;
         let base = arrivals(graph, &mut left);
         let mut entry = vec![NEVER; graph.len()];
@@ -83,22 +83,22 @@ impl<'g> Order<'g> {
     }
 
     /// Whether a node can be entered.
-    pub fn enters(&self, node: u32) -> Chance {
+    pub(crate) fn enters(&self, node: u32) -> Chance {
         self.chance(self.entry[node as usize])
     }
 
     /// Whether `first` can lie behind a token that enters `second`.
-    pub fn before(&mut self, first: u32, second: u32) -> Chance {
+    pub(crate) fn before(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Before, first, second)
     }
 
     /// Whether both can be at work at once.
-    pub fn beside(&mut self, first: u32, second: u32) -> Chance {
+    pub(crate) fn beside(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Beside, first, second)
     }
 
     /// Whether `second` can be entered by a token that has no `first` behind it.
-    pub fn without(&mut self, first: u32, second: u32) -> Chance {
+    pub(crate) fn without(&mut self, first: u32, second: u32) -> Chance {
         self.ask(Question::Without, first, second)
     }
 

@@ -14,7 +14,7 @@ use super::game::{Fault, Graph, PathId, Play, Role};
 pub(super) const NEVER: u32 = u32::MAX;
 
 /// How many labels may be carried in all before the analysis stops and says so.
-pub const BUDGET: u64 = 40_000_000;
+pub(crate) const BUDGET: u64 = 40_000_000;
 
 /// Faults that are played; a generated definition with a systematic mistake would give thousands.
 const MOST_FAULTS: usize = 100;
@@ -24,7 +24,7 @@ const MOST_MOVES: usize = 100_000;
 
 /// A fault with the run that ends in it.
 #[derive(Clone, Debug)]
-pub struct Found<'g> {
+pub(crate) struct Found<'g> {
     /// How it goes wrong.
     pub fault: Fault,
     /// Where.
@@ -39,17 +39,17 @@ pub struct Found<'g> {
 
 /// What the analysis says.
 #[derive(Clone, Debug, Default)]
-pub struct Solution<'g> {
+pub(crate) struct Solution<'g> {
     /// Faults, each with a run that was played and ends in it; the cheapest first.
     pub faults: Vec<Found<'g>>,
     /// Whether the budget ended before the graph did.
     pub undecided: bool,
     /// How many more faults were foretold, but not played.
-    pub unplayed: usize,
+    pub(crate) unplayed: usize,
 }
 
 /// Solves a graph.
-pub fn solve(graph: &Graph) -> Solution<'_> {
+pub(crate) fn solve(graph: &Graph) -> Solution<'_> {
     let Some(start) = graph.start.filter(|start| (*start as usize) < graph.len()) else {
         return Solution::default();
     };

@@ -176,7 +176,7 @@ impl Unknown {
 
 /// Submits a text of which some properties are not known: what depends on them is taken to be right. Beside the outcome
 /// comes what was missing.
-pub fn submit_leniently(
+pub(crate) fn submit_leniently(
     text: &str,
     given: &Properties,
     files: &dyn Files,
@@ -280,10 +280,10 @@ pub(super) fn locate(
 }
 
 /// The file systems that a server supports as it is shipped.
-pub const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
+pub(crate) const FILE_SYSTEMS: [&str; 3] = ["hdfs", "hftp", "webhdfs"];
 
 /// Refuses an application path that is no URI, or of a file system that the server does not support; `*` stands for all of them.
-pub fn served(
+pub(crate) fn served(
     path: &str,
     key: &'static str,
     code: &'static str,

@@ -109,7 +109,7 @@ impl<'a> Decoded<'a> {
     }
 
     /// The same text without blanks at both ends (XML's four), the map kept.
-    pub fn trimmed(self) -> Decoded<'a> {
+    pub(crate) fn trimmed(self) -> Decoded<'a> {
         let range = unblanked(&self.text);
         if range.len() == self.text.len() {
             return self;
