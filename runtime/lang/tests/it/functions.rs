@@ -22,7 +22,7 @@ fn page() -> String {
         "# Functions of expressions\n\n\
          Every function that a server registers, as ankus checks and evaluates it. The number of parameters is exact. A function is\n\
          *evaluated* in some places; in others it is *deferred*: left as it is and evaluated later.\n\
-         `ankus eval --at PHASE` evaluates a text in a phase. This page is generated from the table in `runtime/lang/src/el/functions.rs`.\n\n\
+         `ankus eval --at PHASE` evaluates a text in a phase. This page is generated from the table in `runtime/lang/src/el/functions/mod.rs`.\n\n\
          ## Phases\n\n\
          | phase | where | constants |\n| --- | --- | --- |\n",
     );
