@@ -79,6 +79,8 @@ pub struct Index {
     scripts: BTreeMap<String, Scripts>,
     /// The folders of those whose definitions have nearly all of their scripts beside them.
     keeping: HashSet<String>,
+    /// The folders of those whose definitions have all of their scripts beside them but one.
+    missing_one: HashSet<String>,
 }
 
 /// Paths of files by their names.
@@ -102,6 +104,8 @@ pub struct Gathering {
 const MOST_NAMED: usize = 64;
 /// How many scripts there have to be, and how many of that many may be missing, before a tree is known to keep them.
 const ENOUGH_NAMED: usize = 8;
+/// Of how many scripts one may be missing, as well.
+const FEW_NAMED: usize = 4;
 
 /// What the names of scripts and jars end with.
 const SCRIPTS: [&str; 10] =
@@ -242,9 +246,13 @@ impl Gathering {
             count.0 += 1;
             count.1 += usize::from(!there.contains(script.as_str()));
         }
-        let keeps = |(all, missing): &(usize, usize)| missing * ENOUGH_NAMED <= *all;
+        let keeps = |(all, missing): &(usize, usize)| {
+            missing * ENOUGH_NAMED <= *all || *missing == 1 && *all >= FEW_NAMED
+        };
         let kept = counts.iter().filter(|(_, count)| keeps(count));
         index.keeping = kept.map(|(top, _)| (*top).to_owned()).collect();
+        let all_but_one = counts.iter().filter(|(_, (_, missing))| *missing == 1);
+        index.missing_one = all_but_one.map(|(top, _)| (*top).to_owned()).collect();
         let of_path: HashMap<&str, usize> =
             self.starters.iter().enumerate().map(|(at, s)| (s.path.as_str(), at)).collect();
         let (mut followed_so_far, mut merged) = (0, 0);
@@ -277,10 +285,12 @@ impl Gathering {
                         continue;
                     }
                     let known = index.lost.get(&starter.path).map_or(0, Vec::len);
-                    if target.is_none()
-                        && known < MOST_CALLERS
-                        && let Some(lost) = followed.lost(starter, call, &given)
-                    {
+                    let lost = match target {
+                        _ if known >= MOST_CALLERS => None,
+                        Some(target) => followed.misled(starter, call, &given, target),
+                        None => followed.lost(starter, call, &given),
+                    };
+                    if let Some(lost) = lost {
                         let known = index.lost.entry(starter.path.clone()).or_default();
                         if !known.contains(&lost) {
                             known.push(lost);
@@ -339,6 +349,11 @@ impl Index {
     /// Whether the scripts of definitions near this one are kept beside them, and none is brought there by a build.
     pub fn keeps_scripts(&self, path: &str) -> bool {
         self.keeping.contains(top(path, self.common).unwrap_or_default())
+    }
+
+    /// Whether of all scripts of definitions near this one a single one is not beside its definition.
+    pub fn misses_one_script(&self, path: &str) -> bool {
+        self.missing_one.contains(top(path, self.common).unwrap_or_default())
     }
 
     /// The definitions that one starts, with what they are started by.
@@ -459,6 +474,19 @@ fn parts_of(uri: &str) -> Vec<&str> {
 /// The path in the tree that a URI means, where an application that lies at `here` in the tree is started at `own`: what
 /// stands beside it there stands beside it here.
 pub(crate) fn beside_application(uri: &str, own: &str, here: &str) -> Option<String> {
+    let (there, here_parts) = roots(own, here);
+    let wanted = parts_of(uri);
+    let rest = wanted.strip_prefix(there.as_slice()).filter(|rest| !rest.is_empty())?;
+    let mut path = here_parts.join("/");
+    if here.starts_with('/') {
+        path.insert(0, '/');
+    }
+    join(&path, &rest.join("/"))
+}
+
+/// The folders that are the same one where an application that lies at `here` in the tree is started at `own`: there, and
+/// in the tree.
+fn roots<'a>(own: &'a str, here: &'a str) -> (Vec<&'a str>, Vec<&'a str>) {
     let mut there = parts_of(own);
     if there.last().is_some_and(|last| last.ends_with(".xml")) {
         there.pop();
@@ -471,13 +499,7 @@ pub(crate) fn beside_application(uri: &str, own: &str, here: &str) -> Option<Str
         there.pop();
         here_parts.pop();
     }
-    let wanted = parts_of(uri);
-    let rest = wanted.strip_prefix(there.as_slice()).filter(|rest| !rest.is_empty())?;
-    let mut path = here_parts.join("/");
-    if here.starts_with('/') {
-        path.insert(0, '/');
-    }
-    join(&path, &rest.join("/"))
+    (there, here_parts)
 }
 
 /// The first folder of a path behind those that all paths have; none for what lies in the last of these.
@@ -649,12 +671,95 @@ impl<'d> Followed<'d> {
         None
     }
 
+    /// Whether a path that ends as the one of a definition leads to another folder than the one where that definition
+    /// lies, beside the application that was started: one folder in it has a slip, or is another one than in all others.
+    fn misled(
+        &self,
+        starter: &Starter,
+        call: &Call,
+        values: &BTreeMap<String, String>,
+        target: &str,
+    ) -> Option<Lost> {
+        let uri = resolved(&call.uri, values);
+        if uri.contains("${") || starter.kind == Kind::Properties {
+            return None;
+        }
+        for (key, name) in KEYS {
+            let Some(own) = values.get(key) else { continue };
+            let own_uri = resolved(own, values);
+            let probe = Call { uri: own_uri.clone(), name, ..call.clone() };
+            let Some(own_target) = self.to(&starter.path, &probe, values) else { continue };
+            let (there, here) = roots(&own_uri, own_target);
+            let folder = split(folder_of(target));
+            let Some(below) = folder.strip_prefix(here.as_slice()) else { continue };
+            let meant: Vec<&str> = there.iter().chain(below).copied().collect();
+            let mut written = parts_of(&uri);
+            if written.last().is_some_and(|last| last.ends_with(".xml")) {
+                written.pop();
+            }
+            if written == meant {
+                return None;
+            }
+            let mut differing = written.iter().zip(&meant).filter(|(one, other)| one != other);
+            let laid_out = || self.is_laid_out(&there, &here, values, [own_target, target]);
+            let slip = match (differing.next(), differing.next()) {
+                (Some((wrong, right)), None) if written.len() == meant.len() => {
+                    let is_near = || within(wrong, right, 1).is_some() && laid_out();
+                    let is_slip = is_slip_of_folder(wrong, right) || is_near();
+                    is_slip.then(|| (*right).to_owned())
+                }
+                _ => None,
+            };
+            // Where others lie just as in the tree, so does this one.
+            let inside = written.strip_prefix(there.as_slice());
+            let elsewhere = inside.is_some_and(|rest| {
+                let path = join(&here.join("/"), &rest.join("/"));
+                path.is_some_and(|path| self.at(&path, call.name).is_none())
+            });
+            let near = match slip {
+                Some(right) => right,
+                None if elsewhere && laid_out() => below.join("/"),
+                None => return None,
+            };
+            let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
+            return Some(Lost { span: call.span, uri, near: Some(near) });
+        }
+        None
+    }
+
+    /// Whether some other path among the properties leads to a definition that lies there just so in the tree.
+    fn is_laid_out(
+        &self,
+        there: &[&str],
+        here: &[&str],
+        values: &BTreeMap<String, String>,
+        others: [&str; 2],
+    ) -> bool {
+        values.values().filter(|value| value.contains('/')).take(MOST_PARTS).any(|value| {
+            let uri = resolved(value, values);
+            let parts = parts_of(&uri);
+            let Some(rest) = parts.strip_prefix(there).filter(|rest| !rest.is_empty()) else {
+                return false;
+            };
+            let Some(path) = join(&here.join("/"), &rest.join("/")) else { return false };
+            let found = NAMES.iter().find_map(|name| self.at(&path, name));
+            found.is_some_and(|found| !others.contains(&found))
+        })
+    }
+
     /// The definition at a path, or in the folder there.
     fn at(&self, path: &str, name: &str) -> Option<&'d str> {
         let inside = join(path, name);
         let known = |path: &str| self.paths.get(path).copied();
         known(path).or_else(|| known(&inside?))
     }
+}
+
+/// Whether the name of a folder is another one with a slip in it; of two numbered ones neither is.
+pub(crate) fn is_slip_of_folder(name: &str, other: &str) -> bool {
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let most = if other.len() < 8 { 1 } else { 2 };
+    other.len() > 3 && letters(other) != letters(name) && within(name, other, most).is_some()
 }
 
 /// The parts of the path of a definition.

@@ -149,17 +149,19 @@ pub(super) fn workflow(
     let computed = kept.map(|kept| kept.app_path.as_str());
     // What is known to be missing there is not the file of that name here.
     let lost = around.lost(path.span(), "workflow");
-    let guessed = || around.find(computed?, "workflow.xml").filter(|_| lost.is_none());
+    if let Some((message, near)) = lost {
+        let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
+        let found = super::at_origin(around, path, "the workflow is named here", found);
+        out.push(match near {
+            Some(near) => found.help(format!("did you mean `{near}`?")),
+            None => found,
+        });
+        return;
+    }
+    let guessed = || around.find(computed?, "workflow.xml");
     let followed = around.started(path.span()).or_else(guessed);
     let Some(found) = followed else {
-        if let Some((message, near)) = lost {
-            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message);
-            let found = super::at_origin(around, path, "the workflow is named here", found);
-            out.push(match near {
-                Some(near) => found.help(format!("did you mean `{near}`?")),
-                None => found,
-            });
-        } else if computed.is_some_and(|uri| {
+        if computed.is_some_and(|uri| {
             around.is_absent(uri, "oozie.coord.application.path", "workflow.xml")
         }) {
             let message = format!("there is no workflow at `{}`", path.as_str());
@@ -364,7 +366,9 @@ pub fn bundle(
     for (at, member) in written.members.iter().enumerate() {
         let Some(path) = &member.app_path else { continue };
         let sibling = siblings.binary_search_by_key(&at, |sibling| sibling.member);
-        let Some(sibling) = sibling.ok().map(|at| &siblings[at]) else {
+        // One that ends as the path of another coordinator is not the path of that one.
+        let is_lost = around.lost(path.span(), "coordinator").is_some();
+        let Some(sibling) = sibling.ok().map(|at| &siblings[at]).filter(|_| !is_lost) else {
             let uri = kept.members.get(at).map_or("", |member| &member.app_path);
             // A path that leads to something else is right for that, and wrong here.
             let workflow = around.find(uri, "workflow.xml").is_some();

@@ -1,6 +1,7 @@
 //! Application paths of properties that end at nothing.
 
-use crate::diag::{Diagnostic, Group, Kind, Level, nearest, within};
+use crate::callers::is_slip_of_folder;
+use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
@@ -50,19 +51,21 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let (folder, last) = value.rsplit_once('/').unwrap_or(("", value));
         let own_name = files::name_of(own);
         // A name of a definition with a slip in its ending, or the name of this folder with a slip in it.
-        let slip = |known: &str| {
-            let letters =
-                |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
-            let most = if known.len() < 8 { 1 } else { 2 };
-            known.len() > 3
-                && letters(known) != letters(last)
-                && within(last, known, most).is_some()
-        };
+        let slip = |known: &str| is_slip_of_folder(last, known);
         let file = NAMES.into_iter().find(|name| *name != last && slip(name));
         let message = if let Some(near) = file.filter(|name| here(name) == Some(true)) {
             (format!("there is no `{last}` here"), format!("did you mean `{near}`?"))
         } else if !last.contains(['$', '.']) && slip(own_name) && here(NAMES[index]) == Some(true) {
             let message = format!("the folder of this application is `{own_name}`, not `{last}`");
+            (message, format!("did you mean `{own_name}`?"))
+        } else if last.ends_with(".xml")
+            && !last.contains('$')
+            && here(last) == Some(true)
+            && is_slip_of_folder(files::name_of(folder), own_name)
+        {
+            // The definition is beside these properties, in a folder of nearly that name.
+            let named = files::name_of(folder);
+            let message = format!("the folder of this application is `{own_name}`, not `{named}`");
             (message, format!("did you mean `{own_name}`?"))
         } else if last.ends_with(".xml") && !last.contains('$') && !NAMES.contains(&last) {
             if here(last) != Some(false) {
