@@ -460,6 +460,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             let is_on = |finding: &Diagnostic| ratings.rating_of(finding) != Rating::Off;
             causes::of_markup(tree, &is_on, &mut found);
             causes::in_elements(tree, &is_on, &mut found);
+            causes::of_values(input.files, &is_on, &mut found);
         }
         fixture::soften(input, tree, &mut found);
         suppressions = suppression::of_tree(tree);

@@ -5,6 +5,7 @@
 //! cases of its decision. A finding that explains the server's refusal stays.
 
 use crate::diag::{Diagnostic, Group, Level, nearest};
+use crate::files::Files;
 use crate::ir::workflow::{NodeId, Shape, Workflow};
 use crate::passes::flow::Flow;
 use crate::passes::names::Names;
@@ -95,6 +96,7 @@ impl Apart {
 
 /// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
 pub(super) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    of_quotes(tree, is_on, found);
     let shifts = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && is_on(finding)
@@ -149,6 +151,79 @@ pub(super) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic
         });
         let events = EVENTS.contains(&finding.kind.name);
         !(of_schema(finding) && (hit || at_root) || needs && hit || graph || asked || events)
+    });
+}
+
+/// What a lost quote makes of the rest of its tag: the next attribute is in the value of the one before.
+fn of_quotes(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let text = tree.text();
+    let tag_of = |span: Span| -> Option<usize> {
+        let at = span.start as usize;
+        let from = text.floor_char_boundary(at.saturating_sub(NEAR));
+        Some(from + text.get(from..at)?.rfind('<')?)
+    };
+    let torn: HashSet<usize> = found
+        .iter()
+        .filter(|finding| finding.kind.name == xml::NOT_WELL_FORMED.name && is_on(finding))
+        .filter(|finding| {
+            let before = text.get(..finding.span.start as usize).unwrap_or_default();
+            let torn = finding.message == xml::NO_BLANK || finding.message.ends_with(xml::NO_VALUE);
+            torn && before.strip_suffix(['"', '\'']).unwrap_or(before).ends_with('=')
+        })
+        .filter_map(|finding| tag_of(finding.span))
+        .collect();
+    if torn.is_empty() {
+        return;
+    }
+    found.retain(|finding| {
+        finding.file.is_some()
+            || finding.kind.name == xml::NOT_WELL_FORMED.name
+            // The node may be the one that lost its name.
+            || finding.kind.group != Group::Graph
+                && !is(finding, "unresolved-transition")
+                && !tag_of(finding.span).is_some_and(|tag| {
+torn.contains(&tag)
+            })
+    });
+}
+
+/// What a property is not, because of how its line is written: what is said of the line explains what is said of its value.
+pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    const LINES: [&str; 2] = ["property-comment-in-value", "property-in-quotes"];
+    let of_line = |finding: &Diagnostic| LINES.contains(&finding.kind.name);
+    let line = |finding: &Diagnostic| -> Option<(String, u32)> {
+        let file = finding.file.as_ref()?;
+        let source = files.text(file)?;
+        Some((file.clone(), source.position(finding.span.start).line))
+    };
+    let told: HashSet<(String, u32)> =
+        found.iter().filter(|f| of_line(f) && is_on(f)).filter_map(line).collect();
+    if !told.is_empty() {
+        found.retain(|f| of_line(f) || line(f).is_none_or(|line| !told.contains(&line)));
+    }
+    // A name with its value at its end gives nothing under the name that it begins with.
+    const MISSING: [&str; 5] = [
+        "undefined-variable",
+        "workflow-parameters-missing",
+        "subworkflow-parameters-missing",
+        "parameter-not-supplied",
+        "property-unresolved-reference",
+    ];
+    let joined: Vec<String> = found
+        .iter()
+        .filter(|finding| is(finding, "property-without-value") && is_on(finding))
+        .filter_map(|finding| {
+            let source = files.text(finding.file.as_ref()?)?;
+            Some(source.slice(finding.span).to_owned())
+        })
+        .collect();
+    if joined.is_empty() {
+        return;
+    }
+    found.retain(|finding| {
+        let name = finding.message.split('`').nth(1).filter(|name| !name.is_empty());
+        let begins = |name: &str| joined.iter().any(|joined| joined.starts_with(name));
+        !(MISSING.contains(&finding.kind.name) && name.is_some_and(begins))
     });
 }
 

@@ -385,6 +385,8 @@ pub struct Submission {
     pub scripts: Option<std::collections::BTreeSet<String>>,
     /// Whether the definitions of the tree have nearly all of their scripts beside them.
     pub keeps_scripts: bool,
+    /// Whether of all scripts of the definitions of the tree one is missing.
+    pub misses_one_script: bool,
 }
 
 impl Submission {

@@ -89,6 +89,12 @@ pub(crate) static NOT_WELL_FORMED: Kind = Kind {
     page: include_str!("../../docs/rules/xml-not-well-formed.md"),
 };
 
+/// What is said where two attributes have no blank between them.
+pub const NO_BLANK: &str = "attributes need a blank between them";
+
+/// What is said of an attribute without a value, behind its name.
+pub const NO_VALUE: &str = "` has no value";
+
 /// Whether a finding of broken markup is about tags, so that elements may not lie where they were meant to.
 pub(crate) fn shifts_elements(message: &str) -> bool {
     message.ends_with("is never closed")

@@ -107,6 +107,8 @@ mod password_on_command_line;
 mod plain_http_notification;
 mod prepare_deletes_input;
 mod prepare_deletes_sibling_output;
+mod property_comment_in_value;
+mod property_in_quotes;
 mod property_trailing_space;
 mod property_unresolved_reference;
 mod property_without_effect_here;
@@ -219,6 +221,8 @@ pub(super) static ALL: &[&Rule] = &[
     &no_parameters_section::RULE,
     &parameter_name_empty::RULE,
     &parameter_not_supplied::RULE,
+    &property_comment_in_value::RULE,
+    &property_in_quotes::RULE,
     &property_trailing_space::RULE,
     &property_unresolved_reference::RULE,
     &property_without_effect_here::RULE,

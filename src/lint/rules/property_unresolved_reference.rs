@@ -32,8 +32,38 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             let raw = source.slice(entry.value_span);
             for (at, _) in raw.match_indices("${") {
-                let Some(end) = raw[at..].find('}') else { break };
+                let inner = &raw[at + 2..];
+                let letters = inner
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || "_.-".contains(c)))
+                    .unwrap_or(inner.len());
+                // The next one begins, a path goes on or the value ends before it is closed.
+                if letters > 0
+                    && !inner[letters..].starts_with(['}', ' ', '(', '\'', ':', '[', ','])
+                {
+                    let start = entry.value_span.start as usize + at;
+                    let span = Span::new(start, start + 2 + letters);
+                    let message = "this `${` is never closed, so the text stays as it is";
+                    out.push(
+                        Diagnostic::new(&RULE.kind, span, message)
+                            .likely()
+                            .help("write `}` behind the name")
+                            .in_file(source.path.clone()),
+                    );
+                    continue;
+                }
+                let Some(end) = inner.find('}').map(|end| end + 2) else { break };
                 let name = &raw[at + 2..at + end];
+                if at > 0 && raw[..at].ends_with('$') && given.contains(name) {
+                    let start = entry.value_span.start as usize + at;
+                    let message = "this `$` belongs to no expression, and stays in the text";
+                    out.push(
+                        Diagnostic::new(&RULE.kind, Span::new(start - 1, start), message)
+                            .likely()
+                            .help("remove it")
+                            .in_file(source.path.clone()),
+                    );
+                    continue;
+                }
                 // Only such names are references between properties; the rest is left to expressions.
                 if name.is_empty() || name.contains([' ', '$', '(', '\'', ':', '\n', '\\']) {
                     continue;

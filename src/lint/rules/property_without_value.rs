@@ -43,7 +43,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             if !(bare || cut || hole) || name.is_empty() {
                 continue;
             }
-            let wanted = read.contains(name) || name.starts_with("oozie.") || cut || hole;
+            // Most often a name with its value at its end; templates have lines of their own kind.
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-/".contains(&byte);
+            let joined = bare
+                && !read.contains(name)
+                && !name.starts_with("oozie.")
+                && name.bytes().all(plain);
+            let wanted = read.contains(name) || name.starts_with("oozie.") || cut || hole || joined;
             if !wanted {
                 continue;
             }

@@ -454,7 +454,7 @@ impl<'a> Parser<'a> {
             }
             if at < content_end && is_name_start(bytes[at]) {
                 let length = self.text[at..].chars().next().map_or(1, char::len_utf8);
-                self.broken(Span::new(at - 1, at + length), "attributes need a blank between them");
+                self.broken(Span::new(at - 1, at + length), super::NO_BLANK);
             }
         }
         if cut && !unclosed_quote {
