@@ -71,6 +71,7 @@ impl Project {
         let text = near.map_or("", |_| loaded.source.text.as_str());
         let named = dotted(text).filter_map(|word| near?.get(word)).flatten();
         loaded.submission.keeps_scripts = index.keeps_scripts(&own);
+        loaded.submission.misses_one_script = index.misses_one_script(&own);
         loaded.submission.scripts = Some(named.cloned().collect());
         // The one file of properties that starts it, through whatever else, is what it is submitted with.
         let is_file = |path: &&str| path.ends_with(".properties");

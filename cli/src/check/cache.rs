@@ -144,7 +144,8 @@ impl Cache {
         let started = callers.map(|callers| {
             let mut starts: Vec<_> = callers.started_by(&found.shown).collect();
             starts.sort();
-            let keeps = callers.keeps_scripts(&found.shown);
+            let keeps =
+                (callers.keeps_scripts(&found.shown), callers.misses_one_script(&found.shown));
             let near = (callers.has_strays(), callers.scripts_near(&found.shown), keeps);
             hashed(&(callers.of(&found.shown), callers.lost(&found.shown), starts, near))
         });

@@ -150,6 +150,9 @@ fn between(text: &str, quote: char) -> Vec<&str> {
     parts
 }
 
+/// Parts of a time in a template, the coarsest first.
+const CONSTANTS: [&str; 5] = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"];
+
 fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
     let Some(template) = &dataset.uri_template else { return };
     let text = template.as_str();
@@ -189,10 +192,23 @@ fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
     };
     // What the finest name tells apart, in minutes.
     let told = [525_600, 43_200, 1440, 60, 1][finest];
+    // Between the finest name and the coarsest one, each that changes from one instance to the next has to be there.
+    let coarsest = names.iter().position(|named| *named).unwrap_or(finest);
+    let gap = (coarsest..finest)
+        .find(|at| !names[*at] && frequency < [525_600, 43_200, 1440, 60, 1][at - 1]);
+    if let Some(gap) = gap.filter(|_| plain) {
+        let missing = CONSTANTS[gap];
+        let message = format!("instances that differ only in `{missing}` are the same place");
+        let span = template.span();
+        out.push(
+            finding(&k::URI_TEMPLATE_TOO_COARSE, span, message)
+                .help(format!("add `{missing}` behind `{}`", CONSTANTS[gap - 1])),
+        );
+    }
     // What is only written here may be a date in a path and nothing more.
     if frequency < told && !is_output {
-        let next = ["${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}", ""][finest];
-        let finest = ["${YEAR}", "${MONTH}", "${DAY}", "${HOUR}", "${MINUTE}"][finest];
+        let next = CONSTANTS.get(finest + 1).copied().unwrap_or_default();
+        let finest = CONSTANTS[finest];
         let message = format!("instances that differ only within `{finest}` are the same place");
         let end = template.span().end as usize;
         let span = template.span();
@@ -306,8 +322,8 @@ const INSTANCE_FUNCTIONS: [&str; 11] = [
 fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec<Diagnostic>) {
     for (part, _, text) in &event.instances {
         let written = text.as_str();
-        // At the ends of a range as well, a call without its braces is text.
-        let bare = part != "instance"
+        // A call without its braces is text, at the ends of a range as well.
+        let bare = !written.contains("${")
             && INSTANCE_FUNCTIONS.iter().any(|name| {
                 let call = written.trim_start_matches("coord:");
                 call.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
@@ -317,7 +333,7 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
                 && INSTANCE_FUNCTIONS.iter().any(|name| written.contains(&format!("coord:{name}")));
             let only_later = ["coord:absolute(", "coord:endOf"].iter().any(|f| written.contains(f));
             let is_date = facts.processing.parse(written).is_ok();
-            if only_later {
+            if only_later && !bare {
                 let message = "this function stands in a `start-instance` only";
                 out.push(finding(&k::INSTANCE_NOT_AN_INSTANCE_FUNCTION, text.span(), message));
             } else if !named && !is_date && text.known().is_some() {

@@ -35,6 +35,31 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             next.shape != Shape::Kill && !aside
         })
     };
+    let ends = flow.leading_to(Shape::End);
+    let before = out.len();
+    for (id, node) in flow.workflow.nodes() {
+        // Only failure leads to the end, and success to a step that is there for failures.
+        if without_failure[id.index()]
+            && let Some((ok, Some(next))) = flow.exit(id, Way::Ok)
+            && let Some((_, Some(error))) = flow.exit(id, Way::Error)
+            && flow.workflow.node(next).shape != Shape::Kill
+            && !ends[next.index()]
+            && ends[error.index()]
+            && exchanged(id)
+        {
+            let message =
+                format!("`{}` succeeds, and the job is killed in the end", node.name.text);
+            let after = &flow.workflow.node(error).name.text;
+            out.push(
+                Diagnostic::new(&RULE.kind, ok.target.span, message)
+                    .help(format!("only its failure leads on, to `{after}`: exchange the two")),
+            );
+        }
+    }
+    // What such a step leads to is entered by failures alone, once it is right.
+    if out.len() > before {
+        return;
+    }
     for (id, node) in flow.workflow.nodes() {
         let certain = certain[id.index()] || without_failure[id.index()] && exchanged(id);
         let Some((ok, Some(next))) = flow.exit(id, Way::Ok).filter(|_| certain) else { continue };

@@ -1,9 +1,13 @@
 //! Name nodes that are not the URI of a file system.
 
+use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
+use crate::lint::facts::{PATH_KEYS, Said};
+use crate::lint::paths::names_file_system;
+use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used};
 use crate::lint::{Facts, Rule};
-use std::collections::HashSet;
+use crate::syntax::xml::Element;
+use std::collections::{BTreeMap, HashSet};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,12 +24,29 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    in_paths(facts, out);
     let Some(root) = facts.workflow() else { return };
     let mut seen: HashSet<String> = HashSet::new();
     for element in root.descendants().filter(|element| element.name() == "name-node") {
         let text = element.text().trimmed();
         let Some(said) = Said::of(facts, &text) else { continue };
         if !is_malformed(said.value) || !seen.insert(text.text.to_string()) {
+            continue;
+        }
+        let managers = ["job-tracker", "resource-manager"];
+        let beside = element.parent().into_iter().flat_map(Element::elements);
+        let mut beside = beside.filter(|other| managers.contains(&other.name()));
+        if beside.any(|manager| is_exchanged(facts, manager)) {
+            continue;
+        }
+        // What is right elsewhere is wrong here, and not where its value stands.
+        if is_used(root, &managers, &text.text) {
+            let message = format!("`{}` is a resource manager, not a name node", text.text);
+            out.push(
+                Diagnostic::new(&RULE.kind, text.span(), message)
+                    .about(text.text.as_ref())
+                    .likely(),
+            );
             continue;
         }
         let message = format!("{} is not the URI of a file system", said.words());
@@ -35,6 +56,51 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .help("write it as `hdfs://host:8020`");
         out.push(said.place(facts, finding, "it is used here"));
     }
+}
+
+/// Properties without a scheme at the beginning of the path of the application, which is a relative one for that.
+fn in_paths(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (source, entries) in facts.property_files() {
+        let values: BTreeMap<String, String> =
+            entries.iter().map(|entry| (entry.name.clone(), entry.value.clone())).collect();
+        for path in entries.iter().filter(|entry| PATH_KEYS.contains(&entry.name.as_str())) {
+            let whole = resolved(&path.value, &values);
+            let Some(first) = first_of(&path.value, &values) else { continue };
+            let Some(node) = entries.iter().rev().find(|entry| entry.name == first) else {
+                continue;
+            };
+            let value = node.value.trim();
+            let bare = !value.is_empty()
+                && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.:_".contains(&b));
+            if !bare || !names_file_system(&node.name) || !whole.starts_with(&format!("{value}/")) {
+                continue;
+            }
+            let message = format!("the value of `{first}` is not the URI of a file system");
+            out.push(
+                Diagnostic::new(&RULE.kind, node.value_span, message)
+                    .likely()
+                    .help("write it as `hdfs://host:8020`")
+                    .note_in(source.path.clone(), path.value_span, "this path begins with it")
+                    .in_file(source.path.clone()),
+            );
+        }
+    }
+}
+
+/// The property that a value begins with, through others that begin with it.
+fn first_of<'v>(value: &'v str, values: &'v BTreeMap<String, String>) -> Option<&'v str> {
+    let mut value = value;
+    let mut first = None;
+    for _ in 0..16 {
+        let Some(name) =
+            value.trim_start().strip_prefix("${").and_then(|rest| rest.split('}').next())
+        else {
+            break;
+        };
+        first = Some(name);
+        value = values.get(name)?;
+    }
+    first
 }
 
 fn is_malformed(value: &str) -> bool {

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;
 use crate::lint::{Facts, Rule};
+use crate::syntax::xml::{Decoded, Element};
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -29,6 +30,20 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
             continue;
         };
+        // What is right elsewhere is wrong here, and not where its value stands.
+        let exchanged = is_exchanged(facts, element);
+        if said.value.contains("://") && (exchanged || is_used(root, &["name-node"], &text.text)) {
+            let message = match exchanged {
+                true => format!("`{}` is the name node, and the two are exchanged", text.text),
+                false => format!("`{}` is a name node, not a resource manager", text.text),
+            };
+            out.push(
+                Diagnostic::new(&RULE.kind, text.span(), message)
+                    .about(text.text.as_ref())
+                    .likely(),
+            );
+            continue;
+        }
         let message = format!("{} is not the address of a resource manager: {why}", said.words());
         let finding = Diagnostic::new(&RULE.kind, text.span(), message)
             .about(text.text.as_ref())
@@ -36,6 +51,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .help("write it as `host:8032`");
         out.push(said.place(facts, finding, "it is used here"));
     }
+}
+
+/// Whether a resource manager has the URI of a file system, and the name node beside it has none.
+pub(super) fn is_exchanged(facts: &Facts<'_>, manager: Element<'_>) -> bool {
+    let has_scheme = |text: &Decoded<'_>| {
+        let said = Said::of(facts, text)?;
+        (!said.value.is_empty()).then(|| said.value.contains("://"))
+    };
+    let beside = manager.parent().and_then(|parent| parent.child("name-node"));
+    let other = beside.and_then(|other| has_scheme(&other.text().trimmed()));
+    other == Some(false) && has_scheme(&manager.text().trimmed()) == Some(true)
+}
+
+/// Whether some element of these names has just this text.
+pub(super) fn is_used(root: Element<'_>, names: &[&str], text: &str) -> bool {
+    text.contains("${")
+        && root
+            .descendants()
+            .filter(|element| names.contains(&element.name()))
+            .any(|element| element.text().text.trim() == text)
 }
 
 /// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.

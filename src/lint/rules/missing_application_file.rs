@@ -198,7 +198,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         // Where the tree keeps the scripts of its definitions beside them, this one is missing among them.
         let kept = script && facts.submission.keeps_scripts;
-        let built_elsewhere = facts.path.contains("src/main/") || elsewhere;
+        // Below `src/main` a build may put anything beside it; hardly the one script that is missing in the whole tree,
+        // where its folder is there or what starts it.
+        let lost_alone =
+            facts.submission.misses_one_script && lost_one && script && (started || in_place());
+        let built_elsewhere = facts.path.contains("src/main/") && !lost_alone || elsewhere;
         let packaged = moved.is_none() && built_elsewhere && near.is_none() && !kept;
         let is_open = text.text.contains("${");
         // What is named with a whole path may be brought there from anywhere; a slip is one all the same.

@@ -4,7 +4,10 @@ use crate::budget;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::endpoints::inputs;
 use crate::lint::paths::{LONGEST, behind_file_system};
-use crate::lint::{Facts, Rule};
+use crate::lint::{Action, Facts, Rule};
+use crate::source::Span;
+use crate::syntax::properties::Caller;
+use crate::syntax::xml::Decoded;
 use std::collections::HashMap;
 
 pub(super) static RULE: Rule = Rule {
@@ -24,7 +27,8 @@ pub(super) static RULE: Rule = Rule {
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in &facts.actions {
         let Some(prepare) = action.body.child("prepare") else { continue };
-        let inputs = inputs(action);
+        let mut inputs = inputs(action);
+        inputs.extend(arguments(action));
         // What is an input, and every folder above one.
         let mut above: HashMap<&str, usize> = HashMap::new();
         for (at, input) in inputs.iter().enumerate() {
@@ -43,13 +47,86 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let value = attribute.value();
             let path = behind_file_system(&value.text);
             let hit = above.get(path).map(|at| &inputs[*at]);
-            let Some(input) = hit.filter(|_| !path.is_empty()) else { continue };
             let message = "this deletes the input of the action before it runs";
-            out.push(
-                Diagnostic::new(&RULE.kind, attribute.value_span(), message)
-                    .note(input.1, "the input is named here")
-                    .help("delete the output instead"),
-            );
+            let finding = Diagnostic::new(&RULE.kind, attribute.value_span(), message)
+                .help("delete the output instead");
+            match hit.filter(|_| !path.is_empty()) {
+                Some(input) => out.push(finding.note(input.1, "the input is named here")),
+                None if is_awaited(facts, path) => out.push(finding),
+                None => {}
+            }
         }
     }
+}
+
+/// Whether a path is a property that the coordinators that start this set to data that they wait for.
+fn is_awaited(facts: &Facts<'_>, path: &str) -> bool {
+    let name = path.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let Some(name) = name.filter(|name| !name.contains("${")) else { return false };
+    let callers = &facts.submission.callers;
+    let awaited = |caller: &Caller| {
+        let value = caller.values.get(name.trim()).map(|value| value.trim());
+        value.is_some_and(|value| value.starts_with("${coord:dataIn("))
+    };
+    !callers.is_empty() && callers.iter().all(awaited)
+}
+
+/// Paths among the arguments of programs that are called inputs: by an option or a name before them (`--input`, `in=`),
+/// or by their own last part, where another one is called an output.
+fn arguments(action: &Action<'_>) -> Vec<(String, Span)> {
+    if !["java", "spark", "shell", "map-reduce", "pig", "hive", "hive2"].contains(&action.kind()) {
+        return Vec::new();
+    }
+    let texts: Vec<Decoded<'_>> = action.texts(&["arg", "argument", "param"]).collect();
+    let mut found = Vec::new();
+    let mut option: Option<String> = None;
+    let mut plain = Vec::new();
+    for text in &texts {
+        let all = text.text.as_ref();
+        let named = option.take();
+        match all.split_once('=') {
+            Some((name, value)) if !name.contains(['/', '$']) => {
+                if is_input(&word(name)) && is_path(value) {
+                    let place = text.source(name.len() + 1..all.len());
+                    found.push((value.to_owned(), place));
+                }
+            }
+            _ if all.starts_with('-') => option = Some(word(all)),
+            _ if !is_path(all) => {}
+            _ => match named {
+                Some(name) if is_input(&name) => found.push((all.to_owned(), text.span())),
+                Some(_) => {}
+                None => plain.push(text),
+            },
+        }
+    }
+    let called = |text: &Decoded<'_>, is: fn(&str) -> bool| {
+        let last = text.text.trim_end_matches(['/', '}']).rsplit(['/', '{']).next();
+        last.is_some_and(|last| is(&word(last)))
+    };
+    if plain.iter().any(|text| called(text, is_output)) {
+        let inputs = plain.iter().filter(|text| called(text, is_input));
+        found.extend(inputs.map(|text| (text.text.to_string(), text.span())));
+    }
+    found
+}
+
+fn is_path(text: &str) -> bool {
+    text.starts_with("${") || text.starts_with('/') || text.contains("://")
+}
+
+/// The letters of a name, in lower case.
+fn word(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+fn is_input(word: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["in", "infile", "indir", "inpath", "src", "srcdir", "srcpath", "source"];
+    WORDS.contains(&word) || word.contains("input") && !word.contains("output")
+}
+
+fn is_output(word: &str) -> bool {
+    const WORDS: [&str; 7] = ["out", "outfile", "outdir", "outpath", "dest", "target", "result"];
+    WORDS.contains(&word) || word.contains("output") && !word.contains("input")
 }

@@ -1,9 +1,9 @@
 //! Scripts that stay at home.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::files::{Presence, name_of};
 use crate::lint::facts::{is_open, links, sibling};
-use crate::lint::{Facts, Rule};
+use crate::lint::{Action, Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -22,11 +22,67 @@ pub(super) static RULE: Rule = Rule {
 /// Endings of scripts that are no commands of a machine.
 const SCRIPTS: [&str; 9] = [".sh", ".bash", ".ksh", ".py", ".pl", ".rb", ".r", ".R", ".groovy"];
 
+/// Programs of a machine whose names begin as those of their scripts may.
+const COMMANDS: [&str; 22] = [
+    "awk",
+    "bash",
+    "beeline",
+    "curl",
+    "hadoop",
+    "hbase",
+    "hdfs",
+    "hive",
+    "impala-shell",
+    "java",
+    "ksh",
+    "kinit",
+    "node",
+    "perl",
+    "php",
+    "pig",
+    "psql",
+    "python",
+    "ruby",
+    "spark-submit",
+    "sqoop",
+    "mysql",
+];
+
+/// The shipped script that a program nearly is: its name with a slip, or without its ending. Whoever names the script
+/// among the arguments runs it with another program.
+fn nearly_shipped(action: &Action<'_>, program: &str) -> Option<String> {
+    let known = program.len() < 4
+        || is_open(program)
+        || program.contains(['/', ' ', '\n'])
+        || COMMANDS.iter().any(|command| program.starts_with(command));
+    let links = links(action);
+    if known || links.iter().any(|link| link == program || is_open(link)) {
+        return None;
+    }
+    let named =
+        |link: &str| action.texts(&["argument", "env-var"]).any(|text| text.text.contains(link));
+    let mut near = links.iter().filter(|link| {
+        let (stem, ending) = link.rsplit_once('.').unwrap_or((link, ""));
+        let script = SCRIPTS.iter().any(|end| end.strip_prefix('.') == Some(ending));
+        let most = if program.len() < 8 { 1 } else { 2 };
+        let slip = within(program, link, most).is_some_and(|distance| distance > 0);
+        (slip || script && stem == program) && !named(link)
+    });
+    near.next().filter(|_| near.next().is_none()).cloned()
+}
+
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "shell") {
         let Some(text) = action.text("exec") else { continue };
         let program = text.text.as_ref();
         let script = SCRIPTS.iter().any(|end| program.ends_with(end));
+        if let Some(near) = nearly_shipped(action, program).filter(|_| !script) {
+            let message =
+                format!("no `file` brings `{program}` to the machine where it should run");
+            let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+            out.push(finding.help(format!("did you mean `{near}`?")));
+            continue;
+        }
         if !script || is_open(program) || program.starts_with('/') || program.contains([' ', '\n'])
         {
             continue;

@@ -55,10 +55,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         .unwrap_or_default();
     let own: Vec<&str> =
         defaults.iter().copied().chain(declared.iter().map(String::as_str)).collect();
-    functions(facts, &all, &own, out);
-    dotted(facts, &all, out);
     // A slip in the properties is told of there.
     let told = misnamed(facts, &all, &read, out);
+    functions(facts, &all, &own, &told, out);
+    dotted(facts, &all, out);
     let mut patience = MOST_COMPARED;
     let mut known: BTreeMap<&str, Verdict<'_>> = BTreeMap::new();
     let mut found: Vec<(Diagnostic, bool)> = Vec::new();
@@ -210,13 +210,20 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
 }
 
 /// Names that a function asks for and nobody gives, next to one that is given: a function fails for none of them.
-fn functions(facts: &Facts<'_>, all: &[Start<'_>], own: &[&str], out: &mut Vec<Diagnostic>) {
+fn functions(
+    facts: &Facts<'_>,
+    all: &[Start<'_>],
+    own: &[&str],
+    told: &HashSet<&str>,
+    out: &mut Vec<Diagnostic>,
+) {
     let mut patience = MOST_COMPARED;
     let asked = facts.reads.iter().filter(|read| read.how == How::Function && read.name.len() > 3);
     for place in asked {
         let name = place.name.as_str();
         let lacks = |start: &Start<'_>| start.is_whole && !start.gives(name);
-        if has_default(facts, name) || is_given(facts, name) || !all.iter().all(lacks) {
+        let is_known = has_default(facts, name) || is_given(facts, name) || told.contains(name);
+        if is_known || !all.iter().all(lacks) {
             continue;
         }
         let names = all.iter().flat_map(Start::names).chain(own.iter().copied());
@@ -336,7 +343,11 @@ fn misnamed<'f>(
     for start in all.iter().filter(|start| start.is_properties && start.is_whole) {
         let Some(source) = start.path.and_then(|path| facts.files.text(path)) else { continue };
         let entries = properties::parse(&source.text).entries;
-        let wanted = facts.reads.iter().filter(|place| place.how == How::Variable);
+        let wanted = facts.reads.iter().filter(|place| match place.how {
+            How::Variable => true,
+            How::Function => place.name.len() > 3,
+            How::Dotted => false,
+        });
         for place in wanted {
             let name = place.name.as_str();
             if start.gives(name)
@@ -348,6 +359,11 @@ fn misnamed<'f>(
             let names = entries.iter().map(|entry| entry.name.as_str()).take(patience);
             let names = names.inspect(|_| patience -= 1);
             let near = nearest(name, names.filter(|other| !read.contains(other)));
+            // What a function asks for may be missing; only what is nearly there is a slip.
+            let near = near.filter(|near| match place.how {
+                How::Function => within(near, name, 2).is_some() && differ_in_a_word(near, name),
+                _ => true,
+            });
             let Some(entry) = near.and_then(|near| entries.iter().find(|entry| entry.name == near))
             else {
                 continue;
@@ -363,7 +379,10 @@ fn misnamed<'f>(
                         || other.text.contains(&format!("'{}'", entry.name)))
             }) || source.text.contains(&format!("${{{}}}", entry.name));
             // Of two names that nobody else has, the one that looks like a slip is told of.
-            let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()]);
+            // Of two that differ in capitals alone, it is the one that stands alone.
+            let times = || facts.reads.iter().filter(|other| other.name == name).count();
+            let theirs = is_slip(&entry.name, name, [&source.text, facts.tree.text()])
+                || entry.name.eq_ignore_ascii_case(name) && times() > 1;
             if elsewhere || !theirs || is_given(facts, name) {
                 continue;
             }

@@ -94,6 +94,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some((range, name)) = found else { continue };
         let span = trimmed.source(range.clone());
         let message = match name.is_empty() {
+            true if plain[range.clone()] == *"$" => {
+                "this `$` belongs to no expression, and stays in the text".to_owned()
+            }
             true => "this brace belongs to no expression, and stays in the text".to_owned(),
             false if name.contains('(') => {
                 format!("`{}` is text, and calls no function", &plain[range])
@@ -177,6 +180,16 @@ fn forgotten(
         }
         let end = at + 1 + skipped + name.len() + usize::from(open);
         return Some((at..end, name));
+    }
+    // A second dollar in front of a variable, where none is wanted: in a pattern or for a shell one may be.
+    let doubled = expressions.iter().find(|range| {
+        let before = text[..range.start].strip_suffix('$');
+        let name = text[range.start + 2..range.end].trim_end_matches('}').trim();
+        before.is_some_and(|before| before.is_empty() || before.ends_with(['/', '=', ' ']))
+            && named(name, true)
+    });
+    if let Some(range) = doubled {
+        return Some((range.start - 1..range.start, String::new()));
     }
     // A brace behind an expression, where no other one was opened.
     let stray = expressions.iter().find(|range| text[range.end..].starts_with('}'))?;
