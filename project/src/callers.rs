@@ -8,6 +8,7 @@ use ankus::callers::{Gathering, Index};
 use ankus::files::Entry;
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,8 +21,13 @@ impl Project {
     /// then on knows its callers. What cannot be read starts nothing.
     pub fn look_for_callers(&self, paths: &[PathBuf]) {
         let mut gathering = Gathering::default();
-        let mut seen = std::collections::HashSet::new();
+        let (mut seen, mut walked) = (HashSet::new(), HashSet::new());
         for path in paths {
+            // A file that a walk of its folder has come upon.
+            let is_walked = |folder: &Path| walked.contains(folder.as_os_str());
+            if seen.contains(path) && path.parent().is_some_and(is_walked) {
+                continue;
+            }
             let Ok(tree) = self.tree(path) else { continue };
             let folder = match tree.kind(path) {
                 Some(Kind::Folder) => path.as_path(),
@@ -30,8 +36,7 @@ impl Project {
                     _ => Path::new("."),
                 },
             };
-            let Ok(files) = self.files(folder, false, MOST_FILES) else { continue };
-            for file in files {
+            for file in self.files_beyond(folder, &tree, false, MOST_FILES, &mut walked) {
                 let ending = file.path.extension().and_then(std::ffi::OsStr::to_str);
                 if !seen.insert(file.path.clone()) {
                     continue;
@@ -127,7 +132,7 @@ impl Project {
 
 /// The words of a text that have a dot in them, as names of files do.
 fn dotted(text: &str) -> impl Iterator<Item = &str> {
-    let parts = |c: char| !c.is_alphanumeric() && !"._-".contains(c);
+    let parts = |c: char| !(c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
     let mut from = 0;
     std::iter::from_fn(move || {
         let dot = from + text[from..].find('.')?;

@@ -19,6 +19,7 @@ use ankus_engine::host::files::FileUri;
 use ankus_lang::time::Instant;
 use memchr::memmem;
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -441,11 +442,11 @@ impl std::hash::Hash for Listing {
 
 /// Folders that were listed, each once while its definitions are at work.
 #[derive(Debug, Default)]
-pub(crate) struct Folders(Mutex<HashMap<PathBuf, Arc<Listing>>>);
+pub(crate) struct Folders(Mutex<HashMap<OsString, Arc<Listing>>>);
 
 impl Folders {
     fn listing(&self, folder: &Path, looks: Looks<'_>) -> Arc<Listing> {
-        let known = self.0.lock().expect("readers do not panic").get(folder).cloned();
+        let known = self.0.lock().expect("readers do not panic").get(folder.as_os_str()).cloned();
         let listing = known.unwrap_or_else(|| {
             let listing = Arc::new(Listing::read(looks.tree(), folder));
             let mut folders = self.0.lock().expect("readers do not panic");
@@ -453,7 +454,7 @@ impl Folders {
             if folders.len() >= KNOWN_FOLDERS {
                 folders.clear();
             }
-            folders.insert(folder.to_path_buf(), Arc::clone(&listing));
+            folders.insert(folder.into(), Arc::clone(&listing));
             listing
         });
         looks.listed(folder, &listing);
@@ -511,7 +512,7 @@ fn list(
 ) -> Vec<(PathBuf, String)> {
     let mut subfolders = Vec::new();
     for Listed { name, kind } in &listing.entries {
-        let below = if shown.is_empty() { name.clone() } else { format!("{shown}/{name}") };
+        let below = if shown.is_empty() { name.clone() } else { [shown, "/", name].concat() };
         if *kind == Kind::Folder {
             files.insert(below.clone(), Entry::Folder);
             if !name.starts_with('.') {

@@ -11,6 +11,8 @@ use ankus::settings::{Checking, EXCLUDED};
 use ankus::source;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -119,11 +121,30 @@ impl Project {
         most: usize,
     ) -> miette::Result<Vec<TreeFile>> {
         let tree = self.tree(folder)?;
+        Ok(self.files_beyond(folder, &tree, with_hidden, most, &mut HashSet::new()))
+    }
+
+    /// The same without what lies in folders that were walked before, to which those of this walk are added.
+    pub(crate) fn files_beyond(
+        &self,
+        folder: &Path,
+        tree: &Tree,
+        with_hidden: bool,
+        most: usize,
+        walked: &mut HashSet<OsString>,
+    ) -> Vec<TreeFile> {
+        if walked.contains(folder.as_os_str()) {
+            return Vec::new();
+        }
         let mut files = Vec::new();
+        let mut passed = Vec::new();
         let mut unread = Vec::new();
-        let first = Ignored::above(folder, &tree, self.is_isolated(), &mut unread);
+        let first = Ignored::above(folder, tree, self.is_isolated(), &mut unread);
         let mut open = vec![(folder.to_owned(), PathBuf::new(), first)];
         while let Some((at, below, ignored)) = open.pop() {
+            if walked.contains(at.as_os_str()) {
+                continue;
+            }
             let Ok(mut entries) = tree.list(&at) else { continue };
             entries.sort_by(|a, b| b.name.cmp(&a.name));
             let ignored = match self.is_isolated() {
@@ -131,7 +152,7 @@ impl Project {
                 false => {
                     let names: Vec<&str> =
                         entries.iter().filter_map(|entry| entry.name.to_str()).collect();
-                    ignored.and(&at, &tree, &names, &mut unread)
+                    ignored.and(&at, tree, &names, &mut unread)
                 }
             };
             let inside = tree.relative(&at).unwrap_or_default();
@@ -152,12 +173,16 @@ impl Project {
                 }
             }
             if files.len() >= most {
+                // What a walk did not come to may be asked for by itself.
                 files.truncate(most);
+                passed.clear();
                 break;
             }
+            passed.push(at.into_os_string());
         }
+        walked.extend(passed);
         files.sort_by(|a, b| a.path.cmp(&b.path));
-        Ok(files)
+        files
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::limits::{self, Said};
 use super::load::Folders;
-use super::tree::{Tree, absolute, shown};
+use super::tree::{Repositories, Tree, absolute, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
 use ankus::settings::{Limits, Problem, Settings};
@@ -62,6 +62,7 @@ struct Trees {
     list: Vec<Arc<Tree>>,
     /// By the bytes of their paths, which say the same of absolute ones and are read faster than their parts.
     by_folder: HashMap<OsString, Vec<usize>>,
+    repositories: Repositories,
 }
 
 impl Trees {
@@ -90,7 +91,7 @@ pub struct Project {
     user_baseline: Option<PathBuf>,
     fixed: Option<LoadedSettings>,
     trees: Mutex<Trees>,
-    by_folder: Mutex<HashMap<PathBuf, LoadedSettings>>,
+    by_folder: Mutex<HashMap<OsString, LoadedSettings>>,
     /// Tables of settings that were left out, by the file that has them.
     left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
     pub(crate) folders: Folders,
@@ -149,7 +150,10 @@ impl Project {
         let tree = match &self.invocation.tree {
             _ if self.invocation.does => Tree::whole(path),
             Some(folder) => Tree::below(folder),
-            None => Tree::of(path),
+            None => {
+                let trees = self.trees.lock().expect("readers do not panic");
+                Tree::among(path, &trees.repositories)
+            }
         };
         let tree = Arc::new(tree.map_err(|error| unreadable(path, error))?);
         if !tree.holds(path) {
@@ -176,22 +180,25 @@ impl Project {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        if let Some(known) = self.by_folder.lock().expect("readers do not panic").get(&folder) {
+        if let Some(known) =
+            self.by_folder.lock().expect("readers do not panic").get(folder.as_os_str())
+        {
             return Ok(known.clone());
         }
         let tree = self.tree(path)?;
         let whole = absolute(path).map_err(|error| unreadable(path, error))?;
-        let mut passed = vec![folder];
+        let mut passed = vec![folder.into_os_string()];
         let mut loaded = None;
         let end = tree.settings_end();
         let around = tree.folders_above(&whole).last().unwrap_or(&whole);
         let further = around.ancestors().skip(1).take_while(|up| up.starts_with(end));
         for up in tree.folders_above(&whole).chain(further) {
             // What holds in a folder holds in all those below that were passed on the way here.
-            loaded = self.by_folder.lock().expect("readers do not panic").get(up).cloned();
+            loaded =
+                self.by_folder.lock().expect("readers do not panic").get(up.as_os_str()).cloned();
             if loaded.is_none() {
                 let file = up.join(FILE);
-                passed.push(up.to_path_buf());
+                passed.push(up.into());
                 // A link that leads out of the tree is something, too, and refused when it is read.
                 if file.symlink_metadata().is_ok() {
                     let beyond = (!tree.holds(&file)).then(|| Tree::below(end)).transpose();

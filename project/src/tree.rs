@@ -4,6 +4,8 @@
 //! root of the tree, links included; a link that leads out of it, or into `.git`, is refused; and only regular files
 //! are opened, without waiting for the other end of a pipe. `SECURITY.md` has the reasons.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::io::{Error, ErrorKind, Read, Result};
@@ -107,8 +109,37 @@ fn is_plain(path: &Path) -> bool {
     cfg!(unix) && parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
+/// What an absolute path says behind that of a folder. Neither has a `.`, a `..` or an empty name in it, so their bytes
+/// tell, which are read faster than their parts.
+fn below<'p>(path: &'p Path, folder: &Path) -> Option<&'p Path> {
+    match (path.to_str(), folder.to_str()) {
+        (Some(whole), Some(above)) if cfg!(unix) && above.len() > 1 => {
+            let rest = whole.strip_prefix(above)?;
+            let inside = if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') };
+            inside.map(Path::new)
+        }
+        _ => path.strip_prefix(folder).ok(),
+    }
+}
+
 fn is_git(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
+}
+
+/// Which folders are repositories, as far as that was looked up: those above many files are the same few. They are kept
+/// by their bytes, which are hashed faster than their parts.
+#[derive(Debug, Default)]
+pub(crate) struct Repositories(RefCell<HashMap<OsString, bool>>);
+
+impl Repositories {
+    fn has(&self, folder: &Path) -> bool {
+        if let Some(known) = self.0.borrow().get(folder.as_os_str()) {
+            return *known;
+        }
+        let found = is_repository(folder);
+        self.0.borrow_mut().insert(folder.into(), found);
+        found
+    }
 }
 
 fn is_repository(folder: &Path) -> bool {
@@ -117,8 +148,8 @@ fn is_repository(folder: &Path) -> bool {
 
 /// The root of the repository that a folder belongs to by its path as it is written. One that is reached through a link
 /// out of another does not count: whoever has the outer one could lead anywhere with it.
-fn repository(folder: &Path) -> Option<&Path> {
-    let around: Vec<&Path> = folder.ancestors().filter(|above| is_repository(above)).collect();
+fn repository<'f>(folder: &'f Path, known: &Repositories) -> Option<&'f Path> {
+    let around: Vec<&Path> = folder.ancestors().filter(|above| known.has(above)).collect();
     let mut found: Option<(&Path, PathBuf)> = None;
     for inner in around.into_iter().rev() {
         let Ok(real) = std::fs::canonicalize(inner) else { break };
@@ -137,8 +168,13 @@ impl Tree {
     /// # Errors
     /// Where the folder is not there or cannot be opened.
     pub fn of(named: &Path) -> Result<Tree> {
+        Tree::among(named, &Repositories::default())
+    }
+
+    /// The same, where some repositories are known.
+    pub(crate) fn among(named: &Path, known: &Repositories) -> Result<Tree> {
         let spelled = absolute(named)?;
-        if let Some(root) = here().and_then(repository)
+        if let Some(root) = here().and_then(|here| repository(here, known))
             && spelled.starts_with(root)
         {
             return Tree::below(root);
@@ -149,11 +185,11 @@ impl Tree {
             Some(parent) if !is_folder => parent,
             _ => spelled.as_path(),
         };
-        if let Some(root) = repository(folder) {
+        if let Some(root) = repository(folder, known) {
             return Tree::below(root);
         }
         let real = std::fs::canonicalize(folder)?;
-        let Some(root) = repository(&real) else { return Tree::at(real, folder.to_owned()) };
+        let Some(root) = repository(&real, known) else { return Tree::at(real, folder.to_owned()) };
         Tree::at(root.to_owned(), root.to_owned())
             .map(|tree| Tree { entered: Some((folder.to_owned(), real.clone())), ..tree })
     }
@@ -223,8 +259,8 @@ impl Tree {
         {
             whole = real.join(rest);
         }
-        let inside = whole.strip_prefix(&self.spelled).or_else(|_| whole.strip_prefix(&self.root));
-        let inside = inside.map_err(|_| refused(LEADS_OUT))?.to_owned();
+        let inside = below(&whole, &self.spelled).or_else(|| below(&whole, &self.root));
+        let inside = inside.ok_or_else(|| refused(LEADS_OUT))?.to_owned();
         match !self.is_open && inside.iter().any(is_git) {
             true => Err(refused(IN_GIT)),
             false => Ok(inside),
