@@ -10,7 +10,7 @@ use crate::source::Span;
 use crate::syntax::properties::{self, Caller, Lost};
 use crate::syntax::xml::{Element, Tree};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
 use std::sync::Arc;
 
 /// How many starts of one definition are kept.
@@ -510,11 +510,29 @@ fn top(path: &str, common: usize) -> Option<&str> {
 /// Parts of a path that are compared from its end; no tree is deeper where it matters.
 const MOST_PARTS: usize = 64;
 
+/// Hashes what is a hash already.
+#[derive(Default)]
+struct Number(u64);
+
+impl Hasher for Number {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.0 = self.0.rotate_left(8) ^ u64::from(*byte));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0 = number;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 struct Followed<'d> {
     paths: HashSet<&'d str>,
     /// Definitions by a number for an end of their path, or for an end of their folder with their name; all of them,
     /// and those below each folder of `tops`. Each list is in the order of the parts of the paths.
-    ends: HashMap<u64, Vec<&'d str>>,
+    ends: HashMap<u64, Vec<&'d str>, BuildHasherDefault<Number>>,
     /// Names of the folders of definitions by the folder that they are in.
     beside: HashMap<&'d str, BTreeSet<&'d str>>,
     /// How many folders all paths have in common.
@@ -536,34 +554,40 @@ impl<'d> Followed<'d> {
         });
         let mut followed = Followed {
             paths: definitions.iter().map(String::as_str).collect(),
-            ends: HashMap::new(),
+            ends: HashMap::default(),
             beside: HashMap::new(),
             common,
             tops: definitions.iter().filter_map(|path| top(path, common)).collect(),
             patience: Patience::default(),
             hasher: RandomState::new(),
         };
-        for path in definitions {
+        // In this order each list has the order that it is searched in.
+        let mut in_order: Vec<&'d str> = definitions.iter().map(String::as_str).collect();
+        in_order.sort_by(|one, other| one.split('/').cmp(other.split('/')));
+        for path in in_order {
             let (name, folder, top) = (name_of(path), folder_of(path), top(path, common));
-            let tops = [None, top];
-            for top in &tops[..1 + usize::from(top.is_some())] {
-                let files = followed.ends_of(*top, "", &split(path));
-                let folders = followed.ends_of(*top, name, &split(folder));
-                for end in files.into_iter().chain(folders) {
-                    followed.ends.entry(end).or_default().push(path);
+            let tops = [Some(0), top.map(|top| followed.number(top))];
+            let files = followed.ends_of("", &split(path));
+            let folders = followed.ends_of(name, &split(folder));
+            for end in files.into_iter().chain(folders) {
+                for top in tops.into_iter().flatten() {
+                    followed.ends.entry(end ^ top).or_default().push(path);
                 }
             }
             followed.beside.entry(folder_of(folder)).or_default().insert(name_of(folder));
         }
-        let all = followed.ends.values_mut();
-        all.for_each(|paths| paths.sort_by(|one, other| one.split('/').cmp(other.split('/'))));
         followed
     }
 
+    /// A number for a folder that ends are looked for below.
+    fn number(&self, top: &str) -> u64 {
+        self.hasher.hash_one(top)
+    }
+
     /// A number for each end of a path, the shortest first.
-    fn ends_of(&self, top: Option<&str>, name: &str, parts: &[&str]) -> Vec<u64> {
+    fn ends_of(&self, name: &str, parts: &[&str]) -> Vec<u64> {
         let mut hasher = self.hasher.build_hasher();
-        (top, name).hash(&mut hasher);
+        name.hash(&mut hasher);
         let parts = parts.iter().rev().take(MOST_PARTS);
         parts
             .map(|part| {
@@ -603,11 +627,12 @@ impl<'d> Followed<'d> {
         // A folder with definitions of its own may be a repository of its own: only a path that says where else it
         // leads, from top to bottom, leads out of it.
         let home = top(from, self.common).filter(|top| self.tops.contains(top));
-        let ends = self.ends_of(home, if is_file { "" } else { call.name }, &parts);
+        let ends = self.ends_of(if is_file { "" } else { call.name }, &parts);
+        let top = home.map_or(0, |home| self.number(home));
         // The name that all definitions have is the end of every path.
         let enough = 1 + usize::from(is_file && NAMES.contains(&last));
         for length in (1..=ends.len()).rev() {
-            let alike = self.ends.get(&ends[length - 1]).filter(|_| length >= enough);
+            let alike = self.ends.get(&(ends[length - 1] ^ top)).filter(|_| length >= enough);
             let mut whole = parts[parts.len() - length..].join("/");
             if !is_file {
                 whole = format!("{whole}/{}", call.name);
