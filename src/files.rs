@@ -5,6 +5,7 @@
 //! the working directory, with `/`, or absolute if outside it.
 
 use crate::source::{Source, Span};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -164,27 +165,34 @@ pub fn name_of(path: &str) -> &str {
 
 /// `relative` as seen from `folder`, with `.` and `..` taken out; `None` where it leaves every known folder.
 pub fn join(folder: &str, relative: &str) -> Option<String> {
-    let whole = if relative.starts_with('/') || folder.is_empty() {
-        relative.to_owned()
-    } else {
-        format!("{folder}/{relative}")
+    let whole = match relative.starts_with('/') || folder.is_empty() {
+        true => Cow::Borrowed(relative),
+        false => Cow::Owned([folder, "/", relative].concat()),
     };
-    let mut parts: Vec<&str> = Vec::new();
-    for part in whole.split('/') {
+    let is_rooted = whole.starts_with('/');
+    let mut path = String::with_capacity(whole.len());
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'/', whole.as_bytes()).chain([whole.len()]) {
+        let part = &whole[start..end];
+        start = end + 1;
         match part {
-            "" | "." => {}
-            ".." => match parts.last() {
-                Some(&"..") | None if whole.starts_with('/') => return None,
-                Some(&"..") | None => parts.push(".."),
-                Some(_) => {
-                    parts.pop();
-                }
-            },
-            part => parts.push(part),
+            "" | "." => continue,
+            ".." if !matches!(name_of(&path), "" | "..") => {
+                path.truncate(path.rfind('/').unwrap_or(0));
+                continue;
+            }
+            ".." if is_rooted => return None,
+            _ => {}
         }
+        if is_rooted || !path.is_empty() {
+            path.push('/');
+        }
+        path.push_str(part);
     }
-    let path = parts.join("/");
-    Some(if whole.starts_with('/') { format!("/{path}") } else { path })
+    if is_rooted && path.is_empty() {
+        path.push('/');
+    }
+    Some(path)
 }
 
 #[cfg(test)]
@@ -212,5 +220,9 @@ mod tests {
         assert_eq!(join("a", "/x/y").as_deref(), Some("/x/y"));
         assert_eq!(join("a", "../../c").as_deref(), Some("../c"));
         assert_eq!(join("/a", "../../c"), None);
+        assert_eq!(join("/a", "..").as_deref(), Some("/"));
+        assert_eq!(join("/", "b//c/").as_deref(), Some("/b/c"));
+        assert_eq!(join("..", "../c").as_deref(), Some("../../c"));
+        assert_eq!(join("a", "..").as_deref(), Some(""));
     }
 }
