@@ -190,9 +190,11 @@ impl Node {
     }
 }
 
-/// What an element has beside.
+/// What an element has beside. Tags are in the order of the text, which is that of the tree.
 #[derive(Debug)]
 struct Tag {
+    /// The node that it is.
+    node: NodeId,
     /// The qualified name.
     name: Span,
     /// Where the start tag ends.
@@ -331,7 +333,7 @@ impl Tree {
 
     /// The document element.
     pub fn root(&self) -> Option<Element<'_>> {
-        self.root.some().map(|id| Element { tree: self, id })
+        self.element(self.root.some()?)
     }
 
     /// The document type declaration.
@@ -367,7 +369,7 @@ impl Tree {
     /// The element with this id, if the node is one.
     pub fn element(&self, id: NodeId) -> Option<Element<'_>> {
         let node = self.nodes.get(id.index())?;
-        (node.kind == NodeKind::Element).then_some(Element { tree: self, id })
+        (node.kind == NodeKind::Element).then_some(Element { tree: self, id, tag: node.tag })
     }
 
     /// The innermost element whose span holds `offset`.
@@ -393,13 +395,6 @@ impl Tree {
     /// What an element has beside.
     fn tag(&self, id: NodeId) -> &Tag {
         &self.tags[self.node(id).tag as usize]
-    }
-
-    fn first_child(&self, id: NodeId) -> NodeId {
-        match self.nodes[id.index()].kind {
-            NodeKind::Element => self.tag(id).first_child,
-            _ => NodeId::NONE,
-        }
     }
 }
 
@@ -441,7 +436,7 @@ impl<'t> Child<'t> {
 
     /// The element that holds it.
     pub fn parent(self) -> Option<Element<'t>> {
-        self.tree.node(self.id).parent.some().map(|id| Element { tree: self.tree, id })
+        self.tree.element(self.tree.node(self.id).parent.some()?)
     }
 
     /// As an element, if it is one.
@@ -491,6 +486,8 @@ impl<'t> Iterator for Children<'t> {
 pub struct Element<'t> {
     tree: &'t Tree,
     id: NodeId,
+    /// Its place in `Tree::tags`.
+    tag: u32,
 }
 
 impl PartialEq for Element<'_> {
@@ -501,7 +498,8 @@ impl PartialEq for Element<'_> {
 
 impl<'t> Element<'t> {
     fn tag(self) -> &'t Tag {
-        self.tree.tag(self.id)
+        look();
+        &self.tree.tags[self.tag as usize]
     }
 
     /// The tree it belongs to.
@@ -590,7 +588,7 @@ impl<'t> Element<'t> {
 
     /// The element that holds it.
     pub fn parent(self) -> Option<Element<'t>> {
-        self.tree.node(self.id).parent.some().map(|id| Element { tree: self.tree, id })
+        self.tree.element(self.tree.node(self.id).parent.some()?)
     }
 
     /// All nodes directly below.
@@ -599,8 +597,8 @@ impl<'t> Element<'t> {
     }
 
     /// The elements directly below.
-    pub fn elements(self) -> impl Iterator<Item = Element<'t>> + Clone {
-        self.children().filter_map(Child::element)
+    pub fn elements(self) -> Elements<'t> {
+        Elements { tree: self.tree, next: self.tag().first_child }
     }
 
     /// The first element of this local name directly below.
@@ -661,47 +659,58 @@ impl<'t> Element<'t> {
         data.any(|child| memchr::memchr2(byte, b'&', child.raw().as_bytes()).is_some())
     }
 
-    /// Every element below and itself, in order; without recursion.
+    /// Every element below and itself, in order.
     pub fn descendants(self) -> Descendants<'t> {
-        Descendants { tree: self.tree, top: self.id, next: self.id }
+        // What follows the root, which was closed too early then, is its own as well.
+        let end = if self.id == self.tree.root { u32::MAX } else { self.span().end };
+        Descendants { tree: self.tree, next: self.tag, end }
     }
 }
 
-/// Iterates over an element and all elements below it, in the order of the tree.
+/// Iterates over elements that are siblings.
 #[derive(Clone, Debug)]
-pub struct Descendants<'t> {
+pub struct Elements<'t> {
     tree: &'t Tree,
-    top: NodeId,
     next: NodeId,
 }
 
-impl<'t> Iterator for Descendants<'t> {
+impl<'t> Iterator for Elements<'t> {
     type Item = Element<'t>;
 
     fn next(&mut self) -> Option<Element<'t>> {
         loop {
             let id = self.next.some()?;
             let node = self.tree.node(id);
-            let first_child = self.tree.first_child(id);
-            self.next = if first_child != NodeId::NONE {
-                first_child
-            } else {
-                let mut up = id;
-                loop {
-                    if up == self.top {
-                        break NodeId::NONE;
-                    }
-                    let node = self.tree.node(up);
-                    if node.next_sibling != NodeId::NONE {
-                        break node.next_sibling;
-                    }
-                    up = node.parent;
-                }
-            };
+            self.next = node.next_sibling;
             if node.kind == NodeKind::Element {
-                return Some(Element { tree: self.tree, id });
+                return Some(Element { tree: self.tree, id, tag: node.tag });
             }
         }
+    }
+}
+
+/// Iterates over an element and all elements below it, in the order of the tree: tags from its own on, up to the one that
+/// begins behind it.
+#[derive(Clone, Debug)]
+pub struct Descendants<'t> {
+    tree: &'t Tree,
+    next: u32,
+    end: u32,
+}
+
+impl<'t> Iterator for Descendants<'t> {
+    type Item = Element<'t>;
+
+    fn next(&mut self) -> Option<Element<'t>> {
+        let tag = self.tree.tags.get(self.next as usize)?;
+        // A name stands behind the `<` that the element begins with.
+        if tag.name.start > self.end {
+            return None;
+        }
+        look();
+        let element = Element { tree: self.tree, id: tag.node, tag: self.next };
+        self.next += 1;
+        Some(element)
     }
 }
 
@@ -970,6 +979,22 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn what_is_below_an_element_is_what_its_children_lead_to(text in "(<[abc]( x=\"1\")?/?>|</[abc]>|\n {0,4}|t|<!-- c -->){0,30}") {
+            let (tree, _) = Tree::parse(&text);
+            for element in tree.nodes().filter_map(Child::element) {
+                let mut todo = vec![element];
+                let mut walked = Vec::new();
+                while let Some(element) = todo.pop() {
+                    walked.push(element.id());
+                    let below: Vec<_> = element.children().filter_map(Child::element).collect();
+                    todo.extend(below.into_iter().rev());
+                }
+                let below: Vec<_> = element.descendants().map(Element::id).collect();
+                proptest::prop_assert_eq!(walked, below);
+            }
+        }
+
         #[test]
         fn any_text_gives_a_tree_with_spans_in_bounds(text in "([<>/a-c \"'=&;\n!?\\[\\]-]|<!--|-->|<!\\[CDATA\\[|\\]\\]>|é|\u{feff}){0,60}") {
             let (tree, findings) = Tree::parse(&text);

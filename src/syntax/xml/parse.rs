@@ -188,6 +188,10 @@ impl<'a> Parser<'a> {
             if events.is_multiple_of(1_024) && budget::spent() {
                 return None;
             }
+            if let Some(behind) = self.plain_end(start) {
+                (end, self.reached) = (behind, behind);
+                continue;
+            }
             let (met, behind) = met(&self.text[start..]).unwrap_or((Met::Error, 0));
             end = start + behind;
             self.reached = if met == Met::Error { self.text.len() } else { end };
@@ -301,6 +305,10 @@ impl<'a> Parser<'a> {
     fn tag(&mut self, start: usize, name_end: usize, limit: usize) -> Tag {
         let bytes = self.text.as_bytes();
         let name = Span::new(start + 1, name_end);
+        if name_end + 1 == limit && bytes[name_end] == b'>' {
+            let first_attribute = self.tree.attributes.len();
+            return Tag { name, first_attribute, empty: false, end: limit };
+        }
         // The first `<` inside that could begin markup: the tag before it was never closed.
         let mut stop = limit;
         let mut at = name_end;
@@ -470,6 +478,9 @@ impl<'a> Parser<'a> {
     /// Reports what may not stand in an attribute value.
     fn attribute_value(&mut self, span: Span) {
         let raw = &self.text[span.range()];
+        if memchr2(b'<', b'&', raw.as_bytes()).is_none() {
+            return;
+        }
         let start = span.start as usize;
         for (at, _) in raw.match_indices('<') {
             let place = Span::new(start + at, start + at + 1);
@@ -523,6 +534,33 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// Takes the end tag of the innermost element, if that is what stands at `start` and nothing is odd about it: nearly
+    /// every end tag is so. Answers with the place behind it.
+    fn plain_end(&mut self, start: usize) -> Option<usize> {
+        let rest = self.text.as_bytes()[start..].strip_prefix(b"</")?;
+        let (id, before) = *self.open.last()?;
+        let place = self.tree.nodes[id.index()].tag as usize;
+        let name = self.tree.tags[place].name;
+        let length = (name.end - name.start) as usize;
+        if rest.get(length) != Some(&b'>') || rest[..length] != self.text.as_bytes()[name.range()] {
+            return None;
+        }
+        let end = start + length + 3;
+        self.open.pop();
+        self.prefixes.truncate(before as usize);
+        self.close(id, start, end);
+        Some(end)
+    }
+
+    /// Notes where the end tag of an element stands.
+    fn close(&mut self, id: NodeId, start: usize, end: usize) {
+        let node = &mut self.tree.nodes[id.index()];
+        node.span.end = end as u32;
+        let tag = &mut self.tree.tags[node.tag as usize];
+        tag.close_start = start as u32;
+        tag.closed = true;
+    }
+
     fn end_tag(&mut self, start: usize, end: usize) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let name_end = start
@@ -565,11 +603,7 @@ impl<'a> Parser<'a> {
         }
         let (id, before) = self.open.pop().expect("the one that matches");
         self.prefixes.truncate(before as usize);
-        let node = &mut self.tree.nodes[id.index()];
-        node.span.end = tag_end as u32;
-        let tag = &mut self.tree.tags[node.tag as usize];
-        tag.close_start = start as u32;
-        tag.closed = true;
+        self.close(id, start, tag_end);
         again
     }
 
@@ -684,7 +718,12 @@ impl<'a> Parser<'a> {
         let attribute_count = self.tree.attributes.len() - first_attribute;
 
         let name = &self.text[tag.name.range()];
-        let prefix = name.split_once(':').map_or("", |(prefix, _)| prefix);
+        let length = prefix_length(name);
+        let prefix = match length {
+            0 => "",
+            LONG_PREFIX => name.split_once(':').map_or("", |(prefix, _)| prefix),
+            _ => &name[..usize::from(length) - 1],
+        };
         let namespace = match self.prefixes.find(prefix) {
             Some(namespace) => namespace,
             None => {
@@ -702,6 +741,7 @@ impl<'a> Parser<'a> {
         };
 
         let own = super::Tag {
+            node: NodeId(self.tree.nodes.len() as u32),
             name: tag.name,
             open_end: tag.end as u32,
             close_start: tag.end as u32,
@@ -710,7 +750,7 @@ impl<'a> Parser<'a> {
             first_attribute: first_attribute as u32,
             attribute_count: u16::try_from(attribute_count).unwrap_or(u16::MAX),
             namespace,
-            prefix: prefix_length(&self.text[tag.name.range()]),
+            prefix: length,
             closed: tag.empty,
             empty: tag.empty,
         };
@@ -875,8 +915,20 @@ fn prefix_length(name: &str) -> u8 {
 }
 
 fn is_name_byte(byte: u8) -> bool {
-    is_name_start(byte) || byte.is_ascii_digit() || matches!(byte, b'-' | b'.')
+    IN_NAME[usize::from(byte)]
 }
+
+/// Bytes that names are made of; each of those beyond ASCII may be part of a letter.
+const IN_NAME: [bool; 256] = {
+    let mut table = [true; 256];
+    let mut byte = 0u8;
+    while byte < 0x80 {
+        table[byte as usize] =
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-' | b'.');
+        byte += 1;
+    }
+    table
+};
 
 /// What the strict parser refused and we had not seen.
 pub(super) fn judged(text: &str, error: &roxmltree::Error) -> Diagnostic {
