@@ -79,11 +79,12 @@ pub(super) fn read<'a>(
                 checked
             }
             Ok(Event::Text(text)) => {
-                judge.text(&text);
+                let is_blank = text.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r'));
+                judge.text(&text, is_blank);
                 // Layout between elements is nobody's text; a blank that stands alone in an element is.
                 let id = *open.last().expect("text is read within an element");
-                let layout = document.nodes.len() as u32 > id + 1 || text.contains('\n');
-                if !layout || !text.bytes().all(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')) {
+                let layout = || document.nodes.len() as u32 > id + 1 || text.contains('\n');
+                if !is_blank || !layout() {
                     document.texts.push((id, text));
                 }
                 Ok(())

@@ -212,7 +212,7 @@ impl<'l> Judge<'l> {
         Ok(())
     }
 
-    pub(super) fn text(&mut self, text: &str) {
+    pub(super) fn text(&mut self, text: &str, is_blank: bool) {
         let Some(top) = self.open.last_mut() else { return };
         top.has_text = true;
         let checked = match top.kind {
@@ -225,8 +225,8 @@ impl<'l> Judge<'l> {
         };
         if checked {
             self.text.push_str(text);
-        } else if !top.has_words {
-            top.has_words = text.bytes().any(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'));
+        } else {
+            top.has_words |= !is_blank;
         }
     }
 
