@@ -695,12 +695,11 @@ impl Ratings<'_> {
 
     /// What settings say of a kind by its name or its group.
     pub fn given(&self, kind: &Kind) -> Option<Rating> {
-        let quiet = is_opt_in(kind);
         let own = |rules: &BTreeMap<String, Rating>| {
             if rules.is_empty() {
                 return None;
             }
-            let group = rules.get(kind.group.name()).filter(|_| !quiet);
+            let group = rules.get(kind.group.name()).filter(|_| !is_opt_in(kind));
             rules.get(kind.name).or(group).copied()
         };
         self.overrides
@@ -710,14 +709,13 @@ impl Ratings<'_> {
     }
 
     fn wants(&self, kind: &Kind, level: Level) -> bool {
-        if is_opt_in(kind) {
-            return false;
-        }
-        if kind.group == Group::Migration {
-            return self.settings.migration.is_some()
-                || self.settings.profile == Profile::Migration;
-        }
-        self.settings.profile.wants(kind.group, level)
+        let is_wanted = match kind.group {
+            Group::Migration => {
+                self.settings.migration.is_some() || self.settings.profile == Profile::Migration
+            }
+            group => self.settings.profile.wants(group, level),
+        };
+        is_wanted && !is_opt_in(kind)
     }
 }
 
