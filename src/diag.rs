@@ -384,12 +384,15 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         if known.len() > (word.len() + limit) * 4 || known.len() + limit < word.len() {
             continue;
         }
+        if known.len() > word.len() + limit && known.is_ascii() {
+            continue;
+        }
         // Nearly every name is told apart by its bytes alone; each that is not ASCII may stand for no letter of its own.
         let bytes = known.bytes().fold((0_u64, true), |(letters, ascii), byte| {
             (letters | 1 << (byte % 64), ascii && byte < 0x80)
         });
         let apart = (letters & !bytes.0).count_ones().max((bytes.0 & !letters).count_ones());
-        if bytes.1 && (apart as usize > limit || known.len() > word.len() + limit) {
+        if bytes.1 && apart as usize > limit {
             continue;
         }
         other.clear();
@@ -441,9 +444,10 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
     if a.len() > (b.len() + most) * 4 || b.len() > (a.len() + most) * 4 {
         return None;
     }
-    // An edit brings no more than one new letter.
-    let (of_a, of_b) = (letters(a.chars()), letters(b.chars()));
-    if (of_a & !of_b).count_ones().max((of_b & !of_a).count_ones()) as usize > most {
+    if a.len().abs_diff(b.len()) > most && a.is_ascii() && b.is_ascii() {
+        return None;
+    }
+    if !may_be_within(letters(a.chars()), letters(b.chars()), most) {
         return None;
     }
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -456,8 +460,13 @@ pub(crate) fn within(a: &str, b: &str, most: usize) -> Option<usize> {
 /// No name that somebody has mistyped is longer, in characters.
 const LONGEST_COMPARED: usize = 200;
 
+/// Whether words of these letters may be no farther from one another: an edit brings no more than one new letter.
+pub(crate) fn may_be_within(a: u64, b: u64, most: usize) -> bool {
+    (a & !b).count_ones().max((b & !a).count_ones()) as usize <= most
+}
+
 /// Which letters there are, sixty-four kinds of them.
-fn letters(characters: impl Iterator<Item = char>) -> u64 {
+pub(crate) fn letters(characters: impl Iterator<Item = char>) -> u64 {
     characters.fold(0, |letters, character| letters | 1 << (u32::from(character) % 64))
 }
 

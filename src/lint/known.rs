@@ -1,6 +1,6 @@
 //! Names that the server and Hadoop define.
 
-use crate::diag::within;
+use crate::diag::{letters, may_be_within, within};
 
 /// Properties that the server reads from jobs and actions.
 pub(super) const OOZIE_PROPERTIES: &[&str] = &[
@@ -134,6 +134,28 @@ pub(super) fn renamed(name: &str) -> Option<&'static str> {
     Some(RENAMED[at].1)
 }
 
+/// A known name with what tells most others from it at a glance.
+struct Name {
+    name: &'static str,
+    digits: usize,
+    letters: u64,
+}
+
+/// The known names by their length: a slip has one nearly as long.
+static BY_LENGTH: std::sync::LazyLock<Vec<Vec<Name>>> = std::sync::LazyLock::new(|| {
+    let longest = HADOOP.iter().map(|name| name.len()).max().unwrap_or_default();
+    let mut lists: Vec<Vec<Name>> = Vec::new();
+    lists.resize_with(longest + 1, Vec::new);
+    for name in HADOOP.iter().copied() {
+        lists[name.len()].push(Name { name, digits: digits(name), letters: letters(name.chars()) });
+    }
+    lists
+});
+
+fn digits(text: &str) -> usize {
+    text.bytes().filter(u8::is_ascii_digit).count()
+}
+
 /// Names of Hadoop and what runs on it that actions set.
 static HADOOP: std::sync::LazyLock<Vec<&'static str>> = std::sync::LazyLock::new(|| {
     let lines = include_str!("hadoop.txt").lines().filter(|line| !line.starts_with('#'));
@@ -154,13 +176,15 @@ pub(super) fn hadoop_property_meant(name: &str) -> Option<&'static str> {
     {
         return None;
     }
-    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
-    let own = digits(bare);
-    let near = HADOOP
+    const MOST: usize = 2;
+    let (own, own_letters) = (digits(bare), letters(bare.chars()));
+    let end = BY_LENGTH.len();
+    let alike = &BY_LENGTH[(bare.len() - MOST).min(end)..(bare.len() + MOST + 1).min(end)];
+    let near = alike
         .iter()
-        .copied()
-        .filter(|known| known.len().abs_diff(bare.len()) <= 2 && digits(known) == own)
-        .filter_map(|known| Some((within(bare, known, 2)?, known)))
+        .flatten()
+        .filter(|known| known.digits == own && may_be_within(own_letters, known.letters, MOST))
+        .filter_map(|known| Some((within(bare, known.name, MOST)?, known.name)))
         .min();
     let Some(near) = near else { return other_form(bare) };
     // Two names that differ in a word are two names: `map` and `reduce` are further apart than that.
