@@ -144,8 +144,13 @@ impl<'a> Action<'a> {
 
     /// The value of a property of its own configuration, trimmed; the last one counts.
     pub fn property(&self, name: &str) -> Option<Decoded<'a>> {
-        let found = self.configuration().into_iter().rev().find(|p| p.name.text == name)?;
-        found.value.map(Decoded::trimmed)
+        let properties = self.each("configuration").flat_map(Element::elements);
+        let is_it = |property: &Element<'a>| {
+            let own = property.child("name").filter(|_| property.name() == "property");
+            own.is_some_and(|own| own.text().trimmed().text == name)
+        };
+        let value = properties.filter(is_it).last()?.child("value")?;
+        Some(value.text().trimmed())
     }
 }
 
@@ -188,10 +193,37 @@ pub struct Facts<'a> {
     pub(super) known: Known<'a>,
 }
 
+/// Names of elements that rules look for anywhere in a definition: it is gone through once for all of them.
+const LOOKED_FOR: [&str; 22] = [
+    "app-path",
+    "archive",
+    "body",
+    "cc",
+    "configuration",
+    "data-in",
+    "data-out",
+    "file",
+    "input-logic",
+    "jar",
+    "jdbc-url",
+    "job-tracker",
+    "job-xml",
+    "message",
+    "name-node",
+    "notification-msg",
+    "resource-manager",
+    "script",
+    "subject",
+    "to",
+    "upstream-apps",
+    "value",
+];
+
 /// Answers that are kept for the next rule.
 #[derive(Debug, Default)]
 pub(super) struct Known<'a> {
     texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
+    by_name: OnceCell<[Vec<Element<'a>>; LOOKED_FOR.len()]>,
     configurations: OnceCell<Vec<Element<'a>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
@@ -267,6 +299,27 @@ impl<'a> Facts<'a> {
         *self.known.global.get_or_init(|| self.workflow()?.child("global"))
     }
 
+    /// All elements of these names, each of [`LOOKED_FOR`], in order.
+    pub(super) fn named(&self, names: &[&str]) -> Vec<Element<'a>> {
+        let place = |name: &str| LOOKED_FOR.iter().position(|known| *known == name);
+        let by_name = self.known.by_name.get_or_init(|| {
+            let mut by_name = [const { Vec::new() }; LOOKED_FOR.len()];
+            for element in self.tree.root().into_iter().flat_map(Element::descendants) {
+                if let Some(place) = place(element.name()) {
+                    by_name[place].push(element);
+                }
+            }
+            by_name
+        });
+        let list = |name: &&str| &by_name[place(name).expect("rules look for names of the list")];
+        let lists = names.iter().map(list);
+        let mut found: Vec<Element<'a>> = lists.flatten().copied().collect();
+        if names.len() > 1 {
+            found.sort_unstable_by_key(|element| element.id());
+        }
+        found
+    }
+
     /// The formal parameters of the definition, with their section.
     pub fn parameters(&self) -> Option<(Element<'a>, Vec<Property<'a>>)> {
         let section = self.tree.root()?.child("parameters")?;
@@ -275,10 +328,7 @@ impl<'a> Facts<'a> {
 
     /// Every configuration block of the definition: `global`, actions, `config` of bundles and coordinators.
     pub fn configurations(&self) -> &[Element<'a>] {
-        self.known.configurations.get_or_init(|| {
-            let all = self.tree.root().into_iter().flat_map(Element::descendants);
-            all.filter(|element| element.name() == "configuration").collect()
-        })
+        self.known.configurations.get_or_init(|| self.named(&["configuration"]))
     }
 
     /// The properties of a `configuration` of this definition, read once.

@@ -4,7 +4,7 @@ use super::facts::{Action, Facts, is_open};
 use crate::diag::within;
 use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Names of one script that are looked for in it.
@@ -51,8 +51,15 @@ impl<'a> Script<'a> {
         };
         let names: HashSet<&str> = given.iter().map(|(name, _)| name.as_str()).collect();
         let missing = reads.into_iter().filter(|(name, _)| !names.contains(name)).collect();
-        let words: BTreeSet<&str> = words(text).collect();
-        let unread = given.iter().filter(|(name, _)| !words.contains(name.as_str()));
+        let mut left = names;
+        for word in words(text) {
+            // Most are given nothing, and what is given is read early on.
+            if left.is_empty() {
+                break;
+            }
+            left.remove(word);
+        }
+        let unread = given.iter().filter(|(name, _)| left.contains(name.as_str()));
         let unread = unread.cloned().collect();
         Some(Script { named, source, missing, unread, is_whole })
     }

@@ -32,7 +32,6 @@ const PROPERTIES: [&str; 6] = [
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(root) = facts.tree.root() else { return };
     let mut seen: HashMap<String, Span> = HashMap::new();
     let mut note = |text: &Decoded<'_>| {
         let word = text.text.trim();
@@ -43,7 +42,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             seen.insert(word.to_owned(), text.span());
         }
     };
-    for element in root.descendants() {
+    let telling = ["job-tracker", "resource-manager", "jdbc-url", "configuration"];
+    for element in facts.named(&telling) {
         match element.name() {
             "job-tracker" | "resource-manager" => note(&element.text().trimmed()),
             "jdbc-url" => {
@@ -65,9 +65,8 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
     // Whoever writes all addresses down has made up their mind; one among parameters was overlooked.
     let names = ["job-tracker", "resource-manager", "name-node", "jdbc-url"];
-    let mixed = root
-        .descendants()
-        .any(|element| names.contains(&element.name()) && is_open(&element.text().text));
+    let mixed =
+        !seen.is_empty() && facts.named(&names).iter().any(|element| is_open(&element.text().text));
     for (word, span) in seen {
         let message = format!("the address `{word}` is part of the definition");
         let finding = Diagnostic::new(&RULE.kind, span, message).help("make it a parameter");

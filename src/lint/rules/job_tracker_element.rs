@@ -19,8 +19,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(root) = facts.workflow() else { return };
-    for element in root.descendants().filter(|element| element.name() == "job-tracker") {
+    if facts.workflow().is_none() {
+        return;
+    }
+    for element in facts.named(&["job-tracker"]) {
         // In older schemas the element has no other name.
         if !element.namespace().ends_with(":1.0") {
             continue;

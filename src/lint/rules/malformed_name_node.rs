@@ -25,9 +25,11 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     in_paths(facts, out);
-    let Some(root) = facts.workflow() else { return };
+    if facts.workflow().is_none() {
+        return;
+    }
     let mut seen: HashSet<String> = HashSet::new();
-    for element in root.descendants().filter(|element| element.name() == "name-node") {
+    for element in facts.named(&["name-node"]) {
         let text = element.text().trimmed();
         let Some(said) = Said::of(facts, &text) else { continue };
         if !is_malformed(said.value) || !seen.insert(text.text.to_string()) {
@@ -40,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         // What is right elsewhere is wrong here, and not where its value stands.
-        if is_used(root, &managers, &text.text) {
+        if is_used(facts, &managers, &text.text) {
             let message = format!("`{}` is a resource manager, not a name node", text.text);
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)

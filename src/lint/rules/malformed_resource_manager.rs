@@ -21,10 +21,11 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(root) = facts.workflow() else { return };
-    let managers = ["job-tracker", "resource-manager"];
+    if facts.workflow().is_none() {
+        return;
+    }
     let mut seen: HashSet<String> = HashSet::new();
-    for element in root.descendants().filter(|element| managers.contains(&element.name())) {
+    for element in facts.named(&["job-tracker", "resource-manager"]) {
         let text = element.text().trimmed();
         let Some(said) = Said::of(facts, &text) else { continue };
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
@@ -32,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         // What is right elsewhere is wrong here, and not where its value stands.
         let exchanged = is_exchanged(facts, element);
-        if said.value.contains("://") && (exchanged || is_used(root, &["name-node"], &text.text)) {
+        if said.value.contains("://") && (exchanged || is_used(facts, &["name-node"], &text.text)) {
             let message = match exchanged {
                 true => format!("`{}` is the name node, and the two are exchanged", text.text),
                 false => format!("`{}` is a name node, not a resource manager", text.text),
@@ -65,12 +66,9 @@ pub(super) fn is_exchanged(facts: &Facts<'_>, manager: Element<'_>) -> bool {
 }
 
 /// Whether some element of these names has just this text.
-pub(super) fn is_used(root: Element<'_>, names: &[&str], text: &str) -> bool {
+pub(super) fn is_used(facts: &Facts<'_>, names: &[&str], text: &str) -> bool {
     text.contains("${")
-        && root
-            .descendants()
-            .filter(|element| names.contains(&element.name()))
-            .any(|element| element.text().text.trim() == text)
+        && facts.named(names).iter().any(|element| element.text().text.trim() == text)
 }
 
 /// Why no client can connect to an address. A name alone may be the logical name of a cluster with several managers.

@@ -3,6 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -41,7 +42,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             )));
         }
     }
-    let name_nodes = name_nodes(facts);
+    let name_nodes = LazyCell::new(|| name_nodes(facts));
     for (source, entries) in facts.property_files() {
         for entry in entries {
             // Where the value stands as it is in the file.
@@ -65,11 +66,8 @@ fn finding(span: Span, text: &str, right: &str) -> Diagnostic {
 
 /// The texts of all name nodes: another rule covers the properties in them.
 fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
-    let root = facts.workflow().into_iter();
-    root.flat_map(|root| root.descendants())
-        .filter(|element| element.name() == "name-node")
-        .map(|element| element.text().text.trim().to_owned())
-        .collect()
+    let all = facts.workflow().map(|_| facts.named(&["name-node"])).into_iter().flatten();
+    all.map(|element| element.text().text.trim().to_owned()).collect()
 }
 
 /// The characters that are wrong, and the right ones.

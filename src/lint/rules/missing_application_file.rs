@@ -40,11 +40,7 @@ const MOST_COMPARED: usize = 100;
 const MOST_NOTES: usize = 8;
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let names = ["job-xml", "script", "file", "archive", "jar"];
-    let root = facts.workflow().into_iter();
-    let mut named: Vec<(Decoded<'_>, String, Presence)> = root
-        .flat_map(Element::descendants)
-        .filter(|element| names.contains(&element.name()))
+    let mut named: Vec<(Decoded<'_>, String, Presence)> = naming_files(facts)
         .filter_map(|element| {
             let text = element.text().trimmed();
             let path = text.text.split('#').next().unwrap_or_default();
@@ -53,10 +49,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let found = facts.beside(path).filter(|_| inside)?;
             let mut presence = facts.files.presence(&found);
             // A jar of `lib` comes along under its name alone.
-            let in_lib = facts.beside(&format!("lib/{path}"));
-            let is_jar = element.name() == "jar";
-            if is_jar && in_lib.is_some_and(|path| facts.files.presence(&path) != Presence::Absent)
-            {
+            let in_lib = || facts.beside(&format!("lib/{path}"));
+            let is_there = |path: String| facts.files.presence(&path) != Presence::Absent;
+            if element.name() == "jar" && in_lib().is_some_and(is_there) {
                 presence = Presence::Present;
             }
             Some((text, found, presence))
@@ -237,6 +232,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// The elements of a workflow that have the path of a file.
+fn naming_files<'a>(facts: &Facts<'a>) -> impl Iterator<Item = Element<'a>> {
+    let names = ["job-xml", "script", "file", "archive", "jar"];
+    facts.workflow().map(|_| facts.named(&names)).into_iter().flatten()
+}
+
 /// Adds the files of this application that are named with their whole path, through properties: where an application
 /// lies, whoever starts it says.
 fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<(Decoded<'a>, String, Presence)>) {
@@ -250,11 +251,7 @@ fn placed<'a>(facts: &Facts<'a>, named: &mut Vec<(Decoded<'a>, String, Presence)
     if callers.is_empty() || callers.len() < facts.submission.callers.len() {
         return;
     }
-    let root = facts.workflow().into_iter();
-    let elements = root.flat_map(Element::descendants).filter(|element| {
-        ["job-xml", "script", "file", "archive", "jar"].contains(&element.name())
-    });
-    for element in elements {
+    for element in naming_files(facts) {
         let text = element.text().trimmed();
         if !text.text.starts_with("${") || text.text.contains(',') || budget::spent_often() {
             continue;

@@ -3,7 +3,7 @@
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
-use crate::syntax::xml::Element;
+use std::cell::LazyCell;
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -35,14 +35,17 @@ const FUNCTIONS: [&str; 11] = [
     "coord:dataOut(",
 ];
 
-fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let actions: HashSet<String> = facts.actions.iter().map(|action| action.name()).collect();
-    // The events of a coordinator are named in the same way.
-    let events = facts.tree.root().into_iter().flat_map(Element::descendants);
-    let events = events.filter(|element| matches!(element.name(), "data-in" | "data-out"));
+/// The names of actions, and of the events of a coordinator, which functions take in the same way.
+fn named(facts: &Facts<'_>) -> HashSet<String> {
+    let events = facts.named(&["data-in", "data-out"]).into_iter();
     let events =
         events.filter_map(|event| Some(event.attribute("name")?.value().text.into_owned()));
-    let actions: HashSet<String> = actions.into_iter().chain(events).collect();
+    facts.actions.iter().map(|action| action.name()).chain(events).collect()
+}
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    // Few definitions hand a function a plain name.
+    let named = LazyCell::new(|| named(facts));
     let calls = |text: &str| {
         let mut colons = memchr::memchr_iter(b':', text.as_bytes());
         colons.any(|at| text[..at].ends_with("wf") || text[..at].ends_with("coord"))
@@ -65,7 +68,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
                     && !name.starts_with(|c: char| c.is_ascii_digit());
                 let of_conf = function.ends_with("conf(");
-                if !plain || !of_conf && !actions.contains(name) {
+                if !plain || !of_conf && !named.contains(name) {
                     continue;
                 }
                 let start = range.start + open + 1;

@@ -23,8 +23,7 @@ const SHOWN: [&str; 7] =
     ["message", "subject", "body", "to", "cc", "notification-msg", "upstream-apps"];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let Some(root) = facts.tree.root() else { return };
-    for element in root.descendants().filter(|element| SHOWN.contains(&element.name())) {
+    for element in facts.named(&SHOWN) {
         let mut found = Vec::new();
         reads::of_text(&element.text(), &mut found);
         for read in found.iter().filter(|read| facts.settings.secrets.covers(&read.name)) {

@@ -19,6 +19,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.property_files().is_empty() {
+        return;
+    }
     let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
     let of_definition = parts(facts.tree.text());
     for (source, entries) in facts.property_files() {

@@ -40,7 +40,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         };
         needs.push((order, version, format!("the `{}` action", action.kind()), span));
     }
-    if let Some(logic) = root.descendants().find(|element| element.name() == "input-logic") {
+    if let Some(logic) = facts.named(&["input-logic"]).first() {
         needs.push((430, "4.3", "`input-logic`".to_owned(), logic.name_span()));
     }
     // The newest need decides, and of several the first.

@@ -7,6 +7,8 @@ use crate::lint::slips::{differ_in_a_word, is_slip};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties;
+use crate::syntax::xml::Element;
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Names that are compared with unknown ones, in all, before nearest names are no longer looked for.
@@ -143,25 +145,28 @@ const CUSTOMARY: [&str; 6] =
 
 /// Addresses of the cluster under names that are nearly the customary ones.
 fn customary(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let root = facts.workflow().into_iter();
-    let addresses: Vec<Span> = root
-        .flat_map(|root| root.descendants())
-        .filter(|e| ["name-node", "job-tracker", "resource-manager"].contains(&e.name()))
-        .map(|element| element.span())
-        .collect();
+    // Nearly every name is told apart before its place matters.
+    let addresses = LazyCell::new(|| {
+        let names = ["name-node", "job-tracker", "resource-manager"];
+        let all = facts.workflow().map(|_| facts.named(&names)).into_iter().flatten();
+        all.map(Element::span).collect::<Vec<Span>>()
+    });
     let letters = |text: &str| text.to_ascii_lowercase().replace('_', "");
     for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
         let name = place.name.as_str();
-        let at = addresses.partition_point(|span| span.start <= place.span.start);
-        let inside = at > 0 && addresses[at - 1].end >= place.span.end;
         // Of several clusters each has a number.
         let numbered = name.ends_with(|c: char| c.is_ascii_digit() || c == 's');
-        if !inside || numbered || CUSTOMARY.contains(&name) || is_given(facts, name) {
+        if numbered || CUSTOMARY.contains(&name) {
             continue;
         }
         let near = CUSTOMARY.into_iter().find(|known| within(name, known, 1).is_some());
         // Other capitals are a custom, too.
-        if let Some(near) = near.filter(|near| letters(near) != letters(name)) {
+        let near = near.filter(|near| letters(near) != letters(name));
+        let is_inside = || {
+            let at = addresses.partition_point(|span| span.start <= place.span.start);
+            at > 0 && addresses[at - 1].end >= place.span.end
+        };
+        if let Some(near) = near.filter(|_| is_inside() && !is_given(facts, name)) {
             out.push(slip(place, near, format!("`{name}` is nearly `{near}`")));
         }
     }

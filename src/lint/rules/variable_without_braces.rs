@@ -4,7 +4,6 @@ use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::lint::facts::{operations, starts};
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
-use crate::syntax::xml::Element;
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -44,13 +43,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     known.extend(facts.submission.iter().map(|(name, _)| name));
     let all = starts(facts);
     known.extend(all.iter().flat_map(|start| start.names()));
-    let plain = facts.tree.root().into_iter().flat_map(Element::descendants);
-    let plain = plain
-        .filter(|element| CLUSTER.contains(&element.name()) || element.name() == "value")
-        .map(|element| (element, element.text()))
-        .filter(|(_, text)| {
-            text.text.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ \n\r\t".contains(&b))
-        });
+    let mut valued = vec!["value"];
+    valued.extend(CLUSTER);
+    let plain = facts.named(&valued).into_iter();
+    let plain = plain.map(|element| (element, element.text())).filter(|(_, text)| {
+        let is_plain = |byte: u8| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ' | b'\n' | b'\r' | b'\t')
+        };
+        text.text.bytes().all(is_plain)
+    });
     paths(facts, &known, out);
     let said = facts
         .texts()
@@ -71,7 +72,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let named = |name: &str, whole: bool| {
             known.contains(name) && (name.len() > 3 || whole) || of_time && TIME.contains(&name)
         };
-        let found = forgotten(plain, of_cluster, &named).or_else(|| {
+        let holds_sign = memchr::memchr2(b'$', b'{', plain.as_bytes()).is_some();
+        let forgotten = || forgotten(plain, of_cluster, &named);
+        let found = holds_sign.then(forgotten).flatten().or_else(|| {
             let telling =
                 plain.contains('_') || plain.bytes().any(|byte| byte.is_ascii_uppercase());
             let is_value = of_cluster || element.name() == "value" && telling;
