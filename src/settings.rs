@@ -699,8 +699,8 @@ impl Ratings<'_> {
             if rules.is_empty() {
                 return None;
             }
-            let group = rules.get(kind.group.name()).filter(|_| !is_opt_in(kind));
-            rules.get(kind.name).or(group).copied()
+            let of_group = || rules.get(kind.group.name()).filter(|_| !is_opt_in(kind));
+            rules.get(kind.name).or_else(of_group).copied()
         };
         self.overrides
             .iter()

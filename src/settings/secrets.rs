@@ -49,9 +49,11 @@ impl Secrets {
         // The name of a store, an alias or a class tells nobody anything.
         let innocent = ["path", "class", "provider", "classes", "alias", "file", "skip"];
         let mut letters = name.bytes().enumerate();
+        // The last letters of these endings.
+        let may_end = matches!(name.bytes().last(), Some(b'd' | b'n' | b'y'));
         let built_in = letters
             .any(|(at, first)| secret_parts(first).iter().any(|part| name[at..].starts_with(part)))
-            || SECRET_ENDS.iter().any(|end| name.ends_with(end))
+            || (may_end && SECRET_ENDS.iter().any(|end| name.ends_with(end)))
             || matches!(name.as_str(), "pwd" | "pass");
         let named = self.names.iter().any(|wanted| {
             let wanted = wanted.to_ascii_lowercase();
