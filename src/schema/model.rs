@@ -5,6 +5,7 @@
 //! different error once it has occurred at all.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::Child;
 
@@ -113,7 +114,8 @@ pub struct Model {
     pub wildcards: Vec<Namespaces>,
     /// The model as the schema writes it.
     pub particle: Particle,
-    states: Vec<StateRow>,
+    /// Made when first asked for: most models of a schema are in no document.
+    states: OnceLock<Vec<StateRow>>,
 }
 
 /// Where the automaton stands.
@@ -156,7 +158,23 @@ impl Model {
     ) -> Option<Model> {
         let countable = children.len().max(wildcards.len()) < usize::from(u16::MAX);
         let states = Builder::default().build(&particle).filter(|_| countable)?;
-        Some(Model { children, wildcards, particle, states })
+        Some(Model { children, wildcards, particle, states: states.into() })
+    }
+
+    /// The same of a table that ankus brings, none of which is too large.
+    pub(super) fn of_table(
+        children: Vec<Child>,
+        wildcards: Vec<Namespaces>,
+        particle: Particle,
+    ) -> Model {
+        Model { children, wildcards, particle, states: OnceLock::new() }
+    }
+
+    fn row(&self, state: State) -> &StateRow {
+        let build = || Builder::default().build(&self.particle);
+        let states =
+            self.states.get_or_init(|| build().expect("models of the language's tables are small"));
+        &states[state.0 as usize]
     }
 
     /// The child called `name`.
@@ -173,7 +191,7 @@ impl Model {
         name: &str,
     ) -> Option<(Symbol, State)> {
         let ours = namespace == own;
-        let row = &self.states[state.0 as usize];
+        let row = self.row(state);
         row.edges.iter().copied().find(|(symbol, _)| match symbol {
             Symbol::Child(at) => ours && &*self.children[*at as usize].name == name,
             Symbol::Wildcard(at) => self.wildcards[*at as usize].accept(own, namespace),
@@ -182,17 +200,17 @@ impl Model {
 
     /// Whether the element may end here.
     pub(crate) fn may_end(&self, state: State) -> bool {
-        self.states[state.0 as usize].end
+        self.row(state).end
     }
 
     /// The child that must occur more often before anything else may come.
     pub(crate) fn shortage(&self, state: State) -> Option<Shortage> {
-        self.states[state.0 as usize].shortage
+        self.row(state).shortage
     }
 
     /// What may come here.
     pub fn expected(&self, state: State) -> impl Iterator<Item = Symbol> {
-        self.states[state.0 as usize].edges.iter().map(|(symbol, _)| *symbol)
+        self.row(state).edges.iter().map(|(symbol, _)| *symbol)
     }
 }
 

@@ -272,8 +272,8 @@ impl Maker<'_, '_> {
             [] => Content::Empty,
             _ => {
                 let particle = Particle::Sequence(list, Occurs::ONCE);
-                let model = Model::new(parts.children, parts.wildcards, particle);
-                Content::Children(Box::new(model.expect("Oozie's own models are small")))
+                let model = Model::of_table(parts.children, parts.wildcards, particle);
+                Content::Children(Box::new(model))
             }
         });
         Type {
