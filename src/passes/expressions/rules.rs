@@ -336,6 +336,13 @@ impl Examination<'_, '_> {
 
     fn typed(&mut self, first: u32, last: u32) {
         let (template, facts) = (self.template, self.facts);
+        // Of a variable alone, which most expressions are, nothing can be said here.
+        if let [only] = &template.nodes()[first as usize..last as usize]
+            && only.op == Op::Variable
+            && matches!(self.place.phase, Phase::CoordinatorPlain | Phase::Workflow)
+        {
+            return;
+        }
         let mut found = Vec::new();
         infer(template, first, last, facts, &facts.site, &mut |visit| {
             found.extend(self.visit(&visit));
