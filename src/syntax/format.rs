@@ -302,6 +302,13 @@ impl<'t> Iterator for Events<'t> {
 
 /// Whether the blanks in an element are layout: it holds elements (or comments on lines of their own) and no text.
 fn is_structural(element: Element<'_>) -> bool {
+    // Most elements hold one text and nothing else.
+    let mut children = element.children();
+    if let (Some(only), None) = (children.next(), children.next())
+        && only.kind() == NodeKind::Text
+    {
+        return false;
+    }
     let (mut holds, mut lines, mut comments) = (false, false, false);
     for child in element.children() {
         match child.kind() {

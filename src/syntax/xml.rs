@@ -428,9 +428,10 @@ impl<'t> Child<'t> {
 
     /// Where [`Child::raw`] stands; for an element its name.
     pub(crate) fn raw_span(self) -> Span {
-        match self.element() {
-            Some(element) => element.name_span(),
-            None => self.tree.node(self.id).inner(),
+        let node = self.tree.node(self.id);
+        match node.kind {
+            NodeKind::Element => self.tree.tags[node.tag as usize].name,
+            _ => node.inner(),
         }
     }
 
