@@ -235,6 +235,7 @@ pub(super) struct Known<'a> {
     passed: OnceCell<HashSet<&'a str>>,
     variables: OnceCell<HashSet<&'a str>>,
     starts: OnceCell<HashMap<Span, Option<&'a str>>>,
+    transitions: OnceCell<Vec<Exit<'a>>>,
 }
 
 impl<'a> Facts<'a> {
@@ -848,9 +849,16 @@ pub(super) fn is_submitted(facts: &Facts<'_>) -> bool {
 pub(super) const PATH_KEYS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
 
+/// How a transition is taken, and the attribute that names its target.
+type Exit<'a> = (&'a str, AttributeRef<'a>);
+
 /// Every transition of a workflow: how it is taken (`start`, `ok`, `error`, `path`, `case`, `default`, `join`) and the
 /// attribute that names its target.
-pub(super) fn transitions<'a>(facts: &Facts<'a>) -> Vec<(&'a str, AttributeRef<'a>)> {
+pub(super) fn transitions<'f, 'a>(facts: &'f Facts<'a>) -> &'f [Exit<'a>] {
+    facts.known.transitions.get_or_init(|| find_transitions(facts))
+}
+
+fn find_transitions<'a>(facts: &Facts<'a>) -> Vec<Exit<'a>> {
     let Some(root) = facts.workflow() else { return Vec::new() };
     let nodes = root.elements().filter(|element| {
         ["start", "action", "decision", "fork", "join"].contains(&element.name())

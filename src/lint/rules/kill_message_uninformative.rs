@@ -20,7 +20,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let failures: Vec<String> = transitions(facts)
-        .into_iter()
+        .iter()
         .filter(|(way, _)| *way == "error")
         .map(|(_, target)| target.value().text.into_owned())
         .collect();

@@ -33,7 +33,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let ending = leading_to_end(facts);
             for (way, target) in transitions(facts) {
                 let name = target.value().text;
-                if way == "error" && ending.contains(name.as_ref()) {
+                if *way == "error" && ending.contains(name.as_ref()) {
                     report(
                         target.value_span(),
                         "success after a failure",

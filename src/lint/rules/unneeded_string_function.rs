@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    for (_, text) in facts.texts() {
+    let calls = |text: &str| memchr::memchr(b'(', text.as_bytes()).is_some();
+    for (_, text) in facts.texts().iter().filter(|(_, text)| calls(&text.text)) {
         for range in expressions(&text.text) {
             let Some(parts) = parts(&text.text[range.clone()]) else { continue };
             let span = text.source(range.clone());

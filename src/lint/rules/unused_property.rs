@@ -37,6 +37,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .chain([facts.tree.text()])
             .collect();
         for text in &texts {
+            if left.is_empty() {
+                break;
+            }
             for word in text.split(|letter: char| !is_part(letter)) {
                 left.remove(word);
             }
