@@ -66,6 +66,7 @@ pub(crate) fn of_element(root: Element<'_>) -> Vec<Read> {
         }
         for child in element.children() {
             if matches!(child.kind(), NodeKind::Text | NodeKind::CData)
+                && !child.is_layout()
                 && memchr(b'{', child.raw().as_bytes()).is_some()
             {
                 of_text(&child.decoded(), &mut reads);

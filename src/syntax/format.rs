@@ -315,18 +315,13 @@ fn is_structural(element: Element<'_>) -> bool {
             NodeKind::Element => holds = true,
             NodeKind::Comment | NodeKind::Instruction => comments = true,
             NodeKind::CData => return false,
-            NodeKind::Text if is_layout(child.raw()) => lines |= child.raw().contains('\n'),
+            NodeKind::Text if child.is_layout() => lines = lines || child.raw().contains('\n'),
             NodeKind::Text => return false,
         }
     }
     (holds || (comments && lines))
         && !TEXT_ELEMENTS.contains(&element.name())
         && element.attribute("xml:space").is_none()
-}
-
-/// Blanks as they stand; a blank that is written as a reference was meant.
-fn is_layout(raw: &str) -> bool {
-    raw.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 struct Printer<'a> {
@@ -370,7 +365,7 @@ impl<'a> Printer<'a> {
                 }
                 continue;
             };
-            if child.kind() == NodeKind::Text && is_layout(child.raw()) {
+            if child.is_layout() {
                 continue;
             }
             let first = owner.map_or(0, |element| element.start_tag().end) == *behind;

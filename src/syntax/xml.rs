@@ -168,6 +168,8 @@ pub enum NodeKind {
 #[derive(Debug)]
 struct Node {
     kind: NodeKind,
+    /// Text: whether it is of blanks only, as it is written.
+    is_blank: bool,
     span: Span,
     /// Element: its place in `Tree::tags`.
     tag: u32,
@@ -448,21 +450,24 @@ impl<'t> Child<'t> {
     /// Whether it is character data of blanks only, however written.
     pub(crate) fn is_blank(self) -> bool {
         match self.kind() {
+            NodeKind::Text if self.is_layout() => true,
             NodeKind::Text => {
                 let raw = self.raw();
-                let blank = |text: &str| {
-                    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-                };
-                blank(raw)
-                    || (raw.contains('&')
-                        && blank(&decode(raw, self.raw_span().start, Place::Text).text))
+                raw.contains('&') && is_blank(&decode(raw, self.raw_span().start, Place::Text).text)
             }
-            NodeKind::CData => {
-                self.raw().bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-            }
+            NodeKind::CData => is_blank(self.raw()),
             _ => false,
         }
     }
+
+    /// Whether it is text of blanks that are written as such; a blank that is written as a reference was meant.
+    pub(crate) fn is_layout(self) -> bool {
+        self.tree.node(self.id).is_blank
+    }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
 /// Iterates over siblings.
@@ -653,10 +658,10 @@ impl<'t> Element<'t> {
         decoded
     }
 
-    /// Whether its own character data holds `byte` as written, or a reference that may stand for it.
+    /// Whether its own character data holds `byte`, which is no blank, as written, or a reference that may stand for it.
     pub(crate) fn may_hold(self, byte: u8) -> bool {
         let data = |kind| matches!(kind, NodeKind::Text | NodeKind::CData);
-        let mut data = self.children().filter(|child| data(child.kind()));
+        let mut data = self.children().filter(|child| data(child.kind()) && !child.is_layout());
         data.any(|child| memchr::memchr2(byte, b'&', child.raw().as_bytes()).is_some())
     }
 

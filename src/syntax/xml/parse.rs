@@ -12,7 +12,7 @@ use quick_xml::parser::{ElementParser, Parser as _};
 use super::decode::{Place, decode, reference};
 use super::{
     Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, LONG_PREFIX, MOVE_LIMIT,
-    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree, VAIN_LIMIT,
+    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree, VAIN_LIMIT, is_blank,
 };
 use crate::budget;
 use crate::diag::{Diagnostic, Fix};
@@ -792,6 +792,7 @@ impl<'a> Parser<'a> {
             let node = &mut self.tree.nodes[last.index()];
             if node.kind == NodeKind::Text && node.span.end as usize == start {
                 node.span.end = end as u32;
+                node.is_blank &= is_blank(&self.text[start..end]);
                 return;
             }
         }
@@ -817,7 +818,9 @@ impl<'a> Parser<'a> {
 
     fn push(&mut self, parent: NodeId, kind: NodeKind, span: Span, tag: u32) -> NodeId {
         let id = NodeId(self.tree.nodes.len() as u32);
-        self.tree.nodes.push(Node { kind, span, tag, parent, next_sibling: NodeId::NONE });
+        let is_blank = kind == NodeKind::Text && is_blank(&self.text[span.range()]);
+        let next_sibling = NodeId::NONE;
+        self.tree.nodes.push(Node { kind, is_blank, span, tag, parent, next_sibling });
         let before = if parent == NodeId::NONE {
             std::mem::replace(&mut self.last_top, id)
         } else {
