@@ -223,7 +223,7 @@ const LOOKED_FOR: [&str; 22] = [
 #[derive(Debug, Default)]
 pub(super) struct Known<'a> {
     texts: OnceCell<Vec<(Element<'a>, Decoded<'a>)>>,
-    by_name: OnceCell<[Vec<Element<'a>>; LOOKED_FOR.len()]>,
+    by_name: OnceCell<[Vec<NodeId>; LOOKED_FOR.len()]>,
     configurations: OnceCell<Vec<Element<'a>>>,
     property_files: OnceCell<Vec<(&'a Arc<Source>, Vec<Entry>)>>,
     job_properties: OnceCell<Vec<JobProperty>>,
@@ -307,18 +307,18 @@ impl<'a> Facts<'a> {
             let mut by_name = [const { Vec::new() }; LOOKED_FOR.len()];
             for element in self.tree.root().into_iter().flat_map(Element::descendants) {
                 if let Some(place) = place(element.name()) {
-                    by_name[place].push(element);
+                    by_name[place].push(element.id());
                 }
             }
             by_name
         });
         let list = |name: &&str| &by_name[place(name).expect("rules look for names of the list")];
         let lists = names.iter().map(list);
-        let mut found: Vec<Element<'a>> = lists.flatten().copied().collect();
+        let mut found: Vec<NodeId> = lists.flatten().copied().collect();
         if names.len() > 1 {
-            found.sort_unstable_by_key(|element| element.id());
+            found.sort_unstable();
         }
-        found
+        found.into_iter().filter_map(|id| self.tree.element(id)).collect()
     }
 
     /// The formal parameters of the definition, with their section.

@@ -167,20 +167,39 @@ pub enum NodeKind {
 /// What every node has; most are runs of blanks between elements.
 #[derive(Debug)]
 struct Node {
-    kind: NodeKind,
-    /// Text: whether it is of blanks only, as it is written.
-    is_blank: bool,
     span: Span,
-    /// Element: its place in `Tree::tags`.
+    /// Element: its place in `Tree::tags`; anything else: which of these it is.
     tag: u32,
     parent: NodeId,
     next_sibling: NodeId,
 }
 
+/// What stands for the places of tags in nodes that are none; no text is long enough for so many elements.
+const INSTRUCTION: u32 = u32::MAX;
+const COMMENT: u32 = u32::MAX - 1;
+const CDATA: u32 = u32::MAX - 2;
+const TEXT: u32 = u32::MAX - 3;
+/// Text of blanks only, as it is written.
+const BLANKS: u32 = u32::MAX - 4;
+
 impl Node {
+    fn kind(&self) -> NodeKind {
+        match self.tag {
+            INSTRUCTION => NodeKind::Instruction,
+            COMMENT => NodeKind::Comment,
+            CDATA => NodeKind::CData,
+            TEXT | BLANKS => NodeKind::Text,
+            _ => NodeKind::Element,
+        }
+    }
+
+    fn is_element(&self) -> bool {
+        self.tag < BLANKS
+    }
+
     /// The content of what is no element, without delimiters.
     fn inner(&self) -> Span {
-        let (before, behind) = match self.kind {
+        let (before, behind) = match self.kind() {
             NodeKind::CData => (9, 3),
             NodeKind::Comment => (4, 3),
             NodeKind::Instruction => (2, 2),
@@ -371,7 +390,7 @@ impl Tree {
     /// The element with this id, if the node is one.
     pub fn element(&self, id: NodeId) -> Option<Element<'_>> {
         let node = self.nodes.get(id.index())?;
-        (node.kind == NodeKind::Element).then_some(Element { tree: self, id, tag: node.tag })
+        node.is_element().then_some(Element { tree: self, id, tag: node.tag })
     }
 
     /// The innermost element whose span holds `offset`.
@@ -415,7 +434,7 @@ impl<'t> Child<'t> {
 
     /// What it is.
     pub fn kind(self) -> NodeKind {
-        self.tree.node(self.id).kind
+        self.tree.node(self.id).kind()
     }
 
     /// All of it, delimiters included.
@@ -431,9 +450,9 @@ impl<'t> Child<'t> {
     /// Where [`Child::raw`] stands; for an element its name.
     pub(crate) fn raw_span(self) -> Span {
         let node = self.tree.node(self.id);
-        match node.kind {
-            NodeKind::Element => self.tree.tags[node.tag as usize].name,
-            _ => node.inner(),
+        match node.is_element() {
+            true => self.tree.tags[node.tag as usize].name,
+            false => node.inner(),
         }
     }
 
@@ -462,7 +481,7 @@ impl<'t> Child<'t> {
 
     /// Whether it is text of blanks that are written as such; a blank that is written as a reference was meant.
     pub(crate) fn is_layout(self) -> bool {
-        self.tree.node(self.id).is_blank
+        self.tree.node(self.id).tag == BLANKS
     }
 }
 
@@ -688,7 +707,7 @@ impl<'t> Iterator for Elements<'t> {
             let id = self.next.some()?;
             let node = self.tree.node(id);
             self.next = node.next_sibling;
-            if node.kind == NodeKind::Element {
+            if node.is_element() {
                 return Some(Element { tree: self.tree, id, tag: node.tag });
             }
         }

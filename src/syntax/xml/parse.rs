@@ -11,8 +11,9 @@ use quick_xml::parser::{ElementParser, Parser as _};
 
 use super::decode::{Place, decode, reference};
 use super::{
-    Attribute, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT, LONG_PREFIX, MOVE_LIMIT,
-    NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind, Tree, VAIN_LIMIT, is_blank,
+    Attribute, BLANKS, CDATA, COMMENT, DEPTH_LIMIT, DOCTYPE_FORBIDDEN, Doctype, FINDING_LIMIT,
+    INSTRUCTION, LONG_PREFIX, MOVE_LIMIT, NESTED_TOO_DEEP, NOT_WELL_FORMED, Node, NodeId, NodeKind,
+    TEXT, Tree, VAIN_LIMIT, is_blank,
 };
 use crate::budget;
 use crate::diag::{Diagnostic, Fix};
@@ -160,7 +161,7 @@ impl<'a> Parser<'a> {
         for index in (0..self.tree.nodes.len()).take_while(|_| any) {
             let node = &self.tree.nodes[index];
             let raw = &self.text[node.span.range()];
-            if node.kind == NodeKind::Text && raw.contains('&') {
+            if node.tag == TEXT && raw.contains('&') {
                 self.references(node.span.start as usize, raw);
             }
         }
@@ -621,13 +622,13 @@ impl<'a> Parser<'a> {
         let mut child = self.tree.tag(id).first_child;
         while child != NodeId::NONE {
             let node = self.tree.node(child);
-            let same_name = node.kind == NodeKind::Element
+            let same_name = node.is_element()
                 && self.tree.slice(self.tree.tag(child).name) == self.tree.slice(name);
             let outdented = match (indent, self.indent(node.span.start as usize)) {
                 (Some(outer), Some(inner)) => inner <= outer,
                 _ => false,
             };
-            if node.kind == NodeKind::Element && (same_name || outdented) {
+            if node.is_element() && (same_name || outdented) {
                 break;
             }
             before = child;
@@ -756,7 +757,7 @@ impl<'a> Parser<'a> {
         };
         let place = self.tree.tags.len() as u32;
         self.tree.tags.push(own);
-        let id = self.push(parent, NodeKind::Element, Span::new(start, tag.end), place);
+        let id = self.push(parent, Span::new(start, tag.end), place);
         if self.tree.root == NodeId::NONE {
             self.tree.root = id;
         }
@@ -790,9 +791,11 @@ impl<'a> Parser<'a> {
         let last = self.tree.tag(parent).last_child;
         if last != NodeId::NONE {
             let node = &mut self.tree.nodes[last.index()];
-            if node.kind == NodeKind::Text && node.span.end as usize == start {
+            if node.kind() == NodeKind::Text && node.span.end as usize == start {
                 node.span.end = end as u32;
-                node.is_blank &= is_blank(&self.text[start..end]);
+                if !is_blank(&self.text[start..end]) {
+                    node.tag = TEXT;
+                }
                 return;
             }
         }
@@ -813,14 +816,19 @@ impl<'a> Parser<'a> {
                 self.broken(Span::new(end - 4, end), "a comment may not end with `--->`");
             }
         }
-        self.push(parent, kind, Span::new(start, end), 0);
+        let tag = match kind {
+            NodeKind::Instruction => INSTRUCTION,
+            NodeKind::Comment => COMMENT,
+            NodeKind::CData => CDATA,
+            _ if is_blank(&self.text[start..end]) => BLANKS,
+            _ => TEXT,
+        };
+        self.push(parent, Span::new(start, end), tag);
     }
 
-    fn push(&mut self, parent: NodeId, kind: NodeKind, span: Span, tag: u32) -> NodeId {
+    fn push(&mut self, parent: NodeId, span: Span, tag: u32) -> NodeId {
         let id = NodeId(self.tree.nodes.len() as u32);
-        let is_blank = kind == NodeKind::Text && is_blank(&self.text[span.range()]);
-        let next_sibling = NodeId::NONE;
-        self.tree.nodes.push(Node { kind, is_blank, span, tag, parent, next_sibling });
+        self.tree.nodes.push(Node { span, tag, parent, next_sibling: NodeId::NONE });
         let before = if parent == NodeId::NONE {
             std::mem::replace(&mut self.last_top, id)
         } else {
