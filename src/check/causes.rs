@@ -97,6 +97,7 @@ impl Apart {
 /// What broken markup makes of the rest. Only markup that changes what lies in what counts: a bare `&` does not.
 pub(super) fn of_markup(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     of_quotes(tree, is_on, found);
+    of_wrappers(tree, is_on, found);
     let shifts = |finding: &Diagnostic| {
         std::ptr::eq(finding.kind, &xml::NOT_WELL_FORMED)
             && is_on(finding)
@@ -187,15 +188,92 @@ torn.contains(&tag)
     });
 }
 
+/// What stands in an element without the one that should be around it: that one is missing, and nothing else.
+const WRAPPERS: [(&str, &str, [&str; 2]); 2] = [
+    ("action", "workflow", ["app-path", "configuration"]),
+    ("decision", "switch", ["case", "default"]),
+];
+
+fn of_wrappers(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    // A way out of an action under a name of its own is no second thing that the action does.
+    let unknown: HashSet<Span> = found
+        .iter()
+        .filter(|finding| is(finding, "unsupported-action-type") && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    let actions = tree.root().into_iter().flat_map(Element::elements);
+    let mut ways: HashSet<Span> = HashSet::new();
+    let mut without: HashSet<Span> = HashSet::new();
+    for action in actions.filter(|element| !unknown.is_empty() && element.name() == "action") {
+        for child in action.elements().filter(|child| unknown.contains(&child.name_span())) {
+            if child.attribute("to").is_some() && child.elements().next().is_none() {
+                ways.insert(child.name_span());
+                without.insert(action.name_span());
+            }
+        }
+    }
+    found.retain(|finding| {
+        let is_lost = ["`action` needs `ok`", "`action` needs `error`"]
+            .contains(&finding.message.as_str())
+            && without.contains(&finding.span);
+        !is_lost && (!ways.contains(&finding.span) || is(finding, "unsupported-action-type"))
+    });
+    let missing: HashSet<(Span, &str)> = found
+        .iter()
+        .filter(|finding| is(finding, "missing-element") && is_on(finding))
+        .filter_map(|finding| {
+            let wrapper = WRAPPERS.iter().find(|(parent, name, _)| {
+                finding.message == format!("`{parent}` needs `{name}`")
+            })?;
+            Some((finding.span, wrapper.1))
+        })
+        .collect();
+    if missing.is_empty() {
+        return;
+    }
+    let mut inner: HashSet<Span> = HashSet::new();
+    for element in tree.root().into_iter().flat_map(Element::descendants) {
+        for (_, name, children) in &WRAPPERS {
+            if missing.contains(&(element.name_span(), *name)) {
+                let inside = element.elements().filter(|child| children.contains(&child.name()));
+                inner.extend(inside.map(|child| child.name_span()));
+            }
+        }
+    }
+    found.retain(|finding| !(is(finding, "unknown-element") && inner.contains(&finding.span)));
+}
+
 /// What a property is not, because of how its line is written: what is said of the line explains what is said of its value.
 pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
-    const LINES: [&str; 2] = ["property-comment-in-value", "property-in-quotes"];
+    const LINES: [&str; 3] =
+        ["property-comment-in-value", "property-in-quotes", "property-stray-sign"];
     let of_line = |finding: &Diagnostic| LINES.contains(&finding.kind.name);
     let line = |finding: &Diagnostic| -> Option<(String, u32)> {
         let file = finding.file.as_ref()?;
         let source = files.text(file)?;
         Some((file.clone(), source.position(finding.span.start).line))
     };
+    // Of several words for one fault in one place, the first says most.
+    const SAME: [(&str, &str); 5] = [
+        ("subworkflow-parameters-missing", "configuration-name-malformed"),
+        ("workflow-parameters-missing", "configuration-name-malformed"),
+        ("misspelt-hadoop-property", "configuration-name-malformed"),
+        ("action-overwrites-input", "output-written-twice"),
+        ("el-nested-expression", "variable-without-braces"),
+    ];
+    for (first, second) in SAME {
+        let places: Vec<Span> = found
+            .iter()
+            .filter(|finding| is(finding, first) && is_on(finding) && finding.file.is_none())
+            .map(|finding| finding.span)
+            .collect();
+        let near = |span: Span| {
+            places.iter().any(|place| place.start <= span.end && span.start <= place.end)
+        };
+        if !places.is_empty() {
+            found.retain(|finding| !(is(finding, second) && near(finding.span)));
+        }
+    }
     let told: HashSet<(String, u32)> =
         found.iter().filter(|f| of_line(f) && is_on(f)).filter_map(line).collect();
     if !told.is_empty() {

@@ -1,6 +1,7 @@
 //! What the scripts of Hive and Pig actions read, and the values they get.
 
 use super::facts::{Action, Facts, is_open};
+use super::slips::{differ_in_a_word, is_slip};
 use crate::diag::within;
 use crate::source::{Source, Span};
 use crate::syntax::xml::Decoded;
@@ -21,6 +22,8 @@ pub(super) struct Script<'a> {
     pub(super) missing: Vec<(&'a str, usize)>,
     /// Whether nothing else may give it more.
     pub(super) is_whole: bool,
+    /// What it is given, with the places of the names.
+    given: Vec<(String, Span)>,
     /// What it is given under names that stand nowhere in it, with their places.
     unread: Vec<(String, Span)>,
 }
@@ -61,7 +64,32 @@ impl<'a> Script<'a> {
         }
         let unread = given.iter().filter(|(name, _)| left.contains(name.as_str()));
         let unread = unread.cloned().collect();
-        Some(Script { named, source, missing, unread, is_whole })
+        Some(Script { named, source, missing, given, unread, is_whole })
+    }
+
+    /// Whether some name is given twice: one of the two was meant to be another one, and that is told of there.
+    pub(super) fn is_given_twice(&self) -> bool {
+        let mut seen = HashSet::new();
+        !self.given.iter().all(|(name, _)| seen.insert(name.as_str()))
+    }
+
+    /// What was meant by a name with a slip in the script itself: a given name that it is nearly, with its place.
+    pub(super) fn meant(&self, name: &str, definition: &str) -> Option<(&str, Span)> {
+        let most = if name.len() < 5 { 1 } else { 2 };
+        let far = |given: &str| within(given, name, most);
+        let least = self.given.iter().filter_map(|(given, _)| far(given)).min()?;
+        let mut near = self.given.iter().filter(|(given, _)| far(given) == Some(least));
+        let (Some((given, span)), None) = (near.next(), near.next()) else { return None };
+        let unread = self.unread.iter().any(|(unread, _)| unread == given);
+        let slip = match unread {
+            true => {
+                differ_in_a_word(name, given)
+                    && is_slip(name, given, [&self.source.text, definition])
+            }
+            // The script has it elsewhere, so that it is right.
+            false => differ_in_a_word(name, given),
+        };
+        slip.then_some((given.as_str(), *span))
     }
 
     /// What is given under a wrong name: the name that the script reads, with the name that it is given and its place.

@@ -176,7 +176,7 @@ fn templates(dataset: &Dataset, is_output: bool, out: &mut Vec<Diagnostic>) {
 
     let names = UriTemplate::new(text).names();
     // Another expression may bring time into it.
-    let plain = !text.replace("${YEAR}", "").contains("${coord:");
+    let plain = !text.replace("${coord:user()}", "").contains("${coord:");
     let finest = names.iter().rposition(|named| *named);
     let Some(frequency) = dataset.frequency.as_ref().and_then(period) else { return };
     let Some(finest) = finest else {
@@ -561,6 +561,17 @@ fn texts(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     finding(&k::NOMINAL_TIME_FORMATTED_AS_UTC, span, message)
                         .help("`coord:dateTzOffset(coord:nominalTime(), 'Region/City')` first"),
                 );
+            }
+            let literal = rest.trim_start();
+            if let Some(quote) = literal.chars().next().filter(|c| matches!(c, '\'' | '"'))
+                && let Some(end) = literal[1..].find(quote)
+                && literal[1..].starts_with(|c: char| c.is_ascii_alphabetic())
+            {
+                let start = literal.as_ptr() as usize - text.as_ptr() as usize;
+                let message = "the time comes first, and its pattern second";
+                let span = value.place(start..start + end + 2);
+                out.push(finding(&k::DATE_PATTERN_SUSPECT, span, message));
+                continue;
             }
             let Some(pattern) = pattern(rest) else { continue };
             let start = pattern.as_ptr() as usize - text.as_ptr() as usize;

@@ -2,8 +2,9 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::is_open;
-use crate::lint::{Facts, Rule};
+use crate::lint::{Facts, Language, Rule};
 use crate::syntax::properties;
+use crate::syntax::xml::{self, Tree};
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -20,6 +21,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    if facts.language == Language::Workflow
+        && let Some(source) = facts.config_default()
+        && properties::parse_configuration(&source.text).is_err()
+    {
+        out.extend(broken(&source.path, &source.text));
+    }
     let global = facts.global().into_iter().flat_map(|global| global.elements());
     let own = facts.actions.iter().flat_map(|action| action.body.elements());
     for element in global.chain(own).filter(|element| element.name() == "job-xml") {
@@ -30,6 +37,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let Some(path) = facts.beside(&text.text) else { continue };
         let Some(source) = facts.files.text(&path) else { continue };
         if let Err(problem) = properties::parse_configuration(&source.text) {
+            if let Some(broken) = broken(&path, &source.text) {
+                out.push(broken.note_in(facts.path, text.span(), "it is named here"));
+                continue;
+            }
             let message = format!("`{}` is not a Hadoop configuration", text.text);
             out.push(
                 Diagnostic::new(&RULE.kind, text.span(), message)
@@ -38,4 +49,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// What is wrong with the markup of a configuration, at its place.
+fn broken(path: &str, text: &str) -> Option<Diagnostic> {
+    let (_, faults) = Tree::parse_tolerantly(text);
+    let fault = faults.into_iter().find(|fault| fault.kind.name == xml::NOT_WELL_FORMED.name)?;
+    let message = format!("this is no XML, and nothing is read of it: {}", fault.message);
+    Some(Diagnostic::new(&RULE.kind, fault.span, message).in_file(path))
 }

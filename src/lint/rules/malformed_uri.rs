@@ -1,6 +1,6 @@
-//! URIs with a slash too few or too many after the scheme.
+//! URIs with a slip in the scheme, or with a slash too few or too many after it.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use std::cell::LazyCell;
@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     kind: Kind {
         name: "malformed-uri",
         group: Group::Parameters,
-        summary: "a URI with too few or too many slashes after its scheme",
+        summary: "a URI with a slip in its scheme, or too few or too many slashes after it",
         level: Level::Warning,
         since: "0.1.0",
         oozie: &[],
@@ -33,6 +33,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let plain = text.trim();
+        if let Some(scheme) = scheme_with_slip(&plain.text) {
+            let span = plain.source(0..scheme.len());
+            out.push(of_scheme(span, scheme));
+            continue;
+        }
         if let Some((range, right)) = problem(&plain.text) {
             let span = plain.source(range);
             out.push(finding(span, &plain.text, right).fix(Fix::guess(
@@ -47,6 +52,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         for entry in entries {
             // Where the value stands as it is in the file.
             let raw = source.slice(entry.value_span);
+            if let Some(scheme) = scheme_with_slip(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start, start + scheme.len());
+                out.push(of_scheme(span, scheme).in_file(source.path.clone()));
+                continue;
+            }
             if let Some((range, right)) =
                 problem(raw).filter(|_| !name_nodes.contains(&format!("${{{}}}", entry.name)))
             {
@@ -56,6 +67,19 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// A scheme that is `hdfs` with a slip in it.
+pub(super) fn scheme_with_slip(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let lower = scheme.to_ascii_lowercase();
+    let plain = scheme.len() > 2 && scheme.bytes().all(|byte| byte.is_ascii_alphabetic());
+    (plain && lower != "hdfs" && within(&lower, "hdfs", 1).is_some()).then_some(scheme)
+}
+
+fn of_scheme(span: Span, scheme: &str) -> Diagnostic {
+    let message = format!("no file system has the scheme `{scheme}`");
+    Diagnostic::new(&RULE.kind, span, message).likely().help("did you mean `hdfs`?")
 }
 
 fn finding(span: Span, text: &str, right: &str) -> Diagnostic {

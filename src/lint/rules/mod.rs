@@ -13,6 +13,7 @@ mod capture_output_unread;
 mod cleartext_password;
 mod cluster_only_library;
 mod commented_out_node;
+mod configuration_name_malformed;
 mod configuration_overrides_global;
 mod configuration_value_empty;
 mod configuration_value_whitespace;
@@ -32,6 +33,7 @@ mod disallowed_property;
 mod distcp_missing_endpoints;
 mod duplicate_configuration_property;
 mod duplicate_file_link;
+mod duplicate_param;
 mod duplicate_parameter;
 mod duplicate_property_key;
 mod el_in_config_default;
@@ -109,6 +111,7 @@ mod prepare_deletes_input;
 mod prepare_deletes_sibling_output;
 mod property_comment_in_value;
 mod property_in_quotes;
+mod property_stray_sign;
 mod property_trailing_space;
 mod property_unresolved_reference;
 mod property_without_effect_here;
@@ -174,6 +177,7 @@ pub(super) static ALL: &[&Rule] = &[
     &mixed_line_endings_in_value::RULE,
     // Names
     &duplicate_file_link::RULE,
+    &duplicate_param::RULE,
     &global_without_effect::RULE,
     &missing_application_file::RULE,
     &subworkflow_not_found::RULE,
@@ -199,6 +203,7 @@ pub(super) static ALL: &[&Rule] = &[
     &application_path_missing::RULE,
     &application_path_other_cluster::RULE,
     &configuration_overrides_global::RULE,
+    &configuration_name_malformed::RULE,
     &configuration_value_empty::RULE,
     &configuration_value_whitespace::RULE,
     &credential_incomplete::RULE,
@@ -223,6 +228,7 @@ pub(super) static ALL: &[&Rule] = &[
     &parameter_not_supplied::RULE,
     &property_comment_in_value::RULE,
     &property_in_quotes::RULE,
+    &property_stray_sign::RULE,
     &property_trailing_space::RULE,
     &property_unresolved_reference::RULE,
     &property_without_effect_here::RULE,

@@ -1,6 +1,7 @@
 //! Lines of properties without `=`.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
 use std::collections::HashSet;
 
@@ -42,7 +43,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             // A part of a path that is nothing, where something was set once.
             let hole = raw.ends_with('=')
                 && entry.value.is_empty()
-                && (own.contains(name) || of_definition.contains(name));
+                && (own.contains(name)
+                    || of_definition.contains(name)
+                    || PATH_KEYS.contains(&name));
             if !(bare || cut || hole) || name.is_empty() {
                 continue;
             }
@@ -57,6 +60,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 continue;
             }
             let message = match cut {
+                _ if PATH_KEYS.contains(&name) => {
+                    format!("`{name}` is empty, and names no application")
+                }
                 _ if hole => format!("`{name}` is empty, and a part of a path"),
                 true => format!("the name ends at its first blank: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),

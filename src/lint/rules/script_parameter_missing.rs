@@ -26,6 +26,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let slips = script.slips();
         for (name, at) in &script.missing {
             let read = Span::new(*at, at + 1);
+            // The slip may be in the script: what is given is known by its words, or is read elsewhere in it.
+            if let Some((given, span)) = script.meant(name, facts.tree.text()) {
+                let message = format!("the script reads `{name}`, and is given `{given}`");
+                out.push(
+                    Diagnostic::new(&RULE.kind, read, message)
+                        .likely()
+                        .help(format!("did you mean `{given}`?"))
+                        .note_in(facts.path, span, "it is given here")
+                        .in_file(script.source.path.clone()),
+                );
+                continue;
+            }
             if let Some((_, given, span)) = slips.iter().find(|(wanted, ..)| wanted == name) {
                 let message = format!("the script reads `{name}`, and is given `{given}`");
                 out.push(
@@ -35,7 +47,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                         .help(format!("did you mean `{name}`?"))
                         .fix(Fix::guess(format!("Rename to `{name}`"), *span, *name)),
                 );
-            } else if script.is_whole && is_given_the_rest(action, &script) {
+            } else if script.is_whole
+                && !script.is_given_twice()
+                && is_given_the_rest(action, &script)
+            {
                 // Pig refuses the script; Hive leaves the text as it is.
                 let message = format!("the script reads `{name}`, which no `param` gives it");
                 out.push(

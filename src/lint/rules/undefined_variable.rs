@@ -34,6 +34,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    of_defaults(facts, out);
     // Without a submission, anything may come from there.
     let all = starts(facts);
     if !all.iter().any(|start| start.is_whole) {
@@ -105,6 +106,50 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         true => finding.depends_on("what is given with `-D`"),
         false => finding,
     }));
+}
+
+/// Defaults beside the definition under a name that nobody reads, next to one that is read and that nobody gives.
+fn of_defaults(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let Some(source) = facts.config_default().filter(|_| facts.workflow().is_some()) else {
+        return;
+    };
+    let Ok(read) = properties::parse_configuration(&source.text) else { return };
+    let all = starts(facts);
+    let given = |name: &str| {
+        has_default(facts, name)
+            || is_given(facts, name)
+            || all.iter().any(|start| start.gives(name))
+    };
+    let wanted: BTreeSet<&str> = facts
+        .reads
+        .iter()
+        .filter(|read| read.how == How::Variable && !given(&read.name))
+        .map(|read| read.name.as_str())
+        .collect();
+    let names: BTreeSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
+    let letters = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut patience = MOST_COMPARED;
+    for entry in &read.entries {
+        let name = entry.name.as_str();
+        if wanted.is_empty() || patience < wanted.len() || names.contains(name) {
+            continue;
+        }
+        patience -= wanted.len();
+        let near = nearest(name, wanted.iter().copied());
+        let near =
+            near.filter(|near| within(near, name, 2).is_some() && letters(near) != letters(name));
+        let Some(near) = near.filter(|near| is_slip(name, near, [&source.text, facts.tree.text()]))
+        else {
+            continue;
+        };
+        let message = format!("nothing reads `{name}`, and `{near}` is read and not given");
+        out.push(
+            Diagnostic::new(&RULE.kind, entry.name_span, message)
+                .likely()
+                .help(format!("did you mean `{near}`?"))
+                .in_file(source.path.clone()),
+        );
+    }
 }
 
 /// Names that are nearly one that the definition declares: whoever starts it knows the declared one.

@@ -1,0 +1,53 @@
+//! Names in configurations that no property has.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::reads::first_expression;
+use crate::lint::{Facts, Rule};
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "configuration-name-malformed",
+        group: Group::Parameters,
+        summary: "a name in a configuration that no property has",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/configuration-name-malformed.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for configuration in facts.configurations().iter().copied() {
+        for property in facts.block(configuration) {
+            let name = property.name.text.as_ref();
+            let value = property.value.as_ref().map_or("", |value| value.text.trim());
+            let is_reference = first_expression(name).is_some_and(|range| range == (0..name.len()));
+            let message = if is_reference && is_property(value) {
+                format!("the name is a value, and the value is the name `{value}`")
+            } else if is_torn(name) {
+                format!("`{name}` contains a blank, and nothing reads a property of that name")
+            } else {
+                continue;
+            };
+            out.push(Diagnostic::new(&RULE.kind, property.name.span(), message).likely());
+        }
+    }
+}
+
+/// Whether a text is what Hadoop or Oozie calls a property.
+fn is_property(text: &str) -> bool {
+    ["mapred.", "mapreduce.", "oozie.", "yarn.", "dfs.", "hive."]
+        .iter()
+        .any(|start| text.starts_with(start))
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+}
+
+/// Whether a blank stands in what would be a name without it.
+fn is_torn(name: &str) -> bool {
+    name.contains(char::is_whitespace)
+        && name.bytes().all(|byte| {
+            byte.is_ascii_alphanumeric() || byte.is_ascii_whitespace() || b"._-".contains(&byte)
+        })
+}

@@ -1,0 +1,102 @@
+//! Signs in values of properties that belong to nothing.
+
+use crate::diag::{Diagnostic, Group, Kind, Level};
+use crate::lint::reads::{expressions, first_expression};
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+use std::collections::HashSet;
+use std::ops::Range;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "property-stray-sign",
+        group: Group::Parameters,
+        summary: "a sign in a value of a properties file that belongs to nothing",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/property-stray-sign.md"),
+    },
+    check,
+};
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (source, entries) in facts.property_files() {
+        let known: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+        for entry in entries {
+            let raw = source.slice(entry.value_span);
+            let found = [behind(raw), brace(raw), blank(raw), unread(raw, &known)];
+            let Some((range, message)) = found.into_iter().flatten().next() else { continue };
+            let start = entry.value_span.start as usize;
+            let span = Span::new(start + range.start, start + range.end);
+            out.push(
+                Diagnostic::new(&RULE.kind, span, message).likely().in_file(source.path.clone()),
+            );
+        }
+    }
+}
+
+type Found = Option<(Range<usize>, String)>;
+
+/// A semicolon behind a path, an address, a number or a word of two; statements and the addresses of databases may end
+/// with one.
+fn behind(raw: &str) -> Found {
+    let raw = raw.trim_end();
+    let value = raw.strip_suffix(';')?;
+    let plain = !value.is_empty()
+        && !value.contains([' ', ';', '=', ',', '&', '(', '"', '\''])
+        && !value.starts_with("jdbc:");
+    let telling = value.contains(['/', ':', '$'])
+        || value.bytes().all(|byte| byte.is_ascii_digit())
+        || ["true", "false"].contains(&value);
+    let message = "this `;` belongs to the value: a line needs no sign at its end";
+    (plain && telling).then(|| (value.len()..raw.len(), message.to_owned()))
+}
+
+/// A brace behind a reference, where none was opened.
+fn brace(raw: &str) -> Found {
+    let range = expressions(raw).into_iter().find(|range| raw[range.end..].starts_with('}'))?;
+    let message = "this brace belongs to no expression, and stays in the text";
+    let count = |sign: char| raw.matches(sign).count();
+    (count('}') > count('{')).then(|| (range.end..range.end + 1, message.to_owned()))
+}
+
+/// A blank between a reference and the path behind it.
+fn blank(raw: &str) -> Found {
+    let first = first_expression(raw).filter(|range| range.start == 0)?;
+    let rest = &raw[first.end..];
+    let path = rest.trim_start_matches([' ', '\t']);
+    let blanks = rest.len() - path.len();
+    let plain = blanks > 0 && path.len() > 1 && path.starts_with('/') && !path.contains([' ', ',']);
+    let message = "this blank belongs to the path";
+    plain.then(|| (first.end..first.end + blanks, message.to_owned()))
+}
+
+/// The name of another property behind a `$`, or in braces or parentheses, which refers to nothing.
+fn unread(raw: &str, known: &HashSet<&str>) -> Found {
+    let inside = expressions(raw);
+    let signs = raw.char_indices().filter(|(_, sign)| matches!(sign, '$' | '{'));
+    for (at, sign) in signs.filter(|(at, _)| !inside.iter().any(|range| range.contains(at))) {
+        let rest = &raw[at + 1..];
+        let (open, close) = match sign {
+            '{' => ("", "}"),
+            _ if rest.starts_with('(') => ("(", ")"),
+            _ => ("", ""),
+        };
+        let rest = &rest[open.len()..];
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '.'));
+        let end = end.unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches('.');
+        let closed = rest[name.len()..].starts_with(close);
+        // In a text with braces of its own they are nothing special.
+        let is_part = raw[..at].is_empty() || raw[..at].ends_with(['/', '}']);
+        if closed && name.len() > 3 && known.contains(name) && (sign == '$' || is_part) {
+            let range = at..at + 1 + open.len() + name.len() + close.len();
+            let message =
+                format!("`{}` is text, and no reference to `{name}`", &raw[range.clone()]);
+            return Some((range, message));
+        }
+    }
+    None
+}
