@@ -9,6 +9,7 @@ mod formatting;
 mod reader;
 pub mod schema;
 pub mod secrets;
+pub mod site;
 
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level};
 use crate::source::Span;
@@ -19,6 +20,7 @@ pub use formatting::{EditorConfig, Formatting, Indent};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use reader::Reader;
 use secrets::Secrets;
+use site::Site;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use toml::de::DeTable;
@@ -196,6 +198,8 @@ pub struct SiteFunction {
     pub phases: Vec<String>,
     /// What it answers where it is evaluated here, whatever it is asked.
     pub value: Option<String>,
+    /// Whether only the site's configuration names it, without its parameters.
+    pub is_of_site: bool,
 }
 
 /// An action type that a site adds to its server.
@@ -235,7 +239,18 @@ pub struct Server {
     /// Names that the site's builds or servers provide and no file shows.
     pub variables: Vec<String>,
     /// `oozie.processing.timezone`; UTC as shipped.
-    pub timezone: ProcessingZone,
+    pub timezone: Option<ProcessingZone>,
+    /// `[server] site`: the site's configuration, as the settings name it.
+    pub site_file: Option<String>,
+    /// What it says, put here by whoever reads files.
+    pub site: Site,
+}
+
+impl Server {
+    /// The zone of its dates.
+    pub fn zone(&self) -> ProcessingZone {
+        self.timezone.unwrap_or_default()
+    }
 }
 
 /// Where mail goes.
@@ -257,6 +272,8 @@ pub struct Mail {
     pub password_file: Option<String>,
     /// Whether the password may be sent without TLS.
     pub plain_password: bool,
+    /// Whether the password is that of the site's configuration.
+    pub password_site: bool,
 }
 
 /// What a command that looks may take for one file.
@@ -612,9 +629,11 @@ impl Settings {
         fill(&mut server.resource_manager, &below.resource_manager);
         server.definition_limit = server.definition_limit.or(below.definition_limit);
         server.retry_max = server.retry_max.or(below.retry_max);
-        if server.timezone == ProcessingZone::default() {
-            server.timezone = below.timezone;
+        server.timezone = server.timezone.or(below.timezone);
+        if server.site.is_empty() {
+            server.site = below.site.clone();
         }
+        fill(&mut server.site_file, &below.site_file);
         for (own, base) in [
             (&mut server.filesystems, &below.filesystems),
             (&mut server.variables, &below.variables),

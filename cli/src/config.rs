@@ -1,6 +1,7 @@
 //! `ankus config`: the settings in effect, where each comes from, and a file to start with.
 
 use super::{Exit, Failure, Shell};
+use ankus::settings::site::Effect;
 use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};
 use ankus_lang::time::ProcessingZone;
 use ankus_project::{Kind, unreadable};
@@ -49,8 +50,31 @@ fn show(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
         Some(file) => format!("# {}\n", ankus::text::line(&ankus_project::shown(file))),
         None => "# no ankus.toml from here upward: this is what holds without one\n".to_owned(),
     };
-    shell.out(text + &written(&loaded.settings))?;
+    let site = told(&loaded.settings);
+    shell.out(text + &written(&loaded.settings) + &site)?;
     Ok(Exit::Success)
+}
+
+/// What the site's configuration says and what becomes of it, as comments: settings can be read back.
+fn told(settings: &Settings) -> String {
+    let site = &settings.server.site;
+    if site.is_empty() {
+        return String::new();
+    }
+    let line = |text: &str| ankus::text::line(text).into_owned();
+    let mut text = format!("\n# the site's configuration: {}\n", line(&site.file));
+    for (name, value, known) in site.told() {
+        let value = settings.secrets.shown(name, value);
+        let told = match known.map(|known| known.effect) {
+            _ if site.overridden.contains(name) => "not used: settings say otherwise".to_owned(),
+            Some(Effect::Honored(_)) => "honored".to_owned(),
+            Some(Effect::Declare(what)) => format!("to be declared: {what}"),
+            Some(Effect::Without(why)) => format!("without effect: {why}"),
+            None => "unknown".to_owned(),
+        };
+        text.push_str(&format!("#   {}\n", line(&format!("{name} = {value}  ({told})"))));
+    }
+    text
 }
 
 /// Settings as a file would say them; what is as without a file is marked.
@@ -84,7 +108,7 @@ pub(super) fn written(settings: &Settings) -> String {
     });
     let width = settings.formatting.width.map(|width| format!("width = {width}"));
     text.push_str(&section("[fmt]", &indent.into_iter().chain(width).collect::<Vec<_>>()));
-    for function in &settings.functions {
+    for function in settings.functions.iter().filter(|function| !function.is_of_site) {
         text.push_str(&format!(
             "\n[[el.functions]]\nname = {}\nparameters = {}\nresult = {}\nphases = {}\n",
             quoted(&function.name),
@@ -116,9 +140,8 @@ pub(super) fn written(settings: &Settings) -> String {
     {
         lines.extend(value.map(|value| format!("{key} = {value}")));
     }
-    if server.timezone != ProcessingZone::UTC {
-        lines.push(format!("timezone = {}", quoted(&server.timezone.id())));
-    }
+    lines.extend(server.timezone.map(|zone| format!("timezone = {}", quoted(&zone.id()))));
+    lines.extend(server.site_file.as_ref().map(|file| format!("site = {}", quoted(file))));
     for (key, value) in [("filesystems", &server.filesystems), ("variables", &server.variables)] {
         lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));
     }

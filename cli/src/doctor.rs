@@ -2,6 +2,8 @@
 
 use super::store::{self, StoreArguments};
 use super::{Exit, Shell};
+use ankus::settings::Settings;
+use ankus::settings::site::Effect;
 use ankus::text::hanging;
 use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Place};
 use ankus_engine::host::process::sandbox::Sandbox;
@@ -45,6 +47,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             let file = loaded.file.as_ref().map(|file| ankus_project::shown(file));
             let file = file.unwrap_or_else(|| "no ankus.toml from here upward".to_owned());
             shell.line(format!("settings  {file}"))?;
+            site(&loaded.settings, shell)?;
             (loaded.settings.tools.clone(), loaded.settings.hosts.clone())
         }
         Err(error) => {
@@ -112,6 +115,36 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         shell.say("an action whose tool is not here fails; `[tools]` in ankus.toml names programs");
     }
     Ok(Exit::fault_if(!well))
+}
+
+/// What of the site's configuration has no effect here, and what of it nobody knows.
+fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
+    let site = &settings.server.site;
+    if site.is_empty() {
+        return Ok(());
+    }
+    let (mut honored, mut lines) = (0, Vec::new());
+    let mut unknown = Vec::new();
+    for (name, _, known) in site.told() {
+        match known.map(|known| known.effect) {
+            _ if site.overridden.contains(name) => {
+                lines.push(format!("  {name}: not used, for settings say otherwise"));
+            }
+            Some(Effect::Honored(_)) => honored += 1,
+            Some(Effect::Declare(what)) => lines.push(format!("  {name}: {what}")),
+            Some(Effect::Without(why)) => lines.push(format!("  {name}: without effect, {why}")),
+            None => unknown.push(name),
+        }
+    }
+    let all = site.properties.len();
+    shell.line(format!("site      {}: {honored} of {all} properties are honored", site.file))?;
+    for line in lines {
+        shell.line(line)?;
+    }
+    if !unknown.is_empty() {
+        shell.line(format!("  unknown, and without effect: {}", unknown.join(", ")))?;
+    }
+    Ok(())
 }
 
 /// What a cluster says for itself.

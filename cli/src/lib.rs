@@ -80,6 +80,9 @@ pub(crate) struct Shared {
     /// User settings file to use instead of `ankus/config.toml` in your configuration folder.
     #[arg(long, global = true, value_name = "FILE")]
     user_config: Option<PathBuf>,
+    /// The server's configuration (`oozie-site.xml`), instead of the one that `[server] site` names.
+    #[arg(long, global = true, value_name = "FILE")]
+    site: Option<PathBuf>,
     /// Ignore the tree's own settings, ignore files, suppressions and baselines.
     #[arg(long, global = true)]
     isolated: bool,

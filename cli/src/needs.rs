@@ -1,6 +1,7 @@
 //! What a job runs with, taken from where it is submitted, and how its settings apply where it runs.
 
 use super::{Failure, Shell, store};
+use ankus::settings::site::{Site, names};
 use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
@@ -62,8 +63,16 @@ pub(crate) fn needs(
             }
         }
     }
-    let mut server = BTreeMap::new();
+    // What settings say themselves comes over it.
+    let site = &settings.server.site;
+    let mut server = site.kept().properties;
     let mail = &settings.mail;
+    if mail.host.as_deref() != site.get("oozie.email.smtp.host") || mail.user.is_none() {
+        // It speaks of another server, or asks for no password.
+        server.retain(|name, _| !name.starts_with("oozie.email.smtp."));
+        let patience = "oozie.email.smtp.socket.timeout.ms";
+        server.extend(site.get(patience).map(|ms| (patience.to_owned(), ms.to_owned())));
+    }
     let mut set = |name: &str, value: Option<String>| {
         server.extend(value.map(|value| (name.to_owned(), value)));
     };
@@ -80,10 +89,9 @@ pub(crate) fn needs(
     };
     set("oozie.email.certificates", mail.certificates.as_ref().map(beside));
     set("oozie.email.password-file", mail.password_file.as_ref().map(beside));
-    set(
-        "oozie.service.LiteWorkflowStoreService.user.retry.max",
-        settings.server.retry_max.map(|most| most.to_string()),
-    );
+    set("oozie.email.password-site", mail.password_site.then(|| site.path.clone()));
+    set(names::ZONE, settings.server.timezone.map(|zone| zone.id()));
+    set(names::RETRY_MAX, settings.server.retry_max.map(|most| most.to_string()));
     let usual = Needs::default();
     let schemes = match settings.server.filesystems.as_slice() {
         [] => usual.schemes,
@@ -216,6 +224,9 @@ struct Written {
     toml: String,
     /// The schemas of action types by their names, each with what it includes.
     schemas: BTreeMap<String, (String, Vec<(String, String)>)>,
+    /// What of the site's configuration matters to the job: where it lay, as shown, and its properties.
+    #[serde(default)]
+    site: (String, String, BTreeMap<String, String>),
 }
 
 fn written(settings: &Settings) -> String {
@@ -224,7 +235,8 @@ fn written(settings: &Settings) -> String {
         Some((action.name.clone(), (text, action.xsd_included.clone())))
     });
     let toml = super::config::written(settings);
-    let written = Written { toml, schemas: schemas.collect() };
+    let Site { file, path, properties, .. } = settings.server.site.kept();
+    let written = Written { toml, schemas: schemas.collect(), site: (path, file, properties) };
     serde_json::to_string(&written).expect("texts have a serialized form")
 }
 
@@ -240,6 +252,9 @@ pub(crate) fn settings_of(needs: &Needs) -> Result<Settings, String> {
     let mut settings = Settings::parse(&written.toml, &rules).map_err(|problems| {
         broken(problems.into_iter().next().map_or(String::new(), |problem| problem.message))
     })?;
+    let (path, file, properties) = written.site;
+    settings.server.site = Site { file, path, properties, ..Site::default() };
+    settings.apply_site(true);
     for action in &mut settings.actions {
         if let Some((text, included)) = written.schemas.get(&action.name) {
             action.xsd_text = Some(text.clone());

@@ -115,6 +115,7 @@ impl Shell {
         let invocation = Invocation {
             config: shared.config,
             user_config: shared.user_config,
+            site: shared.site,
             isolated: shared.isolated,
             tree: shared.tree,
             does: false,

@@ -174,12 +174,19 @@ fn play_file(path: &Path, project: &Project) -> Scored {
     let mut title = name.trim_end_matches(ENDING).to_owned();
     let outcome = (|| {
         let text = read(path, project).map_err(|error| error.to_string())?;
-        let scenario: Scenario = toml::from_str(&text).map_err(|error| error.to_string())?;
+        let mut scenario: Scenario = toml::from_str(&text).map_err(|error| error.to_string())?;
         if let Some(given) = &scenario.title {
             title.clone_from(given);
         }
         let folder = path.parent().unwrap_or(Path::new(""));
         let application = load(&folder.join(&scenario.app), folder, &scenario, project)?;
+        // What a scenario says of the server comes before the site's configuration.
+        let site = &application.settings().server.site;
+        for (name, value) in site.kept().properties {
+            if !site.overridden.contains(&name) {
+                scenario.server.entry(name).or_insert(value);
+            }
+        }
         let (plans, played) = if timed::is_timed(&application) {
             let played = timed::play(&application, &scenario, project)?;
             (played.plans.clone(), played)

@@ -10,6 +10,7 @@ use super::load::Folders;
 use super::tree::{Repositories, Tree, absolute, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
+use ankus::settings::site::Site;
 use ankus::settings::{Limits, Problem, Settings};
 use ankus::source::Source;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -29,6 +30,8 @@ pub struct Invocation {
     pub config: Option<PathBuf>,
     /// `--user-config`: settings instead of the user's own.
     pub user_config: Option<PathBuf>,
+    /// `--site`: the site's configuration instead of the one that settings name.
+    pub site: Option<PathBuf>,
     /// `--isolated`: nothing that the tree says of how it is looked at counts.
     pub isolated: bool,
     /// `--tree`: what may be read, instead of the repository or the folder that is named.
@@ -85,8 +88,12 @@ impl Trees {
 #[derive(Debug)]
 pub struct Project {
     invocation: Invocation,
-    /// The user's own settings.
+    /// The user's own settings, as they are written.
     user: LoadedSettings,
+    /// The same with the site's configuration, where a tree has none of its own.
+    alone: LoadedSettings,
+    /// The configuration that `--site` names.
+    site: Option<Site>,
     /// The baseline that those name, beside their file.
     user_baseline: Option<PathBuf>,
     fixed: Option<LoadedSettings>,
@@ -107,6 +114,8 @@ impl Project {
     pub fn open(invocation: Invocation) -> miette::Result<Project> {
         let mut project = Project {
             user: LoadedSettings::default(),
+            alone: LoadedSettings::default(),
+            site: None,
             user_baseline: None,
             fixed: None,
             trees: Mutex::default(),
@@ -122,6 +131,14 @@ impl Project {
         if project.invocation.isolated {
             Arc::make_mut(&mut project.user.settings).is_isolated = true;
         }
+        if let Some(file) = &project.invocation.site {
+            let tree = Tree::whole(file).map_err(|error| unreadable(file, error))?;
+            project.site = Some(read_site(file, &tree)?);
+        }
+        project.alone = project.user.clone();
+        let mut alone = (*project.user.settings).clone();
+        project.complete(&mut alone);
+        project.alone.settings = Arc::new(alone);
         if let Some(file) = &project.invocation.config {
             project.fixed = Some(project.settings_in(file, &*project.tree(file)?)?);
         }
@@ -174,7 +191,7 @@ impl Project {
             return Ok(fixed.clone());
         }
         if self.invocation.isolated {
-            return Ok(self.user.clone());
+            return Ok(self.alone.clone());
         }
         let folder = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -210,7 +227,7 @@ impl Project {
                 break;
             }
         }
-        let loaded = loaded.unwrap_or_else(|| self.user.clone());
+        let loaded = loaded.unwrap_or_else(|| self.alone.clone());
         let mut cache = self.by_folder.lock().expect("readers do not panic");
         cache.extend(passed.into_iter().map(|folder| (folder, loaded.clone())));
         Ok(loaded)
@@ -259,6 +276,16 @@ impl Project {
         left_out.iter().map(sentence).collect()
     }
 
+    /// Puts the site's configuration below settings.
+    fn complete(&self, settings: &mut Settings) {
+        if let Some(site) = &self.site {
+            settings.server.site = site.clone();
+        }
+        if !settings.server.site.is_empty() {
+            settings.apply_site(self.invocation.does);
+        }
+    }
+
     /// The user's settings, and the baseline that they name.
     fn user_settings(&self) -> miette::Result<(LoadedSettings, Option<PathBuf>)> {
         let named = self.invocation.user_config.clone();
@@ -276,6 +303,12 @@ impl Project {
         let folder = file.parent().unwrap_or(Path::new("/"));
         let tree = Tree::below(folder).map_err(|error| unreadable(&file, error))?;
         let mut settings = parse(&file, &text, &tree)?;
+        if let Some(name) = &settings.server.site_file {
+            // It is the user's own, and may lie anywhere.
+            let path = folder.join(name);
+            let tree = Tree::whole(&path).map_err(|error| unreadable(&path, error))?;
+            settings.server.site = read_site(&path, &tree)?;
+        }
         // Its paths are not those of a tree; the one that it names itself is its own.
         let baseline = settings.check.baseline.take().map(|name| folder.join(name));
         Ok((LoadedSettings { settings: Arc::new(settings), file: None }, baseline))
@@ -292,6 +325,10 @@ impl Project {
         let text = String::from_utf8(bytes)
             .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?;
         let mut settings = parse(file, &text, tree)?;
+        if let (Some(name), None) = (&settings.server.site_file, &self.site) {
+            let path = file.parent().unwrap_or(Path::new("")).join(name);
+            settings.server.site = read_site(&path, tree)?;
+        }
         if !self.invocation.does {
             let tables = settings.withhold();
             if !tables.is_empty() {
@@ -305,7 +342,8 @@ impl Project {
             || !settings.overrides.is_empty()
             || settings.check.level.is_some();
         let mut settings = settings.over(&self.user.settings);
-        settings.without_tree = (rates && !is_own).then(|| Arc::clone(&self.user.settings));
+        self.complete(&mut settings);
+        settings.without_tree = (rates && !is_own).then(|| Arc::clone(&self.alone.settings));
         let settings = Arc::new(settings);
         Ok(LoadedSettings { settings, file: Some(file.to_path_buf()) })
     }
@@ -374,6 +412,23 @@ pub(crate) fn owned(
 #[cfg(not(unix))]
 pub(crate) fn owned(_: &Path, _: &std::fs::Metadata, _: bool) -> miette::Result<()> {
     Ok(())
+}
+
+/// The site's configuration in a file that the tree holds.
+fn read_site(file: &Path, tree: &Tree) -> miette::Result<Site> {
+    let bytes = tree.read(file, LARGEST).map_err(|error| unreadable(file, error))?;
+    let name = shown(file);
+    let broken = |why: String| {
+        let failure = Failure::new(format!("`{name}` is no configuration of a server: {why}"));
+        failure.help("`--site` or `[server] site` names it: the `oozie-site.xml` of a server")
+    };
+    let text = String::from_utf8(bytes).map_err(|_| broken("it is not valid UTF-8".to_owned()))?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut site = Site::parse(text).map_err(broken)?;
+    let path = absolute(file).map_err(|error| unreadable(file, error))?;
+    site.path = path.to_string_lossy().into_owned();
+    site.file = name;
+    Ok(site)
 }
 
 /// Settings in a text, with the schemas that they name.

@@ -12,6 +12,7 @@ use crate::reference::coordinator::{Entry, Files, Refused, Site, Unknown};
 use crate::reference::{Definition, Rules, bundle, coordinator};
 use crate::schema::Language;
 use crate::schema::validate::{self, Document};
+use crate::settings::site::names;
 use crate::syntax::properties::is_filled_in;
 use crate::syntax::xml::Tree;
 use ankus_lang::configuration::substitute;
@@ -40,7 +41,19 @@ fn properties(input: &Input<'_>) -> Properties {
 
 /// What the site's server has set.
 fn site(input: &Input<'_>) -> Site {
-    Site { processing: input.settings.server.timezone, ..Site::default() }
+    let set = &input.settings.server.site;
+    let mut site = Site { processing: input.settings.server.zone(), ..Site::default() };
+    site.check_frequency = set.is(names::FREQUENCY).unwrap_or(site.check_frequency);
+    for (place, value) in [
+        (&mut site.controls.timeout, set.number(names::TIMEOUT)),
+        (&mut site.controls.concurrency, set.number(names::CONCURRENCY)),
+        (&mut site.controls.throttle, set.number(names::THROTTLE)),
+        (&mut site.most_timeout, set.number(names::TIMEOUT_MAX)),
+        (&mut site.most_throttle, set.most_throttle()),
+    ] {
+        *place = value.unwrap_or(*place);
+    }
+    site
 }
 
 /// The functions that the site adds to its server.
@@ -280,6 +293,7 @@ pub(super) fn ask(input: &Input<'_>, analysis: &Analysis, found: &mut Vec<Diagno
                 filesystems: &input.settings.server.filesystems,
                 now: input.now,
                 processing: site.processing,
+                most: (site.most_timeout, site.most_throttle),
                 around,
             };
             found.extend(rules::coordinator(&facts, found));

@@ -9,6 +9,7 @@ use crate::passes::{lone, pairs, reach};
 use crate::reference::{self, Executor, Rules, Submission, Verdicts, findings};
 use crate::schema::validate::{self, Document};
 use crate::schema::{self, Language};
+use crate::settings::site::names;
 use crate::settings::{Rating, Settings, Target};
 use crate::source::Encoding;
 use crate::syntax::properties::{Origin, is_filled_in};
@@ -25,6 +26,11 @@ pub(super) struct Asked {
     pub(super) reference: Reference,
     /// Whether it would be accepted.
     pub(super) accepted: bool,
+}
+
+/// Whether the server checks forks and joins at all.
+fn checks_forks(settings: &Settings) -> bool {
+    settings.server.site.is(names::VALIDATE_FORK_JOIN) != Some(false)
 }
 
 /// The server with what a site added to it.
@@ -51,6 +57,7 @@ impl Server {
         let mut rules = Rules::new(settings.target, &self.language);
         rules.executors = &self.executors;
         rules.functions = &self.functions;
+        rules.checks_forks = checks_forks(settings);
         rules.default_name_node = settings.server.name_node.is_some();
         rules.default_job_tracker =
             settings.server.job_tracker.is_some() || settings.server.resource_manager.is_some();
@@ -103,7 +110,9 @@ pub(super) fn ask(
     found.extend(reach::long_names(workflow, flow.reach, target));
     found.extend(pairs::judge(flow));
 
-    found.extend(findings::forks_and_joins(workflow, target));
+    if checks_forks(settings) {
+        found.extend(findings::forks_and_joins(workflow, target));
+    }
 
     found.extend(super::expressions::ask(input, tree, Some(flow)));
     found.extend(findings::parser(tree, &server.rules(settings)));

@@ -50,6 +50,8 @@ pub struct Rules<'a> {
     pub(crate) default_job_tracker: bool,
     /// How long a definition may be, in bytes.
     pub(crate) length_limit: usize,
+    /// Whether forks and joins are checked (`oozie.validate.ForkJoin`).
+    pub(crate) checks_forks: bool,
     /// Functions the site adds to the language of expressions.
     pub functions: &'a [SiteFunction],
 }
@@ -64,6 +66,7 @@ impl<'a> Rules<'a> {
             default_name_node: false,
             default_job_tracker: false,
             length_limit: 100_000,
+            checks_forks: true,
             functions: &[],
         }
     }
@@ -305,7 +308,7 @@ impl<'a> Definition<'a> {
             Ok(built) => built,
             Err(refusal) => return (Err(refusal), false),
         };
-        if conditions.no_fork_join {
+        if conditions.no_fork_join || !self.rules.checks_forks {
             return (Ok(()), false);
         }
         walk::forks(&graph, &reached, Method::of(self.rules.target))

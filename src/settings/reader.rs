@@ -362,6 +362,7 @@ impl Reader<'_> {
                 result: "string".to_owned(),
                 phases: vec!["workflow".to_owned()],
                 value: None,
+                is_of_site: false,
             };
             reader.table("functions", value, KEYS, |reader, key, value| match key {
                 "name" => name = reader.string(key, value),
@@ -428,6 +429,7 @@ impl Reader<'_> {
             "retry-max",
             "variables",
             "timezone",
+            "site",
         ];
         let mut read = Server::default();
         self.table("server", value, KEYS, |reader, key, value| match key {
@@ -437,10 +439,11 @@ impl Reader<'_> {
             "definition-limit" => read.definition_limit = reader.number(key, value),
             "retry-max" => read.retry_max = reader.number(key, value),
             "variables" => read.variables = reader.strings(key, value),
+            "site" => read.site_file = reader.string(key, value),
             "timezone" => {
                 let Some(id) = reader.string(key, value) else { return };
                 match ProcessingZone::from_id(&id) {
-                    Some(zone) => read.timezone = zone,
+                    Some(zone) => read.timezone = Some(zone),
                     None => {
                         let message = format!("a server cannot have `{id}` as its zone");
                         let help = "write `UTC`, or an offset as `GMT+0900`".to_owned();

@@ -49,6 +49,7 @@ mod searching;
 mod simulation;
 mod single_faults;
 mod sink;
+mod site;
 mod stores;
 mod storms;
 mod strangers;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::actions::email;
-use crate::actions::fs::Operations;
+use crate::actions::fs::{Operations, glob_limit};
 use crate::actions::workplace::settings_of_fs;
 use crate::driver::FilesOf;
 use crate::host::files::{FileUri, Files, MemoryFiles};
@@ -476,7 +476,9 @@ impl<E: Executors> Simulation<E> {
             None => vec!["*".to_owned()],
         };
         let recovery = call.run.rows.get(&call.node).is_some_and(|row| row.starts > 1);
-        let operations = Operations { files: &*self.files, schemes: &schemes, name_node, recovery };
+        let glob_limit = glob_limit(&self.server);
+        let operations =
+            Operations { files: &*self.files, schemes: &schemes, name_node, glob_limit, recovery };
         if let Err(fault) = operations.name_node() {
             return Answer::Error(Class::Error, fault.code, fault.message);
         }

@@ -35,6 +35,8 @@ pub struct Facts<'f> {
     pub filesystems: &'f [String],
     /// The zone in which the site's server writes dates.
     pub processing: ProcessingZone,
+    /// The most minutes that an action waits, and the most actions that wait, on the site's server.
+    pub most: (i64, i64),
     /// What counts as now, where that is known.
     pub now: Option<Instant>,
     /// What lies around it.

@@ -330,7 +330,9 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         Some(value) => {
             let number = value.known().and_then(|text| text.parse::<i64>().ok());
             if number.is_some_and(|number| number < 0) {
-                let message = "this waits 86400 minutes, the most a server allows, and not forever";
+                let most = facts.most.0;
+                let message =
+                    format!("this waits {most} minutes, the most a server allows, and not forever");
                 out.push(finding(&k::TIMEOUT_INFINITE, value.span(), message));
             } else if number == Some(0) {
                 let message = "the data must exist at the first check";
@@ -355,9 +357,9 @@ fn controls(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         && value
             .known()
             .and_then(|text| text.parse::<i64>().ok())
-            .is_some_and(|n| !(1..=500).contains(&n))
+            .is_some_and(|n| !(1..=facts.most.1).contains(&n))
     {
-        let message = "the server reduces this to 500, its maximum";
+        let message = format!("the server reduces this to {}, its maximum", facts.most.1);
         out.push(finding(&k::THROTTLE_CLIPPED, value.span(), message));
     }
     let skips = control("execution").filter(|value| value.as_str() == "LAST_ONLY");

@@ -10,7 +10,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use ankus_lang::configuration::{CONSTANTS, DATE_CONSTANTS, MOST_RESOLVED, substitute};
-use ankus_lang::coordinator::{DataEvent, DatasetText, Definition, Instances, Properties};
+use ankus_lang::coordinator::{
+    Controls, DataEvent, DatasetText, Definition, Instances, Properties,
+};
 use ankus_lang::el::{DataKind, Effects, Phase, Reason};
 use ankus_lang::time::{
     Cron, EndOf, Frequency, Instant, ProcessingZone, Schedule, Unit, WeekStart, Zone,
@@ -76,11 +78,24 @@ pub struct Site {
     pub check_frequency: bool,
     /// Whether every scheme of a file system is served, or only `hdfs`, `hftp` and `webhdfs`.
     pub any_filesystem: bool,
+    /// What a coordinator has that says nothing.
+    pub controls: Controls,
+    /// The most minutes an action may wait.
+    pub most_timeout: i64,
+    /// The most actions that may wait.
+    pub most_throttle: i64,
 }
 
 impl Default for Site {
     fn default() -> Self {
-        Site { processing: ProcessingZone::UTC, check_frequency: true, any_filesystem: false }
+        Site {
+            processing: ProcessingZone::UTC,
+            check_frequency: true,
+            any_filesystem: false,
+            controls: Controls::default(),
+            most_timeout: MOST_TIMEOUT,
+            most_throttle: MOST_THROTTLE,
+        }
     }
 }
 

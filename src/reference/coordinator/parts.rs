@@ -1,8 +1,7 @@
 //! The parts of a definition, evaluated and checked in the order in which the server does.
 
 use super::{
-    Entry, MOST_THROTTLE, MOST_TIMEOUT, Outcome, Refused, Source, Submission, Unbound,
-    has_bare_comma, integer, is_uri,
+    Entry, Outcome, Refused, Source, Submission, Unbound, has_bare_comma, integer, is_uri,
 };
 use crate::budget;
 use crate::reference::document::Element;
@@ -13,10 +12,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+/// No throttle is larger than what the server allows.
+fn clipped(mut controls: Controls, most: i64) -> Controls {
+    if !(1..=most).contains(&controls.throttle) {
+        controls.throttle = most;
+    }
+    controls
+}
+
 impl<'s> Submission<'s> {
     pub(super) fn controls(&self, element: Option<Element<'_, '_>>) -> Outcome<Controls> {
-        let mut controls = Controls::default();
-        let Some(element) = element else { return Ok(controls) };
+        let mut controls = self.site.controls;
+        let most = self.site.most_throttle;
+        let Some(element) = element else { return Ok(clipped(controls, most)) };
         let text = |name: &str| element.child(name).map(|child| child.text().trim().to_owned());
 
         if let Some(text) = text("timeout") {
@@ -27,7 +35,7 @@ impl<'s> Submission<'s> {
                 let wrong = || Refused::new("E1003", "timeout").names(["timeout", &text]);
                 let number = integer(&text).ok_or_else(wrong)?;
                 let unit = effects.unit.map_or(Unit::Minute, |(unit, _)| unit);
-                controls.timeout = timeout_minutes(number, unit, MOST_TIMEOUT);
+                controls.timeout = timeout_minutes(number, unit, self.site.most_timeout);
             }
         }
         for (name, place) in
@@ -40,9 +48,6 @@ impl<'s> Submission<'s> {
                 *place = integer(&text).ok_or_else(wrong)?;
             }
         }
-        if !(1..=MOST_THROTTLE).contains(&controls.throttle) {
-            controls.throttle = MOST_THROTTLE;
-        }
         if let Some(text) = text("execution") {
             let text = self.plain(&text, "execution")?;
             if !text.is_empty() {
@@ -50,7 +55,7 @@ impl<'s> Submission<'s> {
                 controls.execution = Execution::from_name(&text).ok_or_else(wrong)?;
             }
         }
-        Ok(controls)
+        Ok(clipped(controls, most))
     }
 
     pub(super) fn dataset(&self, source: &Source<'_, '_>) -> Outcome<DatasetText> {

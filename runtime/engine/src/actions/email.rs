@@ -19,6 +19,7 @@ use roxmltree::Node;
 
 use super::fs::Fault;
 use crate::host::files::{FileUri, Files};
+use ankus_lang::configuration;
 use ankus_lang::el::xml::{is_blank, plain_until};
 use ankus_procedure::private;
 
@@ -113,7 +114,13 @@ impl Request<'_, '_> {
             .map_err(|error| fault("EM005", format_args!("<content_type> `{content}`: {error}")))?;
         let body = self.text("body").unwrap_or_default();
         let attachments = self.text("attachment").unwrap_or_default();
-        let built = if attachments.trim().is_empty() {
+        let is_off =
+            self.server("attachment.enabled").is_some_and(|set| set.eq_ignore_ascii_case("false"));
+        let built = if is_off && !attachments.trim().is_empty() {
+            let note =
+                format!("\n\n[not attached, for this server sends no attachments: {attachments}]");
+            builder.singlepart(SinglePart::builder().header(content).body(body + &note))
+        } else if attachments.trim().is_empty() {
             builder.singlepart(SinglePart::builder().header(content).body(body))
         } else {
             let mut parts =
@@ -267,12 +274,27 @@ fn transport(request: &Request<'_, '_>, host: &str) -> Result<SmtpTransportBuild
     };
     let mut builder = SmtpTransport::builder_dangerous(host).tls(tls);
     if let Some(user) = user {
-        let password =
-            file("password-file")?.ok_or_else(|| set(&"`user` needs a `password-file`"))?;
-        let password = String::from_utf8_lossy(&password).trim_end_matches(['\r', '\n']).to_owned();
+        let password = match file("password-site")? {
+            Some(site) => of_site(&site).map_err(|why| set(&why))?,
+            None => {
+                let missing =
+                    "`user` needs a `password-file`, and a site `oozie.email.smtp.password`";
+                let password = file("password-file")?.ok_or_else(|| set(&missing))?;
+                String::from_utf8_lossy(&password).trim_end_matches(['\r', '\n']).to_owned()
+            }
+        };
         builder = builder.credentials(Credentials::new(user.to_owned(), password));
     }
     Ok(builder)
+}
+
+/// The password in the site's configuration.
+fn of_site(bytes: &[u8]) -> Result<String, String> {
+    let properties = configuration::read_xml(&String::from_utf8_lossy(bytes))?;
+    let password = properties.into_iter().find(|(name, _)| name == "oozie.email.smtp.password");
+    let (_, password) =
+        password.ok_or("the site's configuration has no password for mail any more")?;
+    Ok(password.trim().to_owned())
 }
 
 /// A maildir: a file appears in `new` when it is whole. The same mail is there once.

@@ -3,14 +3,21 @@
 //! In: the evaluated element and the file systems. Out: nothing, or the [`Fault`] with which the engine ends the
 //! action. Operations run in order; what an earlier one did stays done. (`reference` of the language, 9.16.)
 
+use std::collections::BTreeMap;
 use std::io;
 
 use roxmltree::Node;
 
 use crate::host::files::{FileStatus, FileUri, Files, Kind};
 
-/// Matches of one pattern that are more than this are refused (`oozie.action.fs.glob.max`).
+/// Matches of one pattern that are more than this are refused, unless the server says otherwise.
 pub const GLOB_LIMIT: usize = 50_000;
+
+/// How many matches of one pattern the server allows (`oozie.action.fs.glob.max`).
+pub fn glob_limit(server: &BTreeMap<String, String>) -> usize {
+    let set = server.get("oozie.action.fs.glob.max").and_then(|most| most.trim().parse().ok());
+    set.unwrap_or(GLOB_LIMIT)
+}
 
 /// Why an operation failed: the error code of the action's row, and its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +69,8 @@ pub struct Operations<'a> {
     pub schemes: &'a [String],
     /// The evaluated `<name-node>`, if there is one.
     pub name_node: Option<&'a str>,
+    /// How many files one pattern may match.
+    pub glob_limit: usize,
     /// Whether an earlier start of this action was cut short, so that what is gone may have been moved already.
     pub recovery: bool,
 }
@@ -215,11 +224,12 @@ impl Operations<'_> {
     }
 
     fn matches(&self, operation: &str, pattern: &FileUri) -> Result<Vec<FileUri>, Fault> {
-        let found = self.files.glob(pattern, GLOB_LIMIT)?;
-        if found.len() > GLOB_LIMIT {
+        let most = self.glob_limit;
+        let found = self.files.glob(pattern, most)?;
+        if found.len() > most {
             let shown = shown(pattern);
             let text = format!(
-                "{operation}, too many globbed files/dirs at path [{shown}], more than {GLOB_LIMIT}"
+                "{operation}, too many globbed files/dirs at path [{shown}], more than {most}"
             );
             return Err(Fault::own("FS013", text));
         }
@@ -410,7 +420,13 @@ mod tests {
         let document = roxmltree::Document::parse(&text).expect("well-formed");
         let schemes = ["*".to_owned()];
         let name_node = operations.contains("name-node").then_some("hdfs://nn");
-        let run = Operations { files: &files, schemes: &schemes, name_node, recovery: false };
+        let run = Operations {
+            files: &files,
+            schemes: &schemes,
+            name_node,
+            glob_limit: GLOB_LIMIT,
+            recovery: false,
+        };
         let seen = match run.run(document.root_element()) {
             Ok(()) => files
                 .texts()

@@ -15,7 +15,7 @@ use roxmltree::Node;
 use rustix::process::Signal;
 
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
-use super::fs::Operations;
+use super::fs::{Operations, glob_limit};
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
@@ -49,6 +49,8 @@ pub struct Provisions<'a> {
     pub tools: &'a BTreeMap<String, String>,
     /// Schemes of file systems that actions may use.
     pub schemes: &'a [String],
+    /// Properties of the server.
+    pub server: &'a BTreeMap<String, String>,
     /// The variables of programs; without any, they have those that we have.
     pub environment: &'a BTreeMap<String, String>,
     /// What stands for authorities.
@@ -165,8 +167,12 @@ impl Workplace<'_, '_> {
             Some(command) => command?,
             None => self.site_command(kind, &request)?,
         };
-        let limit = configuration.get("oozie.action.max.output.data");
-        let limit = limit.and_then(|limit| limit.trim().parse().ok()).unwrap_or(CAPTURED);
+        const LIMIT: &str = "oozie.action.max.output.data";
+        let number = |text: &String| text.trim().parse().ok();
+        // What an action says that is no number, the server passes over.
+        let of_action = configuration.get(LIMIT).and_then(number);
+        let limit = of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number));
+        let limit = limit.unwrap_or(CAPTURED);
         let capture = command.capture;
         let mut program = self.program(kind, command, &work, &request)?;
         if capture == Capture::Stdout {
@@ -317,6 +323,7 @@ impl Workplace<'_, '_> {
             files: self.files,
             schemes: self.needs.schemes,
             name_node: name_node.as_deref(),
+            glob_limit: glob_limit(self.needs.server),
             recovery: false,
         };
         operations.run(prepare).map_err(|fault| refusal(Class::Error, "JA018", fault.message))

@@ -16,7 +16,7 @@ use super::{Error, Needs, Shared, steady};
 use ankus_lang::coordinator::{Bundle as Definition, Definition as Coordinator};
 use ankus_lang::machine::coordinator::bundle::{Effect, Event, Job, apply};
 use ankus_lang::machine::coordinator::{Event as Passed, Status};
-use ankus_lang::time::{Instant, ProcessingZone};
+use ankus_lang::time::Instant;
 use ankus_procedure::store::{self, Reader};
 use ankus_procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step, Wait};
 
@@ -244,6 +244,7 @@ impl Bundle {
         events.push_back(Event::Pause { absent: Vec::new() });
         let loaded = self.load().map_err(broken)?;
         let Loaded { record, definition, coordinators } = loaded;
+        let zone = shared.equipped(&record.needs).map_err(broken)?.zone();
         let now_ms = shared.host.wall_ms();
         let now = Instant(now_ms.div_euclid(1000));
         let mut moments = Vec::new();
@@ -260,7 +261,6 @@ impl Bundle {
             };
             let before = record.job.status;
             // What the machine refuses, a client was told when it asked.
-            let zone = ProcessingZone::UTC;
             let Ok(effects) = apply(definition, &mut record.job, &event, now, zone) else {
                 continue;
             };
@@ -391,13 +391,14 @@ impl Shared {
             return Ok(id);
         }
         let mut needs = self.keep_needs(needs, &new.mounts)?;
+        let zone = needs.equipped.zone();
         let id = self.free_id(new.id, 'B')?;
         let now = Instant(self.host.wall_ms().div_euclid(1000));
         let first = Event::Submitted { start: false, absent: Vec::new() };
-        let mut job = Job::new(&new.bundle, ProcessingZone::UTC);
+        let mut job = Job::new(&new.bundle, zone);
         let begins = Event::Submitted { start: true, absent: Vec::new() };
         // A bundle that cannot start would wait in PREP for ever.
-        apply(&new.bundle, &mut job, &begins, now, ProcessingZone::UTC).map_err(|refusal| {
+        apply(&new.bundle, &mut job, &begins, now, zone).map_err(|refusal| {
             let code = refusal.code.unwrap_or("an error without a code");
             Error::State(format!("the bundle is refused: {code}"))
         })?;
@@ -416,7 +417,7 @@ impl Shared {
                     name: new.bundle.name.clone(),
                     user: user.unwrap_or_default(),
                     created,
-                    job: Job::new(&new.bundle, ProcessingZone::UTC),
+                    job: Job::new(&new.bundle, zone),
                     coordinators: Vec::new(),
                     moments: 0,
                     procedure,
@@ -437,7 +438,8 @@ impl Shared {
         let (definition, _) = definitions(self.reader(), id)?;
         let now = Instant(self.host.wall_ms().div_euclid(1000));
         let mut job = kept.job.clone();
-        apply(&definition, &mut job, event, now, ProcessingZone::UTC).map_err(|refusal| {
+        let zone = self.equipped(&kept.needs)?.zone();
+        apply(&definition, &mut job, event, now, zone).map_err(|refusal| {
             let code = refusal.code.unwrap_or("an error without a code");
             Error::State(format!("the bundle `{id}` does not take this: {code}"))
         })?;

@@ -15,6 +15,7 @@ use crate::host::applications::Applications;
 use crate::host::files::{FileSystems, FileUri, Hosts, Place};
 use crate::host::process::Bounds;
 use crate::host::process::sandbox::Sandbox;
+use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::{self, Reader};
 
 /// What a job runs with, as it was where it was submitted.
@@ -127,6 +128,13 @@ impl Equipped {
         }
         let compiler = frontends.compiler(&needs).map_err(Error::State)?;
         Ok(Equipped { needs, files, compiler })
+    }
+
+    /// The zone of the server's dates.
+    pub(super) fn zone(&self) -> ProcessingZone {
+        self.server("oozie.processing.timezone")
+            .and_then(ProcessingZone::from_id)
+            .unwrap_or_default()
     }
 
     /// A property of the server.

@@ -77,20 +77,32 @@ pub(super) fn sla_url(
     (!url.trim().is_empty()).then_some(What::Call(url))
 }
 
+/// Hours after its time at which the creation of an action is too late for alerts: of a job, or else of the server.
+pub(super) const OLDER: &str = "oozie.sla.disable.alerts.older.than";
+
+/// The action that is asked about.
+pub(super) struct Asked {
+    pub(super) number: i64,
+    pub(super) nominal: Instant,
+    pub(super) created: Instant,
+    /// The zone of the server's dates.
+    pub(super) zone: ProcessingZone,
+}
+
 /// Whether nobody is to be told of the expectations of an action: by its number, its time, its coordinator, or because it was created
 /// that many hours after its time. What came of them is kept all the same.
 pub(super) fn is_silent(
     properties: &BTreeMap<String, String>,
+    of_server: Option<&str>,
     (coordinator, id): (&str, &str),
-    number: i64,
-    nominal: Instant,
-    created: Instant,
+    asked: &Asked,
 ) -> bool {
+    let Asked { number, nominal, created, zone } = *asked;
     let items = |key: &str| {
         let list = properties.get(key).map_or("", String::as_str);
         list.split(',').map(str::trim).filter(|item| !item.is_empty())
     };
-    let older = properties.get("oozie.sla.disable.alerts.older.than");
+    let older = properties.get(OLDER).map(String::as_str).or(of_server);
     let older = older.and_then(|hours| hours.trim().parse::<i64>().ok()).filter(|hours| *hours > 0);
     if older.is_some_and(|hours| (created.0 - nominal.0) / 3600 > hours) {
         return true;
@@ -98,7 +110,7 @@ pub(super) fn is_silent(
     if items("oozie.sla.disable.alerts.coord").any(|item| item == coordinator || item == id) {
         return true;
     }
-    let date = |text: &str| ProcessingZone::UTC.parse(text.trim()).ok();
+    let date = |text: &str| zone.parse(text.trim()).ok();
     items("oozie.sla.disable.alerts").any(|item| {
         if let Some((from, to)) = item.split_once("::") {
             return date(from)
@@ -274,7 +286,9 @@ mod tests {
         let silent = |key: &str, value: &str| {
             let key = format!("oozie.sla.disable.alerts{key}");
             let properties = BTreeMap::from([(key, value.to_owned())]);
-            is_silent(&properties, ("daily", "7-C"), 3, nominal, nominal.plus_minutes(600))
+            let (created, zone) = (nominal.plus_minutes(600), ProcessingZone::UTC);
+            let asked = Asked { number: 3, nominal, created, zone };
+            is_silent(&properties, Some("11"), ("daily", "7-C"), &asked)
         };
         for value in
             ["ALL", "3", "1, 3", "2-4", "2026-01-02T00:00Z", "2026-01-01T00:00Z::2026-01-03T00:00Z"]
@@ -287,5 +301,9 @@ mod tests {
         assert!(silent(".coord", "other,daily") && silent(".coord", "7-C"));
         assert!(silent(".older.than", "9") && !silent(".older.than", "10"));
         assert!(!silent(".older.than", "0"));
+        let (created, zone) = (nominal.plus_minutes(600), ProcessingZone::UTC);
+        let asked = Asked { number: 3, nominal, created, zone };
+        let of_server = |hours| is_silent(&BTreeMap::new(), hours, ("daily", "7-C"), &asked);
+        assert!(of_server(Some("9")) && !of_server(Some("10")) && !of_server(None));
     }
 }

@@ -203,26 +203,6 @@ fn moment(what: &str, text: &str) -> Result<Instant, String> {
     ProcessingZone::UTC.parse(text).map_err(wrong)
 }
 
-/// The rules of the server that a scenario has changed.
-fn rules(server: &BTreeMap<String, String>) -> Rules {
-    let mut rules = Rules::default();
-    let number = |key: &str| server.get(key).and_then(|text| text.trim().parse::<i64>().ok());
-    const TRIGGER: &str = "oozie.service.CoordMaterializeTriggerService";
-    if let Some(seconds) = number(&format!("{TRIGGER}.materialization.window")) {
-        rules.window_seconds = seconds;
-    }
-    if let Some(seconds) = number(&format!("{TRIGGER}.lookup.interval")) {
-        rules.ahead_seconds = seconds;
-    }
-    if let Some(minutes) = number("oozie.coord.execution.none.tolerance") {
-        rules.tolerance_minutes = minutes;
-    }
-    const STATES: &str =
-        "oozie.service.StatusTransitService.backward.support.for.states.without.error";
-    rules.shows_errors = server.get(STATES).is_some_and(|text| text.trim() == "false");
-    rules
-}
-
 /// Names by which an action is called.
 fn names(
     application: &Application,
@@ -309,7 +289,7 @@ pub fn play<'a>(
         now: RefCell::new(from),
     };
 
-    let rules = rules(&scenario.server);
+    let rules = Rules::of_server(|name| scenario.server.get(name).map(String::as_str));
     let look = scenario.server.get("oozie.service.coord.input.check.requeue.interval");
     let look = look.and_then(|text| text.trim().parse::<i64>().ok()).map_or(60, |ms| ms / 1000);
     let attempts: RefCell<BTreeMap<Key, usize>> = RefCell::default();

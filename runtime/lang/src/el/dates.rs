@@ -11,11 +11,6 @@ use crate::time::{
 
 type Answer<'a> = Result<Value<'a>, Box<Failure>>;
 
-/// A date in the server's form, in UTC.
-pub(crate) fn date(millis: i64) -> String {
-    ProcessingZone::UTC.format(Instant::from_millis(millis))
-}
-
 /// A date as Java's `Date` writes it.
 pub(crate) fn java_date(millis: i64) -> String {
     let Ok(instant) = jiff::Timestamp::from_millisecond(millis) else { return String::new() };
@@ -36,8 +31,11 @@ fn coordinator<'a>(call: &Call<'a, '_>) -> Result<&'a dyn CoordinatorScope, Box<
     call.scope.coordinator().ok_or_else(absent)
 }
 
-fn processing(call: &Call<'_, '_>) -> ProcessingZone {
-    call.scope.coordinator().map_or(ProcessingZone::UTC, |coordinator| coordinator.processing())
+pub(super) fn processing(call: &Call<'_, '_>) -> ProcessingZone {
+    match call.scope.coordinator() {
+        Some(coordinator) => coordinator.processing(),
+        None => call.scope.zone(),
+    }
 }
 
 fn instant(call: &mut Call<'_, '_>, at: usize) -> Result<Instant, Box<Failure>> {

@@ -35,6 +35,11 @@ pub trait Scope {
         None
     }
 
+    /// The zone of the server's dates; an action of a coordinator has its own.
+    fn zone(&self) -> ProcessingZone {
+        ProcessingZone::UTC
+    }
+
     /// Milliseconds since 1970, for `timestamp()`.
     fn now(&self) -> Option<i64> {
         None

@@ -258,7 +258,12 @@ impl Template {
                 return Target::Table { index, flat: false };
             }
             Some(_) => return Target::Arity,
-            None => site.iter().find(|function| function.name == name),
+            // Of one that a site's configuration names there are several, by their numbers of parameters.
+            None => {
+                let named = || site.iter().filter(|function| function.name == name);
+                let fits = named().find(|function| function.parameters.len() == arguments);
+                fits.or_else(|| named().next())
+            }
         };
         match site {
             Some(function) if !function.phases.has(self.phase) => Target::Unknown,

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Run, World};
 use crate::el::{Failure, FileScope, NodeState, Phase, Scope, Value, WorkflowScope};
 use crate::plan::{NodeIndex, Plan};
+use crate::time::ProcessingZone;
 
 /// A job as an expression sees it.
 pub struct JobScope<'a> {
@@ -32,6 +33,11 @@ impl Scope for JobScope<'_> {
 
     fn files(&self) -> Option<&dyn FileScope> {
         self.world.files()
+    }
+
+    fn zone(&self) -> ProcessingZone {
+        let set = self.world.server("oozie.processing.timezone");
+        set.and_then(ProcessingZone::from_id).unwrap_or_default()
     }
 
     fn now(&self) -> Option<i64> {

@@ -14,7 +14,7 @@ use super::needs::{self, Equipped};
 use super::places::{self, Claim, Class as PlaceClass, Held};
 use super::{Needs, Shared, steady, view};
 use crate::actions::command::Capture;
-use crate::actions::fs::{Fault, Operations};
+use crate::actions::fs::{Fault, Operations, glob_limit};
 use crate::actions::workplace::{Provisions, Workplace, settings_of_fs};
 use crate::host::process::{Bounds, State};
 use ankus_lang::action_types::is_cluster;
@@ -704,6 +704,7 @@ fn file_system(
         files: &equipped.files,
         schemes: &equipped.needs.schemes,
         name_node: name_node.as_deref(),
+        glob_limit: glob_limit(&equipped.needs.server),
         recovery,
     };
     if let Err(fault) = operations.name_node() {
@@ -723,6 +724,7 @@ fn provisions(needs: &Needs) -> Provisions<'_> {
     Provisions {
         tools: &needs.tools,
         schemes: &needs.schemes,
+        server: &needs.server,
         environment: &needs.environment,
         hosts: &needs.hosts,
         mounts: &needs.mounts,

@@ -208,8 +208,9 @@ impl Shared {
                 for (number, kept) in all_actions(self.reader(), id)? {
                     record.job.restore(number, kept.run);
                 }
-                let plan = Plan::new(&definition, id, Rules::default());
                 let equipped = self.equipped(&record.needs)?;
+                let rules = Rules::of_server(|name| equipped.server(name));
+                let plan = Plan::new(&definition, id, rules);
                 let existing = OnFiles(&equipped);
                 let now = Instant(self.host.wall_ms().div_euclid(1000));
                 let world = World { now, existing: &existing };

@@ -292,7 +292,16 @@ impl Loaded {
     }
 
     /// Says what of the expectations is met or missed by now.
-    fn look_at_expectations(&mut self, id: &str, now: Instant, now_ms: i64, changes: &mut Changes) {
+    fn look_at_expectations(
+        &mut self,
+        id: &str,
+        now_ms: i64,
+        equipped: &Equipped,
+        changes: &mut Changes,
+    ) {
+        let now = Instant(now_ms.div_euclid(1000));
+        let patience = equipped.server(notice::OLDER);
+        let zone = self.definition.schedule.processing;
         let mut over = Vec::new();
         for number in &self.expecting {
             let Some(run) = self.record.job.actions.get_mut(number) else { continue };
@@ -313,7 +322,8 @@ impl Loaded {
                 let of = format!("{id}@{number}");
                 let (whose, nominal) = ((self.definition.name.as_str(), id), run.data.nominal);
                 let properties = &self.definition.properties;
-                if notice::is_silent(properties, whose, *number, nominal, run.created) {
+                let asked = notice::Asked { number: *number, nominal, created: run.created, zone };
+                if notice::is_silent(properties, patience, whose, &asked) {
                     continue;
                 }
                 let about = notice::About {
@@ -379,7 +389,8 @@ impl Coordinator {
 
         let (mut events, was_commanded) = loaded.take_messages(context, &id, first);
         let definition = loaded.definition.clone();
-        let plan = Plan::new(&definition, id.as_str(), Rules::default());
+        let rules = Rules::of_server(|name| equipped.server(name));
+        let plan = Plan::new(&definition, id.as_str(), rules);
         let has_messages = !events.is_empty();
         loaded.hear_of_workflows(&shared, context.id(), &mut events);
         events.extend([Event::Pause, Event::Materialize, Event::Recover]);
@@ -403,7 +414,7 @@ impl Coordinator {
         };
         pass.begin_held();
         let mut has_more = pass.fold();
-        pass.loaded.look_at_expectations(&id, world.now, now_ms, &mut pass.changes);
+        pass.loaded.look_at_expectations(&id, now_ms, &equipped, &mut pass.changes);
         pass.write(was_commanded, has_messages);
         let Pass { changes, begins, .. } = pass;
 

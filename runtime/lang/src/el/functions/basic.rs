@@ -4,6 +4,7 @@ use super::{Answer, Call};
 use crate::el::eval::too_long;
 use crate::el::value::Value;
 use crate::el::{Failure, dates, regex, xml};
+use crate::time::Instant;
 use std::borrow::Cow;
 
 pub(super) fn never<'a>(_call: &mut Call<'a, '_>) -> Answer<'a> {
@@ -102,7 +103,8 @@ pub(super) fn url_encode<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
 
 pub(super) fn timestamp<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {
     let now = call.scope.now().ok_or_else(|| Failure::unavailable("there is no clock here"))?;
-    Ok(Value::String(Cow::Owned(dates::date(now))))
+    let now = Instant::from_millis(now);
+    Ok(Value::String(Cow::Owned(dates::processing(call).format(now))))
 }
 
 pub(super) fn to_json<'a>(call: &mut Call<'a, '_>) -> Answer<'a> {

@@ -223,6 +223,32 @@ impl Default for Rules {
     }
 }
 
+impl Rules {
+    /// Those of a server with these properties; what it does not set is as shipped.
+    pub fn of_server<'s>(server: impl Fn(&str) -> Option<&'s str>) -> Rules {
+        const TRIGGER: &str = "oozie.service.CoordMaterializeTriggerService";
+        const STATES: &str =
+            "oozie.service.StatusTransitService.backward.support.for.states.without.error";
+        let mut rules = Rules::default();
+        let window = format!("{TRIGGER}.materialization.window");
+        let ahead = format!("{TRIGGER}.lookup.interval");
+        for (place, key) in [
+            (&mut rules.window_seconds, window.as_str()),
+            (&mut rules.ahead_seconds, ahead.as_str()),
+            (&mut rules.tolerance_minutes, "oozie.coord.execution.none.tolerance"),
+        ] {
+            let number = server(key).and_then(|text| text.trim().parse::<i64>().ok());
+            *place = number.unwrap_or(*place);
+        }
+        let shown = server(STATES).map(|text| text.trim().eq_ignore_ascii_case("false"));
+        rules.shows_errors = shown.unwrap_or(rules.shows_errors);
+        let services = server("oozie.services.ext").unwrap_or_default();
+        rules.has_sla_service =
+            services.split(',').any(|class| class.trim().rsplit('.').next() == Some("SLAService"));
+        rules
+    }
+}
+
 /// A definition, prepared.
 pub struct Plan<'a> {
     /// As the server keeps it.

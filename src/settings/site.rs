@@ -1,0 +1,709 @@
+//! The site's configuration: `oozie-site.xml` as data.
+//!
+//! In: the text of the file. Out: its properties, each known by one table that says what becomes of it here: it is
+//! honored, or it has no effect, and why. The table is also the page of the manual (`docs/site.md`). Which settings of
+//! `ankus.toml` a property stands for is decided in [`Settings::apply_site`](super::Settings::apply_site).
+
+use super::{Settings, SiteFunction};
+use ankus_lang::configuration::{read_xml, substitute};
+use ankus_lang::el::Phase;
+use ankus_lang::time::ProcessingZone;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+/// What becomes of a property here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is honored: what it does.
+    Honored(&'static str),
+    /// It is taken note of, and something else has to be said for it to have an effect: what.
+    Declare(&'static str),
+    /// It has no effect: why.
+    Without(&'static str),
+}
+
+/// What a value has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Text,
+    /// An integer.
+    Number,
+    /// A number with a fraction.
+    Fraction,
+    /// `true` or `false`; with anything else a server goes on as shipped.
+    Boolean,
+    /// `UTC`, or an offset as `GMT+0530`.
+    Zone,
+}
+
+/// A property of a server.
+#[derive(Clone, Copy, Debug)]
+pub struct Property {
+    /// Its name; with `*` at the end, every name that begins so.
+    pub name: &'static str,
+    /// What becomes of it.
+    pub effect: Effect,
+    value: Value,
+    /// What it is as shipped, for the manual; empty where nothing is, or where it does not matter here.
+    usual: &'static str,
+}
+
+impl Property {
+    /// Whether a name is one that it speaks of.
+    fn covers(&self, name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => name == self.name,
+        }
+    }
+
+    /// Whether it is honored.
+    pub fn is_honored(&self) -> bool {
+        matches!(self.effect, Effect::Honored(_))
+    }
+}
+
+const fn honored(
+    name: &'static str,
+    value: Value,
+    usual: &'static str,
+    what: &'static str,
+) -> Property {
+    Property { name, effect: Effect::Honored(what), value, usual }
+}
+
+const fn declare(name: &'static str, what: &'static str) -> Property {
+    let effect = Effect::Declare(what);
+    Property { name, effect, value: Value::Text, usual: "" }
+}
+
+const fn without(name: &'static str, why: &'static str) -> Property {
+    let effect = Effect::Without(why);
+    Property { name, effect, value: Value::Text, usual: "" }
+}
+
+/// Names of properties that others read, too.
+pub mod names {
+    /// The zone of a server's dates.
+    pub const ZONE: &str = "oozie.processing.timezone";
+    /// Whether forks and joins are checked.
+    pub const VALIDATE_FORK_JOIN: &str = "oozie.validate.ForkJoin";
+    /// The longest definition.
+    pub const LENGTH: &str = "oozie.service.WorkflowAppService.WorkflowDefinitionMaxLength";
+    /// Schemes of file systems.
+    pub const SCHEMES: &str = "oozie.service.HadoopAccessorService.supported.filesystems";
+    /// The most retries that an action may ask for.
+    pub const RETRY_MAX: &str = "oozie.service.LiteWorkflowStoreService.user.retry.max";
+    /// The name node of actions that name none.
+    pub const NAME_NODE: &str = "oozie.actions.default.name-node";
+    /// The job tracker of actions that name none.
+    pub const JOB_TRACKER: &str = "oozie.actions.default.job-tracker";
+    /// The resource manager of actions that name none.
+    pub const RESOURCE_MANAGER: &str = "oozie.actions.default.resource-manager";
+    /// Password of the mail server.
+    pub const MAIL_PASSWORD: &str = "oozie.email.smtp.password";
+    /// Where functions of the site begin.
+    pub const FUNCTIONS: &str = "oozie.service.ELService.ext.functions.";
+    /// Defaults and bounds of coordinators.
+    pub const TIMEOUT: &str = "oozie.service.coord.normal.default.timeout";
+    /// The longest time-out.
+    pub const TIMEOUT_MAX: &str = "oozie.service.coord.default.max.timeout";
+    /// Actions of a coordinator that run at once.
+    pub const CONCURRENCY: &str = "oozie.service.coord.default.concurrency";
+    /// Actions of a coordinator that wait at once.
+    pub const THROTTLE: &str = "oozie.service.coord.default.throttle";
+    /// The part of the queue that waiting actions of one coordinator may take.
+    pub const THROTTLING: &str = "oozie.service.coord.materialization.throttling.factor";
+    /// The queue of a server.
+    pub const QUEUE: &str = "oozie.service.CallableQueueService.queue.size";
+    /// Whether frequencies below five minutes are refused.
+    pub const FREQUENCY: &str = "oozie.service.coord.check.maximum.frequency";
+}
+
+use Value::{Boolean, Fraction, Number, Text, Zone};
+
+const OWN_STORE: &str = "jobs are kept in the store of ankus, not in a database server";
+const OWN_SECURITY: &str =
+    "there is no server that others sign in to: jobs belong to the user who runs ankus";
+const OWN_EXECUTOR: &str =
+    "ankus has its own executor, which continues at once what a stop or a crash interrupted";
+const OWN_PACE: &str = "ankus does not look at intervals: what is due is done when it is due";
+const NO_EVENTS: &str = "no messages are published; use notification URLs";
+const NO_WEB: &str = "there is no web server here";
+const NO_LAUNCHER: &str = "actions start the tool itself, without a launcher in the cluster";
+const NO_SHARELIB: &str = "there is no share lib here: tools bring their own libraries";
+const MEASURES: &str = "ankus keeps no metrics of a server";
+
+/// Every property that is known, in the order of the manual; the first that covers a name counts.
+#[rustfmt::skip]
+pub static PROPERTIES: &[Property] = &[
+    // What is accepted.
+    honored(names::ZONE, Zone, "UTC", "the time zone of dates in coordinators and bundles; `[server] timezone` takes precedence"),
+    honored(names::VALIDATE_FORK_JOIN, Boolean, "true", "with `false`, a submission does not check forks and joins; ankus still reports what goes wrong when they run"),
+    honored(names::LENGTH, Number, "100000", "the longest workflow definition, in bytes (E0736); `[server] definition-limit` takes precedence"),
+    honored(names::SCHEMES, Text, "hdfs,hftp,webhdfs", "the file systems that applications and actions may use; `[server] filesystems` takes precedence"),
+    honored(names::NAME_NODE, Text, "", "the name node of actions that name none; `[server] name-node` takes precedence"),
+    honored(names::JOB_TRACKER, Text, "", "the job tracker of actions that name none; `[server] job-tracker` takes precedence"),
+    honored(names::RESOURCE_MANAGER, Text, "", "the resource manager of actions that name none, before the job tracker; `[server] resource-manager` takes precedence"),
+    honored("oozie.service.ELService.ext.functions.*", Text, "", "the functions of the site, by group: their names are known to checks. A call fails in a run unless `[[el.functions]]` declares the function with a `value`, or a scenario stubs it"),
+    declare("oozie.service.ELService.ext.constants.*", "constants of the site are values of Java classes, which ankus cannot read: list the names under `[server] variables`"),
+    declare("oozie.service.ELService.functions.*", "the functions of a server as shipped are built in; those of the site belong into `ext.functions`"),
+    without("oozie.service.ELService.latest-el.use-current-time", "`coord:latest` and `coord:future` count from the time at which the action was created, as shipped"),
+    without("oozie.service.ELService.*", "the groups of functions are those of the server as shipped"),
+    declare("oozie.service.ActionService.executor.ext.classes", "classes of Java cannot be loaded here: declare each action type of the site with `[[actions.types]]`"),
+    without("oozie.service.ActionService.executor.classes", "the action types of the server as shipped are built in"),
+    declare("oozie.service.SchemaService.wf.ext.schemas", "the schemas lie in the server's classpath: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
+    declare("oozie.service.WorkflowSchemaService.ext.schemas", "the schemas lie in the server's classpath: declare each action type with `[[actions.types]]`, and its schema with `xsd`"),
+    without("oozie.service.SchemaService.*", "the schemas of the server as shipped are built in, by `target`"),
+    without("oozie.service.WorkflowSchemaService.*", "the schemas of the server as shipped are built in, by `target`"),
+
+    // Retries.
+    honored("oozie.action.retries.max", Number, "3", "how often an action is retried automatically; `oozie.wf.action.max.retries` of a job takes precedence"),
+    honored("oozie.action.retry.interval", Number, "10", "seconds between automatic retries, 60 if it is not positive; `oozie.wf.action.retry.interval` of a job takes precedence"),
+    honored("oozie.action.retry.policy", Text, "periodic", "`periodic` or `exponential`"),
+    honored(names::RETRY_MAX, Number, "3", "the most retries that `retry-max` may ask for; `[server] retry-max` takes precedence"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.default", Number, "0", "`retry-max` of actions without one"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.inteval", Number, "10", "`retry-interval` of actions without one, in minutes; the server spells it so"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.policy", Text, "periodic", "`retry-policy` of actions without one"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code", Text, "JA008,JA009,JA017,JA018,JA019,FS009,FS008,FS014", "the error codes that are retried as `retry-max` asks; `ALL` for all"),
+    honored("oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext", Text, "", "more of them"),
+    without("oozie.service.LiteWorkflowStoreService.user.retry.interval", "no server reads it: the name is `…user.retry.inteval`"),
+    without("oozie.service.LiteWorkflowStoreService.node.def.version", "plans have their own format"),
+
+    // Actions.
+    honored("oozie.action.max.output.data", Number, "2048", "the most bytes of captured output (JA018); the same property of an action takes precedence"),
+    honored("oozie.action.fs.glob.max", Number, "50000", "the most files that a pattern of an `fs` action or of `<prepare>` may match (FS013)"),
+    honored("oozie.action.subworkflow.max.depth", Number, "50", "how deep sub-workflows may be nested (SUBWF001)"),
+    honored("oozie.email.smtp.host", Text, "localhost", "the mail server; without it, mail is kept in the store. `[mail]` takes precedence, as a whole"),
+    honored("oozie.email.smtp.port", Number, "25", "its port"),
+    honored("oozie.email.from.address", Text, "oozie@localhost", "the sender of mail"),
+    honored("oozie.email.smtp.auth", Boolean, "false", "with `true`, user name and password are sent, but only over TLS; `[mail] plain-password` allows otherwise"),
+    honored("oozie.email.smtp.username", Text, "", "the user, with `oozie.email.smtp.auth`"),
+    honored(names::MAIL_PASSWORD, Text, "", "the password; it is read from the file when a mail is sent, and kept nowhere"),
+    honored("oozie.email.smtp.socket.timeout.ms", Number, "10000", "how long to wait for the mail server, in milliseconds"),
+    honored("oozie.email.attachment.enabled", Boolean, "true", "with `false`, mail is sent without its attachments, and its text says so"),
+    without("oozie.email.smtp.starttls.enable", "STARTTLS is used whenever the server offers it; `[mail] tls` requires it or turns it off"),
+    without("oozie.email.smtp.ssl.protocols", "TLS 1.2 and 1.3 are used"),
+    without("oozie.service.HadoopAccessorService.action.configurations", "the defaults of actions lie in files beside the server's configuration, which ankus does not read: put them into `config-default.xml`, or into a file that `oozie.default.configuration.path` of the job names"),
+    without("oozie.service.HadoopAccessorService.hadoop.configurations", "the client settings of clusters are those of `HADOOP_CONF_DIR`"),
+    without("oozie.service.HadoopAccessorService.*", "clusters are those of `[hosts]`, with the client settings of `HADOOP_CONF_DIR`"),
+    without("oozie.subworkflow.classpath.inheritance", "a sub-workflow has the libraries of its own `lib/`"),
+    without("oozie.wf.subworkflow.classpath.inheritance", "this is a property of jobs; and a sub-workflow has the libraries of its own `lib/`"),
+    without("oozie.action.ssh.allow.user.at.host", "a user before `@` is always allowed; `ssh` itself decides who may sign in"),
+    without("oozie.action.ssh.*", "the command of an `ssh` action runs under the client here, and ends with it"),
+    without("oozie.action.shell.*", "shell actions run here, in the environment of the submission"),
+    without("oozie.action.launcher.*", NO_LAUNCHER),
+    without("oozie.action.mapreduce.uber.jar.enable", "uber jars are not supported"),
+    without("oozie.action.sharelib.*", NO_SHARELIB),
+    without("oozie.service.ShareLibService.*", NO_SHARELIB),
+    without("oozie.service.WorkflowAppService.system.libpath", NO_SHARELIB),
+    without("oozie.use.system.libpath", NO_SHARELIB),
+    without("oozie.launcher.*", NO_LAUNCHER),
+    without("oozie.credentials.*", "programs use the credentials of the user who runs ankus"),
+    without("oozie.external.stats.max.size", "statistics of actions are not limited"),
+    without("oozie.action.*", "actions of this machine do not need it"),
+
+    // Coordinators.
+    honored(names::TIMEOUT, Number, "120", "minutes that an action of a coordinator without `<timeout>` waits for its data"),
+    honored(names::TIMEOUT_MAX, Number, "86400", "the most minutes that it may wait"),
+    honored(names::CONCURRENCY, Number, "1", "`<concurrency>` of coordinators without one"),
+    honored(names::THROTTLE, Number, "12", "`<throttle>` of coordinators without one"),
+    honored(names::THROTTLING, Fraction, "0.05", "the largest `<throttle>`, as a part of the size of the queue"),
+    honored(names::QUEUE, Number, "10000", "the size of the queue, of which the largest `<throttle>` is a part"),
+    honored(names::FREQUENCY, Boolean, "true", "with `false`, frequencies below five minutes are accepted"),
+    honored("oozie.service.CoordMaterializeTriggerService.materialization.window", Number, "3600", "how far ahead one materialization creates actions, in seconds"),
+    honored("oozie.service.CoordMaterializeTriggerService.lookup.interval", Number, "300", "how long before its time an action is created, in seconds"),
+    honored("oozie.coord.execution.none.tolerance", Number, "1", "minutes after which the execution order NONE skips an action"),
+    honored("oozie.service.StatusTransitService.backward.support.for.states.without.error", Boolean, "true", "with `false`, the states RUNNINGWITHERROR, SUSPENDEDWITHERROR and PAUSEDWITHERROR are shown"),
+    honored("oozie.services.ext", Text, "", "with the SLA service in it, an SLA that expects something before its nominal time is refused; other services have no effect"),
+    honored("oozie.sla.disable.alerts.older.than", Number, "48", "hours after which an action that is created late sends no SLA alerts; the same property of a job takes precedence"),
+    honored("oozie.service.coord.input.check.requeue.interval", Number, "60000", "milliseconds between two looks for data in scenarios; a run notices new data by itself"),
+    without("oozie.service.coord.*", OWN_PACE),
+    without("oozie.service.CoordMaterializeTriggerService.*", OWN_PACE),
+    without("oozie.service.StatusTransitService.*", OWN_PACE),
+    without("oozie.service.PauseTransitService.*", OWN_PACE),
+    without("oozie.service.AbandonedCoordCheckerService.*", "abandoned coordinators are not looked for"),
+    without("oozie.sla.service.SLAService.alert.events", "an `<alert-events>` that is missing means END_MISS, as shipped"),
+    without("oozie.sla.service.*", "an SLA is evaluated when something happens to it, and without bounds of memory"),
+    without("oozie.coord.actions.default.length", "`ankus job show` shows all actions unless `-len` says otherwise"),
+
+    // Notifications.
+    honored("oozie.notification.proxy", Text, "", "the proxy of notifications; `oozie.wf.workflow.notification.proxy` and `oozie.coord.action.notification.proxy` of a job take precedence"),
+    honored("oozie.notification.url.connection.timeout", Number, "10000", "how long to wait for a listener, in milliseconds"),
+    without("oozie.wf.workflow.notification.*", "this is a property of jobs"),
+    without("oozie.wf.action.notification.*", "this is a property of jobs"),
+    without("oozie.coord.action.notification.*", "this is a property of jobs"),
+
+    // Keeping jobs.
+    honored("oozie.service.PurgeService.older.than", Number, "30", "days that ended workflows are kept; without it, for ever. `[store] keep` takes precedence"),
+    honored("oozie.service.PurgeService.coord.older.than", Number, "7", "days that ended coordinators are kept; without it, for ever"),
+    honored("oozie.service.PurgeService.bundle.older.than", Number, "7", "days that ended bundles are kept; without it, for ever"),
+    without("oozie.service.PurgeService.*", "ankus purges when it starts to run a store, and then every hour; coordinators and bundles go with everything below them"),
+
+    // Of jobs, not of a server.
+    without("oozie.wf.rerun.failnodes", "this is a property of jobs: `ankus job rerun --failed`"),
+    without("oozie.wf.*", "this is a property of jobs"),
+    without("oozie.coord.*", "this is a property of jobs"),
+    without("oozie.bundle.*", "this is a property of jobs"),
+    without("oozie.libpath", "this is a property of jobs"),
+    without("oozie.default.configuration.path", "this is a property of jobs"),
+    without("oozie.suspend.on.nodes", "this is a property of jobs"),
+
+    // What only a server has.
+    without("oozie.service.CallableQueueService.*", "`[launchers]` limits how many programs run at once; nothing else queues"),
+    without("oozie.service.CallbackService.*", "programs are watched, and call nobody back"),
+    without("oozie.service.RecoveryService.*", OWN_EXECUTOR),
+    without("oozie.service.ActionCheckerService.*", OWN_EXECUTOR),
+    without("oozie.service.UUIDService.*", "ids end with `-ankus-W`, `-C` or `-B`, and count in each store"),
+    without("oozie.system.id", "ids end with `-ankus-W`, `-C` or `-B`, and count in each store"),
+    without("oozie.systemmode", "there is no server to be put into a mode"),
+    without("oozie.configuration.substitute.depth", "a value is resolved with at most 20 substitutions, as shipped"),
+    without("oozie.configuration.*", OWN_SECURITY),
+    without("oozie.service.JPAService.*", OWN_STORE),
+    without("oozie.db.*", OWN_STORE),
+    without("oozie.service.StoreService.*", OWN_STORE),
+    without("oozie.service.DBLiteWorkflowStoreService.*", MEASURES),
+    without("oozie.service.AuthorizationService.*", OWN_SECURITY),
+    without("oozie.serviceAuthorizationService.*", OWN_SECURITY),
+    without("oozie.service.ProxyUserService.*", OWN_SECURITY),
+    without("oozie.service.GroupsService.*", OWN_SECURITY),
+    without("oozie.service.UserGroupInformationService.*", OWN_SECURITY),
+    without("oozie.authentication.*", OWN_SECURITY),
+    without("oozie.server.authentication.*", OWN_SECURITY),
+    without("oozie.zookeeper.*", "one process runs a store"),
+    without("oozie.service.ZKLocksService.*", "one process runs a store"),
+    without("oozie.service.MemoryLocksService.*", "one process runs a store"),
+    without("oozie.service.EventHandlerService.*", NO_EVENTS),
+    without("oozie.service.JMS*", NO_EVENTS),
+    without("oozie.jms.*", NO_EVENTS),
+    without("oozie.service.HCatAccessorService.*", NO_EVENTS),
+    without("oozie.service.URIHandlerService.*", "the schemes of data are built in"),
+    without("oozie.service.PartitionDependencyManagerService.*", NO_EVENTS),
+    without("oozie.service.XLogStreamingService.*", "logs are read from the store, with `ankus job log`"),
+    without("oozie.service.XLogService.*", "logs are read from the store, with `ankus job log`"),
+    without("oozie.service.InstrumentationService.*", MEASURES),
+    without("oozie.service.MetricsInstrumentationService.*", MEASURES),
+    without("oozie.instrumentation.*", MEASURES),
+    without("oozie.external_monitoring.*", MEASURES),
+    without("oozie.jmx_monitoring.*", MEASURES),
+    without("oozie.service.JvmPauseMonitorService.*", MEASURES),
+    without("oozie.service.SchedulerService.*", OWN_EXECUTOR),
+    without("oozie.service.SparkConfigurationService.*", "`spark-submit` finds its own configuration, by `SPARK_CONF_DIR`"),
+    without("oozie.service.*", "this service belongs to the server, and ankus has none like it"),
+    without("oozie.services", "the services of a server are not loaded here"),
+    without("oozie.base.url", NO_WEB),
+    without("oozie.http.*", NO_WEB),
+    without("oozie.https.*", NO_WEB),
+    without("oozie.jetty.*", NO_WEB),
+    without("oozie.servlet.*", NO_WEB),
+    without("oozie.filesystem.*", NO_WEB),
+    without("oozie.fluent-job-api.*", NO_WEB),
+    without("oozie.test.*", "this is for tests of the server itself"),
+    without("hadoop.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
+    without("dfs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
+    without("fs.*", "client settings of Hadoop are those of `HADOOP_CONF_DIR`"),
+    without("local.realm", OWN_SECURITY),
+];
+
+/// What becomes of a property, if its name is known.
+pub fn property(name: &str) -> Option<&'static Property> {
+    PROPERTIES.iter().find(|property| property.covers(name))
+}
+
+/// What a site's configuration says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// The file, as it is shown; empty where there is none.
+    pub file: String,
+    /// Where it lies, for what is read again later.
+    pub path: String,
+    /// Its properties, trimmed and resolved from one another.
+    pub properties: BTreeMap<String, String>,
+    /// Those for which `ankus.toml` says something of its own.
+    pub overridden: BTreeSet<String>,
+}
+
+impl Site {
+    /// Reads a site's configuration.
+    ///
+    /// ```
+    /// use ankus::settings::site::Site;
+    ///
+    /// let text = "<configuration><property><name>oozie.action.retries.max</name><value>7</value></property></configuration>";
+    /// let site = Site::parse(text).expect("it is well formed");
+    /// assert_eq!(site.number("oozie.action.retries.max"), Some(7));
+    /// ```
+    ///
+    /// # Errors
+    /// With a sentence, where it is no configuration, or where a property that is honored has a value that no server
+    /// starts with.
+    pub fn parse(text: &str) -> Result<Site, String> {
+        let raw: BTreeMap<String, String> = read_xml(text)?.into_iter().collect();
+        let mut properties = BTreeMap::new();
+        for (name, value) in &raw {
+            let lookup = |name: &str| raw.get(name).map(|value| value.as_str().into());
+            let value = substitute(value, lookup).map_err(|why| format!("`{name}`: {why}"))?;
+            let value = value.trim();
+            let Some(known) = property(name).filter(|known| known.is_honored()) else {
+                properties.insert(name.clone(), value.to_owned());
+                continue;
+            };
+            if value.is_empty() {
+                continue;
+            }
+            let wanted = match known.value {
+                Value::Number => value.parse::<i64>().is_err().then_some("a number"),
+                Value::Fraction => {
+                    let fits = value.parse::<f64>().is_ok_and(f64::is_finite);
+                    (!fits).then_some("a number")
+                }
+                Value::Zone => ProcessingZone::from_id(value)
+                    .is_none()
+                    .then_some("`UTC` or an offset as `GMT+0530`"),
+                Value::Text | Value::Boolean => None,
+            };
+            if let Some(wanted) = wanted {
+                return Err(format!("`{name}` has the value `{value}`, and has to be {wanted}"));
+            }
+            properties.insert(name.clone(), value.to_owned());
+        }
+        Ok(Site { properties, ..Site::default() })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.file.is_empty() && self.properties.is_empty()
+    }
+
+    /// The value of a property.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.properties.get(name).map(String::as_str)
+    }
+
+    /// The value of a number.
+    pub fn number(&self, name: &str) -> Option<i64> {
+        self.get(name)?.parse().ok()
+    }
+
+    /// `true` or `false`; another word is none.
+    pub fn is(&self, name: &str) -> Option<bool> {
+        let value = self.get(name)?;
+        let words = [("true", true), ("false", false)];
+        words.into_iter().find(|(word, _)| value.eq_ignore_ascii_case(word)).map(|(_, is_so)| is_so)
+    }
+
+    /// What a job takes with it: what is honored, without the password. Of a database, a web server or a cluster it need
+    /// not know anything.
+    pub fn kept(&self) -> Site {
+        let is_kept = |name: &str| {
+            name != names::MAIL_PASSWORD && property(name).is_some_and(Property::is_honored)
+        };
+        let kept = self.properties.iter().filter(|(name, _)| is_kept(name));
+        Site {
+            properties: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
+            overridden: BTreeSet::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The largest throttle of a coordinator.
+    pub fn most_throttle(&self) -> Option<i64> {
+        let factor = self.get(names::THROTTLING).and_then(|text| text.parse::<f64>().ok());
+        let queue = self.number(names::QUEUE);
+        if factor.is_none() && queue.is_none() {
+            return None;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the server cuts off, too")]
+        #[expect(clippy::cast_precision_loss, reason = "a queue is not that long")]
+        Some((queue.unwrap_or(10_000) as f64 * factor.unwrap_or(0.05)) as i64)
+    }
+
+    /// The functions that it adds, by their groups. Of Java classes nothing is known but the names, so that any number of
+    /// parameters may be right.
+    pub fn functions(&self) -> Vec<SiteFunction> {
+        let mut phases: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (name, value) in &self.properties {
+            let Some(group) = name.strip_prefix(names::FUNCTIONS) else { continue };
+            if Phase::from_name(group).is_none() {
+                continue;
+            }
+            for entry in value.split(',') {
+                let function = entry.split('=').next().unwrap_or_default().trim();
+                if !function.is_empty() {
+                    phases.entry(function).or_default().push(group.to_owned());
+                }
+            }
+        }
+        let mut functions = Vec::new();
+        for (name, phases) in phases {
+            functions.extend((0..=MOST_PARAMETERS).map(|count| SiteFunction {
+                name: name.to_owned(),
+                parameters: vec!["any".to_owned(); count],
+                result: "any".to_owned(),
+                phases: phases.clone(),
+                value: None,
+                is_of_site: true,
+            }));
+        }
+        functions
+    }
+
+    /// What is known of each of its properties, in the order of their names.
+    pub fn told(&self) -> impl Iterator<Item = (&str, &str, Option<&'static Property>)> {
+        self.properties.iter().map(|(name, value)| (name.as_str(), value.as_str(), property(name)))
+    }
+}
+
+/// A function of which only the name is known may take so many parameters.
+const MOST_PARAMETERS: usize = 8;
+
+impl Settings {
+    /// Puts what the site's configuration says where these settings say nothing. Where mail goes and how long jobs are kept
+    /// concerns commands that act alone.
+    pub fn apply_site(&mut self, acts: bool) {
+        let mut site = std::mem::take(&mut self.server.site);
+        let mut overridden = BTreeSet::new();
+        let mut text = |own: &mut Option<String>, name: &str| match (&own, site.get(name)) {
+            (None, Some(value)) => *own = Some(value.to_owned()),
+            (Some(own), Some(value)) if own != value => {
+                overridden.insert(name.to_owned());
+            }
+            _ => {}
+        };
+        let server = &mut self.server;
+        text(&mut server.name_node, names::NAME_NODE);
+        text(&mut server.job_tracker, names::JOB_TRACKER);
+        text(&mut server.resource_manager, names::RESOURCE_MANAGER);
+        // One who says where mail goes says it all: user and password belong to a host.
+        let mail = &mut self.mail;
+        let is_own_mail = mail.host.is_some();
+        if is_own_mail {
+            let of_mail =
+                site.properties.keys().filter(|name| name.starts_with("oozie.email.smtp."));
+            overridden.extend(of_mail.filter(|name| !name.ends_with(".timeout.ms")).cloned());
+        } else if acts {
+            mail.host = site.get("oozie.email.smtp.host").map(str::to_owned);
+            let port = site.number("oozie.email.smtp.port");
+            mail.port = mail.port.or(port.and_then(|port| u16::try_from(port).ok()));
+            if site.is("oozie.email.smtp.auth") == Some(true) && mail.user.is_none() {
+                mail.user = site.get("oozie.email.smtp.username").map(str::to_owned);
+                mail.password_site =
+                    mail.user.is_some() && site.properties.contains_key(names::MAIL_PASSWORD);
+            }
+        }
+        match (&mail.from, site.get("oozie.email.from.address")) {
+            (None, Some(from)) if acts => mail.from = Some(from.to_owned()),
+            (Some(own), Some(from)) if own != from => {
+                overridden.insert("oozie.email.from.address".to_owned());
+            }
+            _ => {}
+        }
+        let positive = |name: &str| site.number(name).and_then(|number| u64::try_from(number).ok());
+        let keep = &mut self.keep;
+        let days =
+            |name: &str| positive(name).filter(|_| acts).map(|days| days.saturating_mul(86_400));
+        for (own, name, value) in [
+            (&mut server.definition_limit, names::LENGTH, positive(names::LENGTH)),
+            (&mut server.retry_max, names::RETRY_MAX, positive(names::RETRY_MAX)),
+            (&mut keep.workflows, PURGE[0], days(PURGE[0])),
+            (&mut keep.coordinators, PURGE[1], days(PURGE[1])),
+            (&mut keep.bundles, PURGE[2], days(PURGE[2])),
+        ] {
+            match (&own, value) {
+                (None, Some(value)) => *own = Some(value),
+                (Some(own), Some(value)) if *own != value => {
+                    overridden.insert(name.to_owned());
+                }
+                _ => {}
+            }
+        }
+        match (server.timezone, site.get(names::ZONE).and_then(ProcessingZone::from_id)) {
+            (None, Some(zone)) => server.timezone = Some(zone),
+            (Some(own), Some(zone)) if own != zone => {
+                overridden.insert(names::ZONE.to_owned());
+            }
+            _ => {}
+        }
+        if let Some(schemes) = site.get(names::SCHEMES) {
+            let schemes: Vec<String> =
+                schemes.split(',').map(|scheme| scheme.trim().to_owned()).collect();
+            match server.filesystems.is_empty() {
+                true => server.filesystems = schemes,
+                false if server.filesystems != schemes => {
+                    overridden.insert(names::SCHEMES.to_owned());
+                }
+                false => {}
+            }
+        }
+        self.functions.retain(|function| !function.is_of_site);
+        let declared: BTreeSet<String> =
+            self.functions.iter().map(|function| function.name.clone()).collect();
+        let of_site = site.functions();
+        self.functions
+            .extend(of_site.into_iter().filter(|function| !declared.contains(&function.name)));
+        site.overridden = overridden;
+        self.server.site = site;
+    }
+}
+
+/// How many days ended jobs are kept.
+const PURGE: [&str; 3] = [
+    "oozie.service.PurgeService.older.than",
+    "oozie.service.PurgeService.coord.older.than",
+    "oozie.service.PurgeService.bundle.older.than",
+];
+
+/// The page of the manual: every property, and what becomes of it.
+pub fn page() -> String {
+    let mut page = String::from(
+        "<!-- Made from src/settings/site.rs by `cargo xtask gen`. -->\n# The site's configuration\n\n",
+    );
+    page.push_str(INTRODUCTION);
+    page.push_str(
+        "\n## Honored\n\n| property | as shipped | what it does here |\n| --- | --- | --- |\n",
+    );
+    for property in PROPERTIES {
+        if let Effect::Honored(what) = property.effect {
+            let usual = match property.usual {
+                "" => String::new(),
+                usual => format!("`{}`", usual.replace(',', ", ")),
+            };
+            let _ = writeln!(page, "| `{}` | {usual} | {what} |", property.name);
+        }
+    }
+    page.push_str("\n## To be declared\n\nWhat these add to a server is Java code, which ankus does not run.\n\n| property | what to do |\n| --- | --- |\n");
+    for property in PROPERTIES {
+        if let Effect::Declare(what) = property.effect {
+            let _ = writeln!(page, "| `{}` | {what} |", property.name);
+        }
+    }
+    page.push_str("\n## Without effect\n\nThe first row that a name fits counts; `*` stands for any ending.\n\n| property | why |\n| --- | --- |\n");
+    for property in PROPERTIES {
+        if let Effect::Without(why) = property.effect {
+            let _ = writeln!(page, "| `{}` | {why} |", property.name);
+        }
+    }
+    page
+}
+
+const INTRODUCTION: &str = r#"A server reads `oozie-site.xml` when it starts. ankus reads the same file, so that checks and runs go by what your
+server goes by:
+
+```
+ankus check app/ --site conf/oozie-site.xml
+ankus run app/ --site conf/oozie-site.xml
+```
+
+```toml
+[server]
+site = "conf/oozie-site.xml"    # relative to this file
+```
+
+- `--site` takes precedence over `[server] site`, and that of a tree over that of your own settings. One file is read; nothing
+  is added to it from another.
+- What `ankus.toml` or your own settings say explicitly takes precedence over the file. What a job says (`job.properties`, `-D`)
+  takes precedence where the server has it so.
+- A job keeps what holds when it is submitted: sub-workflows, workflows of a coordinator and reruns go by that, whatever becomes
+  of the file. Only the password of the mail server is read from the file when a mail is sent, and is kept nowhere.
+- `ankus config show` lists every property of the file with what becomes of it, `ankus doctor` those without effect and those
+  that are unknown. Values that look secret are masked everywhere.
+- A property with a value that no server would start with is an error. So is a file with a DOCTYPE. References such as `${name}`
+  are resolved from properties of the same file.
+- The file is data: it starts no program. A read-only command reads the file that a tree names only if it lies in the tree, and
+  no mail, proxy or purge depends on it ([SECURITY.md](../SECURITY.md)). `--site` may name any file.
+"#;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(properties: &[(&str, &str)]) -> Result<Site, String> {
+        let property = |(name, value): &(&str, &str)| {
+            format!("<property><name>{name}</name><value>{value}</value></property>")
+        };
+        let all: String = properties.iter().map(property).collect();
+        Site::parse(&format!("<configuration>{all}</configuration>"))
+    }
+
+    #[test]
+    fn values_are_resolved_from_one_another() {
+        let read = site(&[("a", "1"), ("oozie.action.retries.max", " ${a}${a} ")]).expect("a site");
+        assert_eq!(read.number("oozie.action.retries.max"), Some(11));
+        assert!(site(&[("a", "${b}"), ("b", "${a}")]).is_err(), "in a circle");
+    }
+
+    #[test]
+    fn what_no_server_starts_with_is_refused() {
+        for (name, value) in [
+            ("oozie.processing.timezone", "Europe/Paris"),
+            ("oozie.action.retries.max", "many"),
+            ("oozie.service.coord.materialization.throttling.factor", "half"),
+            ("oozie.action.retries.max", "${nobody}"),
+        ] {
+            let why = site(&[(name, value)]).expect_err(name);
+            assert!(why.contains(name) && why.contains(value), "{why}");
+        }
+        assert!(site(&[("oozie.validate.ForkJoin", "perhaps")]).is_ok(), "as shipped");
+    }
+
+    #[test]
+    fn files_that_are_no_configuration_are_refused() {
+        for text in [
+            "",
+            "<configuration>",
+            "<site/>",
+            "<!DOCTYPE configuration [<!ENTITY a 'b'>]><configuration/>",
+            "<configuration><include/></configuration>",
+        ] {
+            assert!(Site::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_row_can_be_reached() {
+        for (at, row) in PROPERTIES.iter().enumerate() {
+            let name = row.name.replace('*', "x");
+            let first = PROPERTIES.iter().position(|known| known.covers(&name));
+            assert_eq!(first, Some(at), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn what_a_job_takes_along_has_no_password() {
+        let read = site(&[
+            ("oozie.email.smtp.password", "hunter2"),
+            ("oozie.service.JPAService.jdbc.password", "hunter3"),
+            ("oozie.action.retries.max", "1"),
+        ]);
+        let kept = read.expect("a site").kept();
+        assert_eq!(kept.properties.keys().collect::<Vec<_>>(), ["oozie.action.retries.max"]);
+    }
+
+    #[test]
+    fn what_settings_say_wins() {
+        let text = "[server]\nname-node = \"hdfs://own\"\ntimezone = \"UTC\"\n[[el.functions]]\nname = \"s:f\"\n";
+        let mut settings = Settings::parse(text, &[]).expect("settings");
+        settings.server.site = site(&[
+            (names::NAME_NODE, "hdfs://site"),
+            (names::JOB_TRACKER, "jt:1"),
+            (names::ZONE, "GMT+0530"),
+            (names::RETRY_MAX, "9"),
+            ("oozie.service.ELService.ext.functions.workflow", "s:f=a.B#f, s:g=a.B#g"),
+        ])
+        .expect("a site");
+        settings.apply_site(true);
+        let server = &settings.server;
+        assert_eq!(server.name_node.as_deref(), Some("hdfs://own"));
+        assert_eq!(server.job_tracker.as_deref(), Some("jt:1"));
+        assert_eq!(server.zone(), ProcessingZone::UTC);
+        assert_eq!(server.retry_max, Some(9));
+        let overridden: Vec<&str> = server.site.overridden.iter().map(String::as_str).collect();
+        assert_eq!(overridden, [names::NAME_NODE, names::ZONE]);
+        let own = settings.functions.iter().filter(|function| !function.is_of_site);
+        assert_eq!(own.map(|function| function.name.as_str()).collect::<Vec<_>>(), ["s:f"]);
+        assert!(settings.functions.iter().any(|function| function.name == "s:g"));
+        let before = settings.clone();
+        settings.apply_site(true);
+        assert_eq!(settings.functions, before.functions, "again, it changes nothing");
+    }
+}
