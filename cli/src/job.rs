@@ -615,7 +615,7 @@ fn environment(
         };
         map.iter().map(shown).collect()
     };
-    let (hosts, tools) = (shown(&kept.hosts), shown(&kept.tools));
+    let (hosts, tools, server) = (shown(&kept.hosts), shown(&kept.tools), shown(&kept.server));
     let variables = shown(&kept.environment);
     if format == Format::Json {
         let object = json!({
@@ -626,6 +626,7 @@ fn environment(
             "settings": kept.settings_file,
             "hosts": hosts,
             "tools": tools,
+            "server": server,
             "graceSeconds": kept.grace_ms as f64 / 1000.0,
             "startsAgain": kept.starts_again,
             "output": kept.output,
@@ -648,7 +649,9 @@ fn environment(
     shell.out(format!("user      {}\nroot      {root}\nsettings  {settings_file}\n", kept.user))?;
     let sandbox = kept.sandbox.kind.name();
     shell.line(format!("sandbox   {sandbox}"))?;
-    for (title, map) in [("hosts", hosts), ("tools", tools), ("environment", variables)] {
+    for (title, map) in
+        [("hosts", hosts), ("tools", tools), ("server", server), ("environment", variables)]
+    {
         if map.is_empty() {
             continue;
         }

@@ -3,6 +3,7 @@
 use super::{Failure, Shell, store};
 use ankus::settings::site::{Site, names};
 use ankus::settings::{self, AfterReboot, Launchers, Settings};
+use ankus_engine::actions::workplace::ActionDefaults;
 use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
 use ankus_engine::host::files::{Hosts, Place};
@@ -108,6 +109,7 @@ pub(crate) fn needs(
         server,
         schemes,
         site_types: settings.actions.iter().map(|action| action.name.clone()).collect(),
+        action_defaults: site.action_defaults.iter().map(action_defaults).collect(),
         environment: environment(settings),
         grace_ms: launchers.grace.map_or(usual.grace_ms, |seconds| seconds.saturating_mul(1_000)),
         starts_again: launchers.after_reboot == AfterReboot::Again,
@@ -119,6 +121,12 @@ pub(crate) fn needs(
         settings_file: file.map(absolute),
         user: ankus_project::user().to_owned(),
     })
+}
+
+/// What actions have by default, as a job takes it along.
+fn action_defaults(site: &settings::site::ActionDefaults) -> ActionDefaults {
+    let settings::site::ActionDefaults { authority, kind, properties } = site.clone();
+    ActionDefaults { authority, kind, properties }
 }
 
 /// How many programs may run at once where this process runs.

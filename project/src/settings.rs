@@ -7,12 +7,13 @@
 
 use super::limits::{self, Said};
 use super::load::Folders;
-use super::tree::{Repositories, Tree, absolute, shown};
+use super::tree::{Kind, Repositories, Tree, absolute, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
-use ankus::settings::site::Site;
+use ankus::settings::site::{ActionDefaults, Site, names};
 use ankus::settings::{Limits, Problem, Settings};
 use ankus::source::Source;
+use ankus_lang::configuration::read_xml;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,8 @@ impl Project {
         }
         if let Some(file) = &project.invocation.site {
             let tree = Tree::whole(file).map_err(|error| unreadable(file, error))?;
-            project.site = Some(read_site(file, &tree)?);
+            let acts = project.invocation.does;
+            project.site = Some(read_site(file, &tree, acts)?);
         }
         project.alone = project.user.clone();
         let mut alone = (*project.user.settings).clone();
@@ -307,7 +309,7 @@ impl Project {
             // It is the user's own, and may lie anywhere.
             let path = folder.join(name);
             let tree = Tree::whole(&path).map_err(|error| unreadable(&path, error))?;
-            settings.server.site = read_site(&path, &tree)?;
+            settings.server.site = read_site(&path, &tree, self.invocation.does)?;
         }
         // Its paths are not those of a tree; the one that it names itself is its own.
         let baseline = settings.check.baseline.take().map(|name| folder.join(name));
@@ -327,7 +329,7 @@ impl Project {
         let mut settings = parse(file, &text, tree)?;
         if let (Some(name), None) = (&settings.server.site_file, &self.site) {
             let path = file.parent().unwrap_or(Path::new("")).join(name);
-            settings.server.site = read_site(&path, tree)?;
+            settings.server.site = read_site(&path, tree, self.invocation.does)?;
         }
         if !self.invocation.does {
             let tables = settings.withhold();
@@ -414,8 +416,8 @@ pub(crate) fn owned(_: &Path, _: &std::fs::Metadata, _: bool) -> miette::Result<
     Ok(())
 }
 
-/// The site's configuration in a file that the tree holds.
-fn read_site(file: &Path, tree: &Tree) -> miette::Result<Site> {
+/// The site's configuration in a file that the tree holds; for who acts, with what actions have by default.
+fn read_site(file: &Path, tree: &Tree, acts: bool) -> miette::Result<Site> {
     let bytes = tree.read(file, LARGEST).map_err(|error| unreadable(file, error))?;
     let name = shown(file);
     let broken = |why: String| {
@@ -428,7 +430,61 @@ fn read_site(file: &Path, tree: &Tree) -> miette::Result<Site> {
     let path = absolute(file).map_err(|error| unreadable(file, error))?;
     site.path = path.to_string_lossy().into_owned();
     site.file = name;
+    if acts {
+        site.action_defaults = action_defaults(file, &site, tree)?;
+    }
     Ok(site)
+}
+
+/// What actions have by default: `default.xml`, `TYPE.xml` and `TYPE/*.xml` in the folders beside a site's configuration.
+fn action_defaults(file: &Path, site: &Site, tree: &Tree) -> miette::Result<Vec<ActionDefaults>> {
+    let mut found = Vec::new();
+    let (folders, is_said) = site.action_folders();
+    for (authority, name) in folders {
+        let folder = file.parent().unwrap_or(Path::new("")).join(name);
+        if tree.kind(&folder) != Some(Kind::Folder) {
+            if is_said {
+                let message = format!("`{}` is not a folder", shown(&folder));
+                let help = format!("`{}` of `{}` names it", names::ACTION_DEFAULTS, site.file);
+                return Err(Failure::new(message).help(help).into());
+            }
+            continue;
+        }
+        // A file comes before the folder of the same name.
+        let mut by_kind: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+        for (kind, path) in files_by_name(tree, &folder)? {
+            by_kind.entry(kind).or_default().push(path);
+        }
+        let listed = tree.list(&folder).map_err(|error| unreadable(&folder, error))?;
+        for entry in listed.iter().filter(|entry| entry.kind == Some(Kind::Folder)) {
+            let files = files_by_name(tree, &folder.join(&entry.name))?.into_values();
+            let kind = entry.name.to_string_lossy().into_owned();
+            by_kind.entry(kind).or_default().extend(files);
+        }
+        for (kind, files) in by_kind {
+            let mut properties = Vec::new();
+            for path in files {
+                let bytes = tree.read(&path, LARGEST).map_err(|error| unreadable(&path, error))?;
+                let read = read_xml(&String::from_utf8_lossy(&bytes));
+                let read =
+                    read.map_err(|why| Failure::new(format!("`{}`: {why}", shown(&path))))?;
+                properties.extend(read);
+            }
+            found.push(ActionDefaults { authority: authority.to_owned(), kind, properties });
+        }
+    }
+    Ok(found)
+}
+
+/// The XML files of a folder by their names without the ending.
+fn files_by_name(tree: &Tree, folder: &Path) -> miette::Result<BTreeMap<String, PathBuf>> {
+    let listed = tree.list(folder).map_err(|error| unreadable(folder, error))?;
+    let files = listed.into_iter().filter(|entry| entry.kind == Some(Kind::File));
+    let named = files.filter_map(|entry| {
+        let name = entry.name.to_str()?.strip_suffix(".xml")?.to_owned();
+        Some((name, folder.join(&entry.name)))
+    });
+    Ok(named.collect())
 }
 
 /// Settings in a text, with the schemas that they name.

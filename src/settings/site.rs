@@ -100,6 +100,8 @@ pub mod names {
     pub const JOB_TRACKER: &str = "oozie.actions.default.job-tracker";
     /// The resource manager of actions that name none.
     pub const RESOURCE_MANAGER: &str = "oozie.actions.default.resource-manager";
+    /// Folders with defaults of actions.
+    pub const ACTION_DEFAULTS: &str = "oozie.service.HadoopAccessorService.action.configurations";
     /// Password of the mail server.
     pub const MAIL_PASSWORD: &str = "oozie.email.smtp.password";
     /// Where functions of the site begin.
@@ -184,7 +186,7 @@ pub static PROPERTIES: &[Property] = &[
     honored("oozie.email.attachment.enabled", Boolean, "true", "with `false`, mail is sent without its attachments, and its text says so"),
     without("oozie.email.smtp.starttls.enable", "STARTTLS is used whenever the server offers it; `[mail] tls` requires it or turns it off"),
     without("oozie.email.smtp.ssl.protocols", "TLS 1.2 and 1.3 are used"),
-    without("oozie.service.HadoopAccessorService.action.configurations", "the defaults of actions lie in files beside the server's configuration, which ankus does not read: put them into `config-default.xml`, or into a file that `oozie.default.configuration.path` of the job names"),
+    honored(names::ACTION_DEFAULTS, Text, "*=action-conf", "folders with defaults for the configuration of actions, by resource manager, `*` for all others: `default.xml` for all types, then `TYPE.xml` and `TYPE/*.xml`, below whatever the action says. They lie beside the file"),
     without("oozie.service.HadoopAccessorService.hadoop.configurations", "the client settings of clusters are those of `HADOOP_CONF_DIR`"),
     without("oozie.service.HadoopAccessorService.*", "clusters are those of `[hosts]`, with the client settings of `HADOOP_CONF_DIR`"),
     without("oozie.subworkflow.classpath.inheritance", "a sub-workflow has the libraries of its own `lib/`"),
@@ -321,6 +323,19 @@ pub struct Site {
     pub properties: BTreeMap<String, String>,
     /// Those for which `ankus.toml` says something of its own.
     pub overridden: BTreeSet<String>,
+    /// What actions have by default, put here by whoever reads files.
+    pub action_defaults: Vec<ActionDefaults>,
+}
+
+/// What actions have by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ActionDefaults {
+    /// The resource manager of those actions; `*` for all that have none of their own.
+    pub authority: String,
+    /// Their type; `default` for all.
+    pub kind: String,
+    /// Properties, in the order of the files.
+    pub properties: Vec<(String, String)>,
 }
 
 impl Site {
@@ -392,6 +407,17 @@ impl Site {
         words.into_iter().find(|(word, _)| value.eq_ignore_ascii_case(word)).map(|(_, is_so)| is_so)
     }
 
+    /// The folders with defaults of actions, by resource manager; whether somebody says so.
+    pub fn action_folders(&self) -> (Vec<(&str, &str)>, bool) {
+        match self.get(names::ACTION_DEFAULTS) {
+            Some(listed) => {
+                let pairs = listed.split(',').filter_map(|entry| entry.split_once('='));
+                (pairs.map(|(manager, folder)| (manager.trim(), folder.trim())).collect(), true)
+            }
+            None => (vec![("*", "action-conf")], false),
+        }
+    }
+
     /// What a job takes with it: what is honored, without the password. Of a database, a web server or a cluster it need
     /// not know anything.
     pub fn kept(&self) -> Site {
@@ -402,6 +428,7 @@ impl Site {
         Site {
             properties: kept.map(|(name, value)| (name.clone(), value.clone())).collect(),
             overridden: BTreeSet::new(),
+            action_defaults: Vec::new(),
             ..self.clone()
         }
     }

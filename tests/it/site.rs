@@ -225,6 +225,8 @@ fn a_job_keeps_what_it_was_submitted_with() {
     let action = place.action("one");
     assert_eq!(action["errorCode"], "JA018", "{action}");
 
+    let (_, shown) = place.says(&["job", "show", "latest", "--environment"]);
+    assert!(shown.contains("oozie.action.max.output.data=5"), "{shown}");
     place.write("site.xml", &site(&[("oozie.action.max.output.data", "5000")]));
     let (exit, said) = place.says(&["job", "rerun", "latest", "--failed"]);
     assert_eq!(exit, 1, "its own limit counts: {said}");
@@ -236,6 +238,49 @@ fn a_job_keeps_what_it_was_submitted_with() {
     let (exit, said) =
         place.says(&["job", "rerun", "latest", "-D", "oozie.wf.rerun.failnodes=false"]);
     assert_eq!(exit, 0, "it needs the file no more: {said}");
+}
+
+#[test]
+fn actions_have_the_defaults_beside_the_site() {
+    let step =
+        "#!/bin/sh\ncp \"$OOZIE_ACTION_CONF_XML\" \"$ANKUS_FILE_ROOT/seen.xml\"\necho ran=yes\n";
+    let body = shell_workflow().replace(
+        "<exec>",
+        "<configuration><property><name>c</name><value>of the action</value></property></configuration><exec>",
+    );
+    let one = |name: &str, value: &str| site(&[(name, value), ("c", value)]);
+    let place = Place::new(&[
+        ("workflow.xml", &body),
+        ("step.sh", step),
+        ("conf/oozie-site.xml", &site(&[])),
+        ("conf/action-conf/default.xml", &one("a", "of all")),
+        ("conf/action-conf/shell.xml", &one("b", "of shell")),
+        ("conf/action-conf/shell/more.xml", &one("a", "of a folder")),
+        ("conf/action-conf/hive.xml", &one("b", "of hive")),
+        ("conf/own/shell.xml", &one("b", "of rm")),
+    ]);
+    let seen = |place: &Place| {
+        let seen = fs::read_to_string(place.path().join(".ankus/root/seen.xml")).expect("it ran");
+        ankus_lang::configuration::read_xml(&seen).expect("a configuration")
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let run = ["run", ".", "--site", "conf/oozie-site.xml"];
+    let (exit, said) = place.says(&run);
+    assert_eq!(exit, 0, "{said}");
+    let expected = [pair("a", "of a folder"), pair("b", "of shell"), pair("c", "of the action")];
+    assert_eq!(seen(&place), expected);
+
+    let folders =
+        |text: &str| site(&[("oozie.service.HadoopAccessorService.action.configurations", text)]);
+    place.write("conf/oozie-site.xml", &folders("*=action-conf, RM=own"));
+    let (exit, said) = place.says(&run);
+    assert_eq!(exit, 0, "{said}");
+    assert_eq!(seen(&place), [pair("b", "of rm"), pair("c", "of the action")]);
+    place.write("conf/oozie-site.xml", &folders("*=nothing"));
+    let (exit, said) = place.says(&run);
+    assert!(exit == 2 && said.contains("conf/nothing` is not a folder"), "{said}");
+    let (exit, said) = place.says(&["check", ".", "--site", "conf/oozie-site.xml"]);
+    assert_eq!(exit, 0, "who looks has nothing to do with them: {said}");
 }
 
 #[test]

@@ -43,6 +43,17 @@ const LAST: u64 = 64 << 10;
 /// So many bytes of a log are looked through for ids of jobs.
 const SCANNED: u64 = 4 << 20;
 
+/// What actions have by default in their configuration.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ActionDefaults {
+    /// The resource manager of those actions; `*` for all that have none of their own.
+    pub authority: String,
+    /// Their type; `default` for all.
+    pub kind: String,
+    /// Properties; the last of a name counts.
+    pub properties: Vec<(String, String)>,
+}
+
 /// What the programs of a job run with.
 pub struct Provisions<'a> {
     /// Programs by the names of tools.
@@ -51,6 +62,8 @@ pub struct Provisions<'a> {
     pub schemes: &'a [String],
     /// Properties of the server.
     pub server: &'a BTreeMap<String, String>,
+    /// What actions have by default.
+    pub defaults: &'a [ActionDefaults],
     /// The variables of programs; without any, they have those that we have.
     pub environment: &'a BTreeMap<String, String>,
     /// What stands for authorities.
@@ -139,7 +152,8 @@ impl Workplace<'_, '_> {
         private::folder(&work).map_err(|error| own(&error, &work))?;
         self.prepare_element()?;
         let application = self.application();
-        let configuration = merged(self.files, &application, self.element, self.evaluate)?;
+        let mut configuration = defaults_of(self.needs.defaults, self.element);
+        configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
         let written = self.folder.join("action.xml");
         private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
         let jars = self.bring_files(&work)?;
@@ -496,6 +510,23 @@ pub fn merged(
     allowed(&own, "inline configuration")?;
     merged.extend(own);
     Ok(merged)
+}
+
+/// What the server gives an action by default: what is for all types, then what is for its own; of its resource manager, or
+/// else of all.
+fn defaults_of(all: &[ActionDefaults], element: Node<'_, '_>) -> BTreeMap<String, String> {
+    let manager = child_text(element, "resource-manager").or(child_text(element, "job-tracker"));
+    let manager = manager.unwrap_or_default();
+    let is_own = |authority: &str| authority.eq_ignore_ascii_case(manager.trim());
+    let has_own = all.iter().any(|defaults| is_own(&defaults.authority));
+    let fits = |authority: &str| if has_own { is_own(authority) } else { authority == "*" };
+    let mut found = BTreeMap::new();
+    for kind in ["default", element.tag_name().name()] {
+        let fitting =
+            all.iter().filter(|defaults| defaults.kind == kind && fits(&defaults.authority));
+        found.extend(fitting.flat_map(|defaults| defaults.properties.iter().cloned()));
+    }
+    found
 }
 
 /// The queue of an action, `default` where it names none or its configuration cannot be read.

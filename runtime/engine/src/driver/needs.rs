@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::keep::{JobRecord, spaces};
 use super::{Compiler, Error, Shared, bundle, coordinator, view};
+use crate::actions::workplace::ActionDefaults;
 use crate::host::applications::Applications;
 use crate::host::files::{FileSystems, FileUri, Hosts, Place};
 use crate::host::process::Bounds;
@@ -38,6 +39,8 @@ pub struct Needs {
     pub schemes: Vec<String>,
     /// Types of actions that the site adds.
     pub site_types: BTreeSet<String>,
+    /// What actions that run programs have by default.
+    pub action_defaults: Vec<ActionDefaults>,
     /// The variables of programs.
     pub environment: BTreeMap<String, String>,
     /// How long a program may take to end when it is asked to, in milliseconds.
@@ -72,6 +75,7 @@ impl Default for Needs {
             // Everything is a folder here, and nothing is gained by refusing some.
             schemes: vec!["*".to_owned()],
             site_types: BTreeSet::new(),
+            action_defaults: Vec::new(),
             environment: BTreeMap::new(),
             grace_ms: 5_000,
             starts_again: true,

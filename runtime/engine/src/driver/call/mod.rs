@@ -725,6 +725,7 @@ fn provisions(needs: &Needs) -> Provisions<'_> {
         tools: &needs.tools,
         schemes: &needs.schemes,
         server: &needs.server,
+        defaults: &needs.action_defaults,
         environment: &needs.environment,
         hosts: &needs.hosts,
         mounts: &needs.mounts,
