@@ -66,6 +66,7 @@ pub(super) fn run(
         if tracks.bundle.is_none() && !dry_run(&tracks.tracks, &loaded, arguments, shell)? {
             return Ok(Exit::Fault);
         }
+        store::say_idle(&settings, shell);
         for track in &tracks.tracks {
             for (name, value) in &track.definition.properties {
                 shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;

@@ -135,6 +135,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
+        store::say_idle(&settings, shell);
         for (name, value) in &submit.properties {
             shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
         }

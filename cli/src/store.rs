@@ -148,6 +148,22 @@ pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String>
     Err(Failure::new(message).help(format!("write more of it: {shown}")).into())
 }
 
+/// Says of a dry run how much of the site's configuration a run does not go by.
+pub(crate) fn say_idle(settings: &Settings, shell: &mut Shell) {
+    let site = &settings.server.site;
+    match site.idle() {
+        0 => {}
+        1 => shell.say(format!(
+            "1 property of `{}` has no effect here; `ankus doctor` says which, and why",
+            site.file
+        )),
+        count => shell.say(format!(
+            "{count} properties of `{}` have no effect here; `ankus doctor` lists them, with the reasons",
+            site.file
+        )),
+    }
+}
+
 /// Takes out of the store what has ended and was kept for long enough, where settings say how long that is.
 pub(crate) fn forget_old(driver: &driver::Driver, keep: &Keep) -> miette::Result<()> {
     if *keep == Keep::default() {

@@ -433,6 +433,12 @@ impl Site {
         }
     }
 
+    /// How many of its properties do nothing here.
+    pub fn idle(&self) -> usize {
+        let is_idle = |name: &String| !property(name).is_some_and(Property::is_honored);
+        self.properties.keys().filter(|name| is_idle(name)).count()
+    }
+
     /// The largest throttle of a coordinator.
     pub fn most_throttle(&self) -> Option<i64> {
         let factor = self.get(names::THROTTLING).and_then(|text| text.parse::<f64>().ok());
@@ -633,7 +639,7 @@ site = "conf/oozie-site.xml"    # relative to this file
 - A job keeps what holds when it is submitted: sub-workflows, workflows of a coordinator and reruns go by that, whatever becomes
   of the file. Only the password of the mail server is read from the file when a mail is sent, and is kept nowhere.
 - `ankus config show` lists every property of the file with what becomes of it, `ankus doctor` those without effect and those
-  that are unknown. Values that look secret are masked everywhere.
+  that are unknown; `ankus run --dry-run` counts them. Values that look secret are masked everywhere.
 - A property with a value that no server would start with is an error. So is a file with a DOCTYPE. References such as `${name}`
   are resolved from properties of the same file.
 - The file is data: it starts no program. A read-only command reads the file that a tree names only if it lies in the tree, and

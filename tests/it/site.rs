@@ -498,6 +498,12 @@ fn nothing_of_it_is_passed_over_in_silence_and_nothing_secret_is_shown() {
     assert!(shown.contains("(unknown)"), "{shown}");
     assert!(told.contains("unknown, and without effect: "), "{told}");
     assert!(told.contains("oozie-site.xml: 3 of 10 properties are honored"), "{told}");
+    place.write("workflow.xml", &fs_action("<mkdir path='hdfs://nn/made'/>"));
+    let (exit, said) = place.says(&["run", "--dry-run", "."]);
+    assert!(
+        exit == 0 && said.contains("7 properties of `oozie-site.xml` have no effect"),
+        "{said}"
+    );
     // A command that acts keeps jobs for so long, and one that looks has nothing to do with it.
     assert!(!shown.contains("[store.keep]"), "{shown}");
     // What is shown is still a file of settings.
