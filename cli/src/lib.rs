@@ -200,6 +200,11 @@ pub fn main() -> ExitCode {
         }
         return ExitCode::from(2);
     }
+    if first == ankus_engine::actions::submission::WAIT {
+        // Submits a job and waits for its end; nobody types this either.
+        let words: Option<Vec<String>> = arguments.map(|word| word.into_string().ok()).collect();
+        return ankus_engine::actions::submission::wait(&words.unwrap_or_default());
+    }
     completions::answer();
     let parsed = command().try_get_matches().and_then(|found| Cli::from_arg_matches(&found));
     let cli = match parsed {

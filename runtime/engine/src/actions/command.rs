@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use roxmltree::Node;
 
+use super::cluster::Shipped;
 use ankus_lang::machine::Class;
 
 /// Why no command line can be made.
@@ -49,10 +50,16 @@ pub struct Request<'a, 'input> {
     pub user: &'a str,
     /// Path of the configuration as a file, as the program will see it.
     pub configuration_file: &'a str,
+    /// Path of the same as Java properties.
+    pub properties_file: &'a str,
+    /// Finds the jar of Hadoop's streaming.
+    pub streaming_jar: &'a dyn Fn() -> Option<String>,
     /// Path of the file that a `java` action writes its captured output to.
     pub output_file: &'a str,
     /// Names of the jars in the action's folder, for the class path.
     pub jars: &'a [String],
+    /// All files that are brought for the action.
+    pub shipped: &'a Shipped,
 }
 
 /// A command line, not yet bound to a program of this machine.
@@ -66,6 +73,8 @@ pub struct CommandLine {
     pub environment: Vec<(String, String)>,
     /// Where its captured output is found.
     pub capture: Capture,
+    /// Whether it returns before its job has ended, so that somebody has to wait for that.
+    pub returns_early: bool,
 }
 
 /// The command line of an action; none for a type that runs no program of its own (`fs`, `email`, `sub-workflow`) or
@@ -125,7 +134,8 @@ impl Parts<'_, '_, '_> {
         let configuration =
             ("OOZIE_ACTION_CONF_XML".to_owned(), self.request.configuration_file.to_owned());
         let (tool, environment) = (tool.to_owned(), vec![configuration]);
-        CommandLine { tool, arguments, environment, capture: Capture::Nothing }
+        let (capture, returns_early) = (Capture::Nothing, false);
+        CommandLine { tool, arguments, environment, capture, returns_early }
     }
 
     fn shell(&self) -> Result<CommandLine, Refusal> {
@@ -199,7 +209,12 @@ impl Parts<'_, '_, '_> {
                 .collect::<Vec<_>>()
         };
         if let Some(streaming) = group("streaming") {
-            let mut generic = vec!["jar".to_owned(), "hadoop-streaming.jar".to_owned()];
+            let jar = (self.request.streaming_jar)().ok_or_else(|| {
+                let message = "there is no hadoop-streaming.jar in the action's folder, below HADOOP_HOME or beside the \
+                               program `hadoop`; name one in ankus.toml: [tools] hadoop-streaming = \"/path/to.jar\"";
+                Refusal::new(Class::Error, "JA018", message)
+            })?;
+            let mut generic = vec!["jar".to_owned(), jar];
             generic.extend(["-conf".to_owned(), self.request.configuration_file.to_owned()]);
             let mut specific = Vec::new();
             for (name, text) in settings(streaming) {
@@ -240,12 +255,20 @@ impl Parts<'_, '_, '_> {
             }
             return Ok(self.done("hadoop", arguments));
         }
+        if let Some(class) = self.text("config-class").filter(|class| !class.is_empty()) {
+            let message = format!(
+                "<config-class> `{class}` cannot be run: the class is called by Oozie's own launcher, which is not here; \
+                 set what it sets in the configuration of the action"
+            );
+            return Err(Refusal::new(Class::Error, "JA018", message));
+        }
         let submit = vec![
             "job".to_owned(),
             "-submit".to_owned(),
             self.request.configuration_file.to_owned(),
         ];
         let mut command = self.done("hadoop", submit);
+        command.returns_early = true;
         if !self.request.jars.is_empty() {
             command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
         }
@@ -269,7 +292,12 @@ impl Parts<'_, '_, '_> {
             "-propertyfile",
         ];
         let script = self.required("script")?;
-        let mut arguments = vec!["-file".to_owned(), base_name(&script)];
+        let mut arguments =
+            vec!["-propertyFile".to_owned(), self.request.properties_file.to_owned()];
+        if !self.request.jars.is_empty() {
+            arguments.push(format!("-Dpig.additional.jars={}", self.request.jars.join(":")));
+        }
+        arguments.extend(["-file".to_owned(), base_name(&script)]);
         for param in self.texts("param") {
             arguments.extend(["-param".to_owned(), param]);
         }
@@ -337,7 +365,9 @@ impl Parts<'_, '_, '_> {
                 arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
             }
         }
-        Ok(self.done("hive", arguments))
+        let mut command = self.done("hive", arguments);
+        self.jars_in("HIVE_AUX_JARS_PATH", &mut command);
+        Ok(command)
     }
 
     fn hive2(&self) -> Result<CommandLine, Refusal> {
@@ -381,7 +411,14 @@ impl Parts<'_, '_, '_> {
         if named && !arguments.get(1).is_some_and(|word| word.starts_with('-')) {
             arguments.remove(0);
         }
-        Ok(self.done("sqoop", arguments))
+        // What Hadoop's tools have in common follows the name of Sqoop's tool.
+        if arguments.first().is_some_and(|tool| !["help", "version"].contains(&tool.as_str())) {
+            let conf = ["-conf".to_owned(), self.request.configuration_file.to_owned()];
+            arguments.splice(1..1, conf);
+        }
+        let mut command = self.done("sqoop", arguments);
+        self.jars_in("HADOOP_CLASSPATH", &mut command);
+        Ok(command)
     }
 
     fn spark(&self) -> Result<CommandLine, Refusal> {
@@ -392,14 +429,72 @@ impl Parts<'_, '_, '_> {
                 arguments.extend([option.to_owned(), text]);
             }
         }
-        arguments.extend(spark_options(&self.text("spark-opts").unwrap_or_default()));
-        arguments.push(self.required("jar")?);
+        let own = spark_options(&self.text("spark-opts").unwrap_or_default());
+        arguments.extend(self.spark_settings(&own));
+        let jar = self.required("jar")?;
+        let brought = self.request.shipped.programs.contains(&base_name(&jar));
+        arguments.push(if brought { base_name(&jar) } else { jar });
         arguments.extend(self.texts("arg"));
         Ok(self.done("spark-submit", arguments))
     }
 
+    /// Spark's own options with the files of the action, and its configuration, which Spark hands to Hadoop.
+    fn spark_settings(&self, own: &[String]) -> Vec<String> {
+        let shipped = self.request.shipped;
+        let names = |list: &[(String, std::path::PathBuf)]| {
+            list.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()
+        };
+        let (scripts, files): (Vec<_>, Vec<_>) = names(&shipped.files)
+            .into_iter()
+            .partition(|name| [".py", ".egg", ".zip"].iter().any(|end| name.ends_with(end)));
+        let archives = shipped.archives.iter();
+        let archives = archives.map(|(name, path)| format!("{}#{name}", path.display())).collect();
+        let mut lists: BTreeMap<&str, Vec<String>> = BTreeMap::from([
+            ("--jars", self.request.jars.to_vec()),
+            ("--py-files", scripts),
+            ("--files", files),
+            ("--archives", archives),
+        ]);
+        let mut out = Vec::new();
+        let mut words = own.iter();
+        while let Some(word) = words.next() {
+            match lists.get_mut(word.as_str()) {
+                // One list counts, so that of the element joins that of the options.
+                Some(list) => list.extend(words.next().cloned()),
+                None => out.push(word.clone()),
+            }
+        }
+        for (option, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            out.extend([option.to_owned(), list.join(",")]);
+        }
+        let is_given = |name: &str| own.iter().any(|word| word.starts_with(&format!("{name}=")));
+        for (name, value) in self.request.configuration {
+            let name = match name.as_str() {
+                "mapreduce.job.tags" => "spark.yarn.tags".to_owned(),
+                name if name.starts_with("spark.") => name.to_owned(),
+                name if name.starts_with("oozie.") => format!("spark.{name}"),
+                name => format!("spark.hadoop.{name}"),
+            };
+            if !is_given(&name) {
+                out.extend(["--conf".to_owned(), format!("{name}={value}")]);
+            }
+        }
+        out
+    }
+
+    /// Puts the jars of the action into a variable with a class path.
+    fn jars_in(&self, variable: &str, command: &mut CommandLine) {
+        let jars = self.request.shipped.jars.iter().map(|(_, path)| path.to_string_lossy());
+        let jars: Vec<_> = jars.collect();
+        if !jars.is_empty() {
+            command.environment.push((variable.to_owned(), jars.join(":")));
+        }
+    }
+
     fn distcp(&self) -> Result<CommandLine, Refusal> {
+        let conf = ["-conf".to_owned(), self.request.configuration_file.to_owned()];
         let mut arguments = vec!["distcp".to_owned()];
+        arguments.extend(conf);
         arguments.extend(self.texts("arg"));
         let mut command = self.done("hadoop", arguments);
         if let Some(options) = self.text("java-opts") {
@@ -569,13 +664,23 @@ mod tests {
         let own = |text: &&str| (*text).to_owned();
         let configuration =
             configuration.iter().map(|(name, value)| (own(name), own(value))).collect();
+        let place = |name: &str| (name.to_owned(), format!("/w/{name}").into());
+        let shipped = Shipped {
+            jars: vec![place("a.jar")],
+            files: vec![place("dict.txt"), place("util.py")],
+            archives: vec![("env".to_owned(), "/c/env.zip".into())],
+            programs: vec!["j.jar".to_owned()],
+        };
         let request = Request {
             element: document.root_element(),
             configuration: &configuration,
             user: "ann",
             configuration_file: "action.xml",
+            properties_file: "action.properties",
+            streaming_jar: &|| Some("/h/streaming.jar".to_owned()),
             output_file: "out",
             jars: &["a.jar".to_owned()],
+            shipped: &shipped,
         };
         let seen = match command_line(&request).expect("a type that runs a program") {
             Ok(command) => format!("{} {}", command.tool, command.arguments.join(" ")),
@@ -594,7 +699,7 @@ mod tests {
         check("<map-reduce/>", "hadoop job -submit action.xml");
         check(
             "<pig><script>s/id.pig</script><param>A=1</param></pig>",
-            "pig -file id.pig -param A=1",
+            "pig -propertyFile action.properties -Dpig.additional.jars=a.jar -file id.pig -param A=1",
         );
         check_with(
             "<hive><query>select 1</query><param>d=2</param></hive>",
@@ -607,9 +712,9 @@ mod tests {
         );
         check(
             "<sqoop><command>sqoop import  --table t</command></sqoop>",
-            "sqoop import --table t",
+            "sqoop import -conf action.xml --table t",
         );
-        check("<distcp><arg>a</arg><arg>b</arg></distcp>", "hadoop distcp a b");
+        check("<distcp><arg>a</arg><arg>b</arg></distcp>", "hadoop distcp -conf action.xml a b");
         check(
             "<git><git-uri>https://h/r</git-uri><destination-uri>d</destination-uri></git>",
             "git clone -- https://h/r d",
@@ -623,10 +728,27 @@ mod tests {
     #[test]
     fn spark_options_keep_their_values_whole() {
         check(
-            "<spark><master>yarn</master><mode>cluster</mode><name>n</name><class>C</class><jar>j.jar</jar>\
+            "<spark><master>yarn</master><mode>cluster</mode><name>n</name><class>C</class><jar>s/other.jar</jar>\
              <spark-opts>--conf a=\"b c\" --executor-memory 2G --conf x=-y</spark-opts><arg>1</arg></spark>",
             "spark-submit --master yarn --deploy-mode cluster --name n --class C --conf a=b c --executor-memory 2G \
-             --conf x=-y j.jar 1",
+             --conf x=-y --archives /c/env.zip#env --files dict.txt --jars a.jar --py-files util.py s/other.jar 1",
+        );
+    }
+
+    #[test]
+    fn spark_gets_the_files_and_the_configuration_of_the_action() {
+        check_with(
+            "<spark><master>local</master><jar>lib/j.jar</jar><spark-opts>--jars b.jar --conf spark.x=1</spark-opts></spark>",
+            &[
+                ("spark.x", "2"),
+                ("spark.y", "3"),
+                ("mapreduce.job.tags", "t"),
+                ("fs.defaultFS", "hdfs://nn"),
+                ("oozie.job.note", "n"),
+            ],
+            "spark-submit --master local --conf spark.x=1 --archives /c/env.zip#env --files dict.txt \
+             --jars a.jar,b.jar --py-files util.py --conf spark.hadoop.fs.defaultFS=hdfs://nn \
+             --conf spark.yarn.tags=t --conf spark.oozie.job.note=n --conf spark.y=3 j.jar",
         );
     }
 
@@ -634,12 +756,13 @@ mod tests {
     fn what_the_launchers_refuse_is_refused() {
         check("<shell><exec>x</exec><env-var>A</env-var></shell>", "Failed JA010");
         check("<pig><script>s</script><argument>-dryrun</argument></pig>", "Error JA018");
+        check("<map-reduce><config-class>C</config-class></map-reduce>", "Error JA018");
         check("<hive><script>s</script><param>x</param></hive>", "Error JA018");
         let splitter = [("oozie.action.sqoop.shellsplitter", "true")];
         check_with(
             "<sqoop><command>import --q 'a b'</command></sqoop>",
             &splitter,
-            "sqoop import --q a b",
+            "sqoop import -conf action.xml --q a b",
         );
         check_with("<sqoop><command>import 'a</command></sqoop>", &splitter, "Error SQOOP002");
     }

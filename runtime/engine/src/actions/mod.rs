@@ -1,6 +1,8 @@
 //! What each type of action does.
 
+pub mod cluster;
 pub mod command;
 pub mod email;
 pub mod fs;
+pub mod submission;
 pub mod workplace;

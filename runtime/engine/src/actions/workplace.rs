@@ -14,13 +14,15 @@ use std::path::{Path, PathBuf};
 use roxmltree::Node;
 use rustix::process::Signal;
 
+use super::cluster::{self, Shipped};
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
 use super::fs::{Operations, glob_limit};
+use super::submission;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bound, Bounds, Program, State};
-use ankus_lang::action_types::action_type;
+use ankus_lang::action_types::{action_type, is_cluster};
 use ankus_lang::configuration;
 use ankus_lang::machine::Class;
 use ankus_lang::machine::{ActionError, Answer, Finished, Output, Run};
@@ -30,6 +32,12 @@ use ankus_procedure::private;
 const COPIED: u64 = 64 << 20;
 /// The file that a program writes what it captures to.
 const OUTPUT: &str = "output.properties";
+/// The file with the counters of a job, beside it.
+const STATS: &str = "counters.json";
+/// The file that says how the jobs of an attempt are found in a cluster.
+pub(crate) const TRACE: &str = "cluster.json";
+/// The merged configuration as Java properties.
+const PROPERTIES: &str = "action.properties";
 /// The folder for that file where a sandbox lets a program write only there.
 const OWN: &str = "output";
 /// The folder for what clusters have, beside the folder of work.
@@ -78,6 +86,8 @@ pub struct Provisions<'a> {
     pub bounds: Bounds,
     /// What stands around it.
     pub sandbox: &'a Sandbox,
+    /// This program itself, which waits for jobs where a client does not.
+    pub helper: Option<PathBuf>,
 }
 
 /// Where an action works.
@@ -154,9 +164,23 @@ impl Workplace<'_, '_> {
         let application = self.application();
         let mut configuration = defaults_of(self.needs.defaults, self.element);
         configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
+        let shipped = self.bring_files(&work)?;
+        let kind = self.element.tag_name().name();
+        if kind == "map-reduce" {
+            self.uber_jar(&mut configuration, &work)?;
+        }
+        if is_cluster(kind) {
+            self.hand_on(&mut configuration, &shipped)?;
+        }
+        let properties = self.folder.join(PROPERTIES);
+        let mut text = String::new();
+        for (name, value) in &configuration {
+            configuration::write_property(name, value, &mut text);
+        }
+        private::write(&properties, text).map_err(|error| own(&error, &properties))?;
         let written = self.folder.join("action.xml");
         private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
-        let jars = self.bring_files(&work)?;
+        let jars = shipped.jar_names();
 
         let output = match self.needs.sandbox.kind {
             Kind::Bubblewrap => {
@@ -173,10 +197,12 @@ impl Workplace<'_, '_> {
             configuration: &configuration,
             user: &self.run.job.user,
             configuration_file: &configuration_file,
+            properties_file: &self.text(&properties),
+            streaming_jar: &|| self.streaming_jar(&work),
             output_file: &output_file,
             jars: &jars,
+            shipped: &shipped,
         };
-        let kind = self.element.tag_name().name();
         let command = match command_line(&request) {
             Some(command) => command?,
             None => self.site_command(kind, &request)?,
@@ -196,6 +222,106 @@ impl Workplace<'_, '_> {
         Ok(Worked { program, capture, limit })
     }
 
+    /// What the clients of a cluster are told, and where what they start there is found.
+    fn hand_on(
+        &self,
+        configuration: &mut BTreeMap<String, String>,
+        shipped: &Shipped,
+    ) -> Result<(), Refusal> {
+        let user = &self.run.job.user;
+        let trace = cluster::hand_on(self.element, configuration, shipped, self.folder, user);
+        // As a server names jobs.
+        let Run { job, .. } = self.run;
+        let (kind, node) = (self.element.tag_name().name(), self.node);
+        let name = configuration.entry("mapreduce.job.name".to_owned());
+        name.or_insert_with(|| {
+            format!("oozie:action:T={kind}:W={}:A={node}:ID={}", job.name, job.id)
+        });
+        // The older of two names counts where both are there.
+        if let Some(options) = child_text(self.element, "java-opts").filter(|it| !it.is_empty()) {
+            let own = configuration.entry("mapred.child.java.opts".to_owned());
+            own.or_insert(options);
+        }
+        let Some(mut trace) = trace else { return Ok(()) };
+        let manager =
+            configuration.get("yarn.resourcemanager.address").cloned().unwrap_or_default();
+        if let Some(site) = self.yarn_site() {
+            trace.web = cluster::web_addresses(&site, &manager);
+        }
+        let written = self.folder.join(TRACE);
+        let text = serde_json::to_vec(&trace).expect("it has a serialized form");
+        private::write(&written, text).map_err(|error| own(&error, &written))
+    }
+
+    /// The jar that holds all of a job, where the configuration names one.
+    fn uber_jar(
+        &self,
+        configuration: &mut BTreeMap<String, String>,
+        work: &Path,
+    ) -> Result<(), Refusal> {
+        let named =
+            configuration.get("oozie.mapreduce.uber.jar").map(|path| path.trim().to_owned());
+        let Some(path) = named.filter(|path| !path.is_empty()) else { return Ok(()) };
+        // It has no effect in jobs of other kinds.
+        if child(self.element, "streaming").or_else(|| child(self.element, "pipes")).is_some() {
+            return Ok(());
+        }
+        let uri = self.resolve(&path);
+        self.bring(&uri, work, uri.name())?;
+        let jar = self.text(&work.join(uri.name()));
+        configuration.insert("mapreduce.job.jar".to_owned(), jar);
+        Ok(())
+    }
+
+    /// Where the jar of Hadoop's streaming is: named in the settings, brought by the action, or part of the installation.
+    fn streaming_jar(&self, work: &Path) -> Option<String> {
+        let is_it = |name: &str| {
+            name.starts_with("hadoop-streaming")
+                && name.ends_with(".jar")
+                && !name.contains("sources")
+        };
+        if let Some(given) = self.needs.tools.get("hadoop-streaming") {
+            return Some(given.clone());
+        }
+        let mut folders = vec![work.to_owned()];
+        let homes = ["HADOOP_MAPRED_HOME", "HADOOP_HOME", "HADOOP_COMMON_HOME"];
+        folders.extend(homes.iter().filter_map(|name| self.variable(name)).map(PathBuf::from));
+        let tool = self.needs.tools.get("hadoop").map(PathBuf::from);
+        if let Some(program) = tool.or_else(|| on_path("hadoop", self.path()))
+            && let Ok(program) = fs::canonicalize(program)
+        {
+            folders.extend(program.ancestors().nth(2).map(Path::to_owned));
+        }
+        let below = ["", "share/hadoop/tools/lib", "tools/lib", "contrib/streaming"];
+        folders.iter().flat_map(|folder| below.map(|below| folder.join(below))).find_map(|folder| {
+            let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+            let mut jars: Vec<PathBuf> = entries
+                .filter(|entry| is_it(&entry.file_name().to_string_lossy()))
+                .map(|entry| entry.path())
+                .collect();
+            jars.sort();
+            jars.pop().map(|path| self.text(&path))
+        })
+    }
+
+    /// A variable of the job's environment.
+    fn variable(&self, name: &str) -> Option<String> {
+        match self.needs.environment.is_empty() {
+            true => std::env::var(name).ok(),
+            false => self.needs.environment.get(name).cloned(),
+        }
+    }
+
+    /// The configuration of YARN that the tools read on this machine.
+    fn yarn_site(&self) -> Option<String> {
+        let folders =
+            [("YARN_CONF_DIR", ""), ("HADOOP_CONF_DIR", ""), ("HADOOP_HOME", "etc/hadoop")];
+        folders.into_iter().find_map(|(name, below)| {
+            let file = Path::new(&self.variable(name)?).join(below).join("yarn-site.xml");
+            String::from_utf8(read_up_to(&file, LARGEST_CONFIGURATION).ok()?).ok()
+        })
+    }
+
     fn text(&self, path: &Path) -> String {
         path.to_string_lossy().into_owned()
     }
@@ -212,6 +338,7 @@ impl Workplace<'_, '_> {
             arguments: vec![self.text(&element), request.configuration_file.to_owned()],
             environment: vec![("ANKUS_ACTION_OUTPUT".to_owned(), request.output_file.to_owned())],
             capture: Capture::File,
+            returns_early: false,
         })
     }
 
@@ -241,6 +368,7 @@ impl Workplace<'_, '_> {
                 }
             },
         };
+        let needs = &self.needs;
         let mut environment = command.environment;
         let root =
             std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
@@ -255,12 +383,27 @@ impl Workplace<'_, '_> {
                 environment.push((name.to_owned(), value));
             }
         }
+        let is_known = |environment: &[(String, String)], name: &str| {
+            environment.iter().any(|(known, _)| known == name)
+        };
+        if is_cluster(kind) && !is_known(&environment, "HADOOP_USER_NAME") {
+            environment.push(("HADOOP_USER_NAME".to_owned(), self.run.job.user.clone()));
+        }
+        let (mut program, mut arguments) = (program, command.arguments);
+        if let Some(helper) = needs.helper.as_ref().filter(|_| command.returns_early) {
+            arguments.splice(0..0, [submission::WAIT.to_owned(), program]);
+            program = self.text(helper);
+            let counters = Path::new(request.output_file).with_file_name(STATS);
+            environment.push((submission::COUNTERS.to_owned(), self.text(&counters)));
+            if let Some(trace) = cluster::trace(self.folder) {
+                environment.push((submission::WEB.to_owned(), trace.web.join(",")));
+            }
+        }
         if kind == "shell" && !environment.iter().any(|(name, _)| name == "PATH") {
             let path = self.path().unwrap_or_default();
             let path = path.to_string_lossy();
             environment.push(("PATH".to_owned(), format!(".:{path}")));
         }
-        let needs = &self.needs;
         let mut bounds = needs.bounds.clone();
         let wrapper = self.wrapper(work, &root, &bounds)?;
         if needs.sandbox.kind == Kind::SystemdRun {
@@ -271,7 +414,7 @@ impl Workplace<'_, '_> {
         let of_job = self.folder.parent().map(|of_job| (of_job.join(counted), needs.output_of_job));
         Ok(Program {
             program,
-            arguments: command.arguments,
+            arguments,
             environment: self.with_own(environment),
             alone: !needs.environment.is_empty(),
             folder: work.to_owned(),
@@ -351,15 +494,27 @@ impl Workplace<'_, '_> {
         resolve(&self.application(), path)
     }
 
-    /// Brings `lib/`, files and archives into the folder of work. Answers the names of jars.
-    fn bring_files(&self, work: &Path) -> Result<Vec<String>, Refusal> {
-        let mut jars = Vec::new();
+    /// Brings `lib/`, the libraries of the job, files and archives into the folder of work.
+    fn bring_files(&self, work: &Path) -> Result<Shipped, Refusal> {
+        let mut shipped = Shipped::default();
         let library = self.application().child("lib");
         let libraries = self.files.list(&library).map_err(|error| unreadable(&library, &error))?;
         for name in libraries {
-            self.bring(&library.child(&name), work, &name)?;
-            if name.ends_with(".jar") {
-                jars.push(name);
+            self.bring_library(&library.child(&name), name, work, &mut shipped)?;
+        }
+        for library in self.libraries() {
+            // A folder, or a file.
+            match self.files.status(&library).map_err(|error| unreadable(&library, &error))? {
+                Some(status) if status.directory => {
+                    let names = self.files.list(&library);
+                    for name in names.map_err(|error| unreadable(&library, &error))? {
+                        self.bring_library(&library.child(&name), name, work, &mut shipped)?;
+                    }
+                }
+                _ => {
+                    let name = library.name().to_owned();
+                    self.bring_library(&library, name, work, &mut shipped)?;
+                }
             }
         }
         for entry in entries(self.element, "file") {
@@ -367,15 +522,18 @@ impl Workplace<'_, '_> {
             let uri = self.resolve(path);
             let name = link.unwrap_or_else(|| uri.name()).to_owned();
             self.bring(&uri, work, &name)?;
-            if link.is_none() && name.ends_with(".jar") {
-                jars.push(name);
+            let path = work.join(&name);
+            match link.is_none() && name.ends_with(".jar") {
+                true => shipped.jars.push((name, path)),
+                false => shipped.files.push((name, path)),
             }
         }
         for entry in entries(self.element, "archive") {
             let (path, link) = split_link(&entry);
             let uri = self.resolve(path);
             let name = link.unwrap_or_else(|| uri.name()).to_owned();
-            self.unpack(&uri, work, &name)?;
+            let source = self.unpack(&uri, work, &name)?;
+            shipped.archives.push((name, source));
         }
         // Scripts and jars that elements name are brought as files are.
         for name in ["script", "jar"] {
@@ -383,11 +541,38 @@ impl Workplace<'_, '_> {
                 let uri = self.resolve(&path);
                 if self.files.status(&uri).map_err(|error| unreadable(&uri, &error))?.is_some() {
                     self.bring(&uri, work, uri.name())?;
+                    shipped.programs.push(uri.name().to_owned());
                 }
             }
         }
-        jars.dedup();
-        Ok(jars)
+        for list in [&mut shipped.jars, &mut shipped.files] {
+            let mut seen = std::collections::BTreeSet::new();
+            list.retain(|(name, _)| seen.insert(name.clone()));
+        }
+        Ok(shipped)
+    }
+
+    /// What the job names in `oozie.libpath`.
+    fn libraries(&self) -> Vec<FileUri> {
+        let named = self.run.conf.get("oozie.libpath").map_or("", String::as_str);
+        let paths = named.split(',').map(str::trim).filter(|path| !path.is_empty());
+        paths.map(|path| self.resolve(path)).collect()
+    }
+
+    fn bring_library(
+        &self,
+        uri: &FileUri,
+        name: String,
+        work: &Path,
+        shipped: &mut Shipped,
+    ) -> Result<(), Refusal> {
+        self.bring(uri, work, &name)?;
+        let path = work.join(&name);
+        match name.ends_with(".jar") {
+            true => shipped.jars.push((name, path)),
+            false => shipped.files.push((name, path)),
+        }
+        Ok(())
     }
 
     /// The place of a file on this machine; a fault as the engine has it where there is none.
@@ -429,12 +614,12 @@ impl Workplace<'_, '_> {
             .map_err(|error| own(&error, &target))
     }
 
-    fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<(), Refusal> {
+    fn unpack(&self, uri: &FileUri, work: &Path, name: &str) -> Result<PathBuf, Refusal> {
         let source = self.locate(uri)?;
         let target = within(work, name)?;
         private::folder(&target).map_err(|error| own(&error, &target))?;
         match archive::unpack(&source, uri.name(), &target, archive::QUOTA) {
-            Some(Ok(())) => Ok(()),
+            Some(Ok(())) => Ok(source),
             // What is wrong with an archive stays wrong; a full disk does not.
             Some(Err(error)) => match error.kind() {
                 io::ErrorKind::StorageFull => Err(own(&error, &target)),
@@ -640,6 +825,9 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
                 // The launcher of a shell action always ends with 1.
                 "shell" => ("1".to_owned(), code.to_string()),
                 "distcp" => ("JA018".to_owned(), code.to_string()),
+                // Nobody knows the job, or it did not succeed.
+                "map-reduce" if code == 2 => ("JA017".to_owned(), code.to_string()),
+                "map-reduce" => ("JA018".to_owned(), code.to_string()),
                 "ssh" => ("E1111".to_owned(), code.to_string()),
                 _ => (code.to_string(), code.to_string()),
             };
@@ -703,12 +891,15 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         Some(ids) => Some(format!("hadoopJobs={ids}\n")),
         None => data,
     };
-    let output = Output { child_ids, data, stats: None };
+    let counters = [folder.join(OWN).join(STATS), folder.join(STATS)];
+    let stats = counters.iter().find_map(|path| read_up_to(path, LARGEST_CONFIGURATION).ok());
+    let stats = stats.and_then(|bytes| String::from_utf8(bytes).ok());
+    let output = Output { child_ids, data, stats };
     Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
 }
 
 /// Ids of cluster jobs in the output of a tool, in order, each once.
-fn job_ids(folder: &Path) -> Option<String> {
+pub(crate) fn job_ids(folder: &Path) -> Option<String> {
     let mut found: Vec<String> = Vec::new();
     for name in ["stdout", "stderr"] {
         let Ok(bytes) = read_up_to(&folder.join(name), SCANNED) else { continue };
@@ -753,7 +944,16 @@ fn last_line(path: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&bytes);
     // What its launcher noted at the end is not what it said.
     let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
-    let line = text.lines().rev().find(|line| !line.trim().is_empty() && !is_own(line))?;
+    // Of a stack trace of Java, what was thrown says more than where.
+    let is_frame = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
+    };
+    let is_word = |line: &&str| !line.trim().is_empty() && !is_own(line);
+    let mut lines = text.lines().rev().filter(is_word);
+    let last = lines.next()?;
+    let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
+    let line = thrown.unwrap_or(last);
     Some(line.trim().chars().take(200).collect())
 }
 

@@ -5,3 +5,4 @@ pub mod defaults;
 pub mod files;
 pub mod network;
 pub mod process;
+pub mod yarn;

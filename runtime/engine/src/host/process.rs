@@ -168,6 +168,11 @@ pub trait Launchers: Send + Sync {
 
     /// From now on nobody is to be called. What runs goes on.
     fn leave(&self) {}
+
+    /// The program of ours that programs may be run by, where there is one.
+    fn helper(&self) -> Option<&Path> {
+        None
+    }
 }
 
 /// Starts programs as processes of this machine.
@@ -184,6 +189,10 @@ impl Local {
 }
 
 impl Launchers for Local {
+    fn helper(&self) -> Option<&Path> {
+        Some(&self.launcher)
+    }
+
     fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
         if let Some(launcher) = start(&self.launcher, folder, program)? {
             self.watcher.adopt(folder, launcher);

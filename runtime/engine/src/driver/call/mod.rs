@@ -330,7 +330,10 @@ impl Call {
                 let workplace = Workplace {
                     evaluate: &evaluate,
                     files: &looked.equipped.files,
-                    needs: provisions(&looked.equipped.needs),
+                    needs: Provisions {
+                        helper: shared.surroundings.launchers.helper().map(Path::to_owned),
+                        ..provisions(&looked.equipped.needs)
+                    },
                     element,
                     run: &looked.run,
                     node: &looked.plan.node(node).name,
@@ -733,6 +736,7 @@ fn provisions(needs: &Needs) -> Provisions<'_> {
         output_of_job: needs.output_of_job,
         bounds: Bounds { grace_ms: needs.grace_ms, ..needs.bounds.clone() },
         sandbox: &needs.sandbox,
+        helper: None,
     }
 }
 

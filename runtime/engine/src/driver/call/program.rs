@@ -3,12 +3,19 @@
 use super::{
     AGAIN_MS, Call, LOOK_MS, LOOK_OLDER_MS, MOST_AGAIN, ROOM_MS, STOPPING_MS, Stage, Then, again,
 };
+use crate::actions::cluster;
 use crate::actions::workplace::{Worked, Workplace};
 use crate::driver::Needs;
 use crate::host::process::{State, Urgency, is_passing};
+use crate::host::yarn::{Fault, ResourceManager};
 use ankus_lang::machine::{Answer, Class, External, Phase};
 use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
 use std::path::Path;
+
+/// So long after a look at a cluster the next one comes, in milliseconds.
+const CLUSTER_MS: u64 = 1_000;
+/// So long a cluster that cannot be reached is asked to end what runs there.
+const CLUSTER_PATIENCE_MS: u64 = 600_000;
 
 impl Call {
     pub(super) fn start_program(
@@ -167,6 +174,10 @@ impl Call {
             let pause = if left > 0 { pause.min(left) } else { pause };
             return Step::Suspend(Wait::new().or_pause(pause));
         }
+        if let Some(pause) = Self::clear_cluster(&folder, since, now) {
+            context.skip_persistence();
+            return Step::Suspend(Wait::new().or_pause(pause));
+        }
         self.asked = None;
         match then {
             Then::Again(pause) if !self.saved.is_stopped => {
@@ -181,6 +192,40 @@ impl Call {
             }
             _ => Step::Done,
         }
+    }
+
+    /// Ends what a program that was stopped, or lost, has started in a cluster: killing a client leaves its jobs running.
+    /// The answer is how long to wait before the next look; nothing where no job is left.
+    fn clear_cluster(folder: &Path, since: u64, now: u64) -> Option<u64> {
+        let trace = cluster::trace(folder)?;
+        let manager = ResourceManager { web: &trace.web, user: &trace.user };
+        let left = match manager.tagged(&trace.tag) {
+            Ok(apps) => apps.into_iter().filter(|app| !app.is_over()).collect::<Vec<_>>(),
+            // Where nobody answers, nothing was started, unless the program told of it.
+            Err(Fault::Unreachable(_)) if !cluster::told_of_jobs(folder) => return None,
+            Err(fault) => return Self::give_up(folder, &trace.tag, &fault, (since, now)),
+        };
+        let mut pause = None;
+        for app in left {
+            if let Err(fault) = manager.kill(&app.id) {
+                return Self::give_up(folder, &trace.tag, &fault, (since, now));
+            }
+            // It takes a moment to be over, and is looked for again.
+            pause = Some(CLUSTER_MS);
+        }
+        pause
+    }
+
+    /// Jobs in a cluster cannot be ended now: it is tried again, but not for ever.
+    fn give_up(folder: &Path, tag: &str, fault: &Fault, (since, now): (u64, u64)) -> Option<u64> {
+        if now.saturating_sub(since) < CLUSTER_PATIENCE_MS {
+            return Some(CLUSTER_MS * 5);
+        }
+        let why = format!(
+            "[applications of YARN with the tag {tag} may still run, and could not be killed: {fault}]"
+        );
+        cluster::note(folder, &why);
+        None
     }
 
     /// Whether the job that called has gone, or has ended without knowing of us.

@@ -1,0 +1,283 @@
+//! What the clients of a cluster are told: which cluster it is, as whom they act, which files their tasks need, and the
+//! tag by which their jobs are found again.
+//!
+//! In: the evaluated element of an action, its merged configuration, and the files that were brought for it. Out: the
+//! configuration with what the server's launcher adds (`reference` of the language, 9.1), and the [`Trace`] that the jobs
+//! leave in the cluster.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "an attempt keeps in its folder how its jobs are found"
+)]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use roxmltree::Node;
+use serde::{Deserialize, Serialize};
+
+use ankus_lang::configuration;
+
+/// Files that an action brings, by the names under which its program finds them.
+#[derive(Clone, Debug, Default)]
+pub struct Shipped {
+    /// Files with a name of their own, and what lies in `lib/` beside jars.
+    pub files: Vec<(String, PathBuf)>,
+    /// Archives, as they were before they were unpacked.
+    pub archives: Vec<(String, PathBuf)>,
+    /// Jars for the class path.
+    pub jars: Vec<(String, PathBuf)>,
+    /// Names of the script or jar that the element itself names, where it was brought.
+    pub programs: Vec<String>,
+}
+
+impl Shipped {
+    /// The names of the jars.
+    pub fn jar_names(&self) -> Vec<String> {
+        self.jars.iter().map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// How the jobs of an attempt are found in a cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The tag of YARN that they all have.
+    pub tag: String,
+    /// Where the web services of the resource manager may be, the likeliest first.
+    pub web: Vec<String>,
+    /// Who started them.
+    pub user: String,
+    /// Whether the tool exists to start jobs; a program of `java` or `shell` may do so.
+    pub is_client: bool,
+}
+
+/// The property that tags jobs of map-reduce, and everything that runs as such.
+const TAGS: &str = "mapreduce.job.tags";
+
+/// Tells a configuration of the cluster that the element names, and of the files of the action. What the element
+/// says wins over what the tools find on this machine. Answers the trace that the jobs leave; none where there is no
+/// resource manager, or everything runs in the tool itself.
+pub fn hand_on(
+    element: Node<'_, '_>,
+    configuration: &mut BTreeMap<String, String>,
+    shipped: &Shipped,
+    attempt: &Path,
+    user: &str,
+) -> Option<Trace> {
+    let kind = element.tag_name().name();
+    let text = |name: &str| {
+        let child = element.children().find(|child| child.tag_name().name() == name)?;
+        let text: String = child.children().filter_map(|child| child.text()).collect();
+        Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    if let Some(name_node) = text("name-node") {
+        configuration.insert("fs.defaultFS".to_owned(), name_node.clone());
+        configuration.insert("fs.default.name".to_owned(), name_node);
+    }
+    let manager = text("resource-manager").or_else(|| text("job-tracker"));
+    if let Some(manager) = &manager {
+        for name in
+            ["yarn.resourcemanager.address", "mapreduce.jobtracker.address", "mapred.job.tracker"]
+        {
+            configuration.insert(name.to_owned(), manager.clone());
+        }
+        let framework = if manager == "local" { "local" } else { "yarn" };
+        let named = configuration.entry("mapreduce.framework.name".to_owned());
+        named.or_insert_with(|| framework.to_owned());
+    }
+    if kind == "map-reduce" {
+        tasks(configuration, shipped);
+        // The history has the counters, and this form of it can be read without Hadoop.
+        let format = configuration.entry("mapreduce.jobhistory.jhist.format".to_owned());
+        format.or_insert_with(|| "json".to_owned());
+    }
+    let manager = manager.filter(|manager| manager != "local")?;
+    let tag = tag(attempt);
+    match configuration.get_mut(TAGS) {
+        Some(tags) => *tags = format!("{tags},{tag}"),
+        None => _ = configuration.insert(TAGS.to_owned(), tag.clone()),
+    }
+    let is_client =
+        ankus_lang::action_types::action_type(kind).is_some_and(|kind| kind.starts_jobs);
+    let host = manager.rsplit_once(':').map_or(manager.as_str(), |(host, _)| host);
+    let web = vec![format!("http://{host}:8088")];
+    Some(Trace { tag, web, user: user.to_owned(), is_client })
+}
+
+/// What an attempt left in its folder to be found by in a cluster.
+pub fn trace(folder: &Path) -> Option<Trace> {
+    let bytes = std::fs::read(folder.join(super::workplace::TRACE)).ok()?;
+    serde_json::from_slice(&bytes).ok()
+}
+
+/// Adds a line to what the program of an attempt said, where whoever reads its log finds it.
+pub fn note(folder: &Path, line: &str) {
+    use std::io::Write as _;
+    let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.join("stderr"));
+    if let Ok(mut log) = log {
+        // A disk that is full is told of elsewhere.
+        let _ = writeln!(log, "{line}");
+    }
+}
+
+/// Whether a program told of jobs in a cluster.
+pub fn told_of_jobs(folder: &Path) -> bool {
+    super::workplace::job_ids(folder).is_some()
+}
+
+/// Files, archives and jars go with the job to where its tasks run.
+fn tasks(configuration: &mut BTreeMap<String, String>, shipped: &Shipped) {
+    let uris = |list: &[(String, PathBuf)], named: bool| {
+        let uris = list.iter().map(|(name, path)| {
+            let uri = format!("file://{}", encoded(path));
+            if named { format!("{uri}#{name}") } else { uri }
+        });
+        uris.collect::<Vec<_>>().join(",")
+    };
+    // What the generic options -files, -archives and -libjars set, and the submission of a job uploads.
+    for (key, value) in [
+        ("tmpfiles", uris(&shipped.files, true)),
+        ("tmparchives", uris(&shipped.archives, true)),
+        ("tmpjars", uris(&shipped.jars, false)),
+    ] {
+        if !value.is_empty() {
+            configuration.insert(key.to_owned(), value);
+        }
+    }
+}
+
+/// A path in a URI.
+fn encoded(path: &Path) -> String {
+    let mut out = String::new();
+    for byte in path.to_string_lossy().bytes() {
+        match byte {
+            b'%' | b' ' | b'#' | b'?' | b',' => out.push_str(&format!("%{byte:02X}")),
+            _ => out.push(byte as char),
+        }
+    }
+    out
+}
+
+/// The tag of an attempt: the same whenever it is asked for, and of no other attempt on any machine that uses the cluster.
+fn tag(attempt: &Path) -> String {
+    let machine = rustix::system::uname();
+    let folder = std::path::absolute(attempt).unwrap_or_else(|_| attempt.to_owned());
+    // FNV-1a, which is written down and stays what it is.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in machine.nodename().to_bytes().iter().chain(folder.to_string_lossy().as_bytes()) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("ankus-{hash:016x}")
+}
+
+/// Where the web services of a resource manager are, as the site's own configuration says.
+///
+/// `files` are the texts of `yarn-site.xml` in the folders that the tools read, the first that is there.
+pub fn web_addresses(text: &str, manager: &str) -> Vec<String> {
+    let properties: BTreeMap<String, String> =
+        configuration::read_xml(text).unwrap_or_default().into_iter().collect();
+    let get = |name: &str| properties.get(name).map(|value| value.trim().to_owned());
+    let host = manager.rsplit_once(':').map_or(manager, |(host, _)| host);
+    let named = get("yarn.resourcemanager.hostname").unwrap_or_else(|| host.to_owned());
+    let fill = |value: String| value.replace("${yarn.resourcemanager.hostname}", &named);
+    let secure = get("yarn.http.policy").is_some_and(|policy| policy == "HTTPS_ONLY");
+    let (scheme, key, port) = match secure {
+        true => ("https", "yarn.resourcemanager.webapp.https.address", 8090),
+        false => ("http", "yarn.resourcemanager.webapp.address", 8088),
+    };
+    let mut found: Vec<String> = Vec::new();
+    let mut add = |address: String| {
+        let url = format!("{scheme}://{address}");
+        if !found.contains(&url) {
+            found.push(url);
+        }
+    };
+    let ids = get("yarn.resourcemanager.ha.rm-ids").unwrap_or_default();
+    for id in ids.split(',').map(str::trim).filter(|id| !id.is_empty()) {
+        match (get(&format!("{key}.{id}")), get(&format!("yarn.resourcemanager.hostname.{id}"))) {
+            (Some(address), _) => add(fill(address)),
+            (None, Some(host)) => add(format!("{host}:{port}")),
+            (None, None) => {}
+        }
+    }
+    match get(key) {
+        Some(address) => add(fill(address)),
+        None => add(format!("{named}:{port}")),
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn handed(element: &str, given: &[(&str, &str)]) -> (BTreeMap<String, String>, Option<Trace>) {
+        let document = roxmltree::Document::parse(element).expect("an element");
+        let mut configuration: BTreeMap<String, String> =
+            given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        let shipped = Shipped {
+            files: vec![("dict".to_owned(), "/s/work/a b,c".into())],
+            jars: vec![("x.jar".to_owned(), "/s/work/x.jar".into())],
+            ..Shipped::default()
+        };
+        let (root, attempt) = (document.root_element(), Path::new("/s/jobs/j/mr-0-1"));
+        let trace = hand_on(root, &mut configuration, &shipped, attempt, "joe");
+        (configuration, trace)
+    }
+
+    #[test]
+    fn the_element_says_which_cluster_it_is() {
+        let (configuration, trace) = handed(
+            "<map-reduce><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn:8020</name-node></map-reduce>",
+            &[("mapreduce.job.tags", "nightly"), ("mapred.job.tracker", "other:1")],
+        );
+        let trace = trace.expect("a cluster");
+        assert_eq!(trace.web, ["http://rm:8088"]);
+        assert!(trace.is_client);
+        for (name, value) in [
+            ("fs.defaultFS", "hdfs://nn:8020"),
+            ("fs.default.name", "hdfs://nn:8020"),
+            ("yarn.resourcemanager.address", "rm:8032"),
+            ("mapred.job.tracker", "rm:8032"),
+            ("mapreduce.framework.name", "yarn"),
+            ("mapreduce.job.tags", &format!("nightly,{}", trace.tag)),
+            ("tmpfiles", "file:///s/work/a%20b%2Cc#dict"),
+            ("tmpjars", "file:///s/work/x.jar"),
+        ] {
+            assert_eq!(configuration.get(name).map(String::as_str), Some(value), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_runs_in_the_tool_itself_leaves_no_trace() {
+        let (configuration, trace) = handed("<pig><job-tracker>local</job-tracker></pig>", &[]);
+        assert_eq!(trace, None);
+        assert_eq!(configuration["mapreduce.framework.name"], "local");
+        assert!(!configuration.contains_key("tmpjars"), "pig takes its jars otherwise");
+    }
+
+    #[test]
+    fn the_web_services_are_where_the_site_says() {
+        let site = |properties: &[(&str, &str)]| {
+            let properties = properties.iter().map(|(name, value)| {
+                format!("<property><name>{name}</name><value>{value}</value></property>")
+            });
+            format!("<configuration>{}</configuration>", properties.collect::<String>())
+        };
+        assert_eq!(web_addresses("", "rm:8032"), ["http://rm:8088"]);
+        let named = site(&[
+            ("yarn.resourcemanager.hostname", "master"),
+            ("yarn.resourcemanager.webapp.address", "${yarn.resourcemanager.hostname}:18088"),
+        ]);
+        assert_eq!(web_addresses(&named, "rm:8032"), ["http://master:18088"]);
+        let pair = site(&[
+            ("yarn.resourcemanager.ha.rm-ids", "rm1, rm2"),
+            ("yarn.resourcemanager.webapp.https.address.rm1", "a:8090"),
+            ("yarn.resourcemanager.hostname.rm2", "b"),
+            ("yarn.http.policy", "HTTPS_ONLY"),
+        ]);
+        assert_eq!(
+            web_addresses(&pair, "yarnRM"),
+            ["https://a:8090", "https://b:8090", "https://yarnRM:8090"]
+        );
+    }
+}

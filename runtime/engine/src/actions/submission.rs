@@ -1,0 +1,433 @@
+//! A map-reduce job is submitted, and its end awaited.
+//!
+//! `hadoop job -submit` returns as soon as the job is accepted, so its exit code says nothing about the job. Here it is
+//! run by a small process, this same binary called with [`WAIT`], that goes on asking for the job until it has ended, prints
+//! what it learns as the tool itself would, writes the counters, and exits as the job did. It belongs to the action's
+//! program: whoever stops that stops it, and the job is found by its tag.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "it is a program of an action, and its streams are those of the action"
+)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
+
+use crate::host::yarn::ResourceManager;
+use ankus_lang::configuration;
+use serde_json::{Map, Value, json};
+
+/// The hidden argument with which this binary submits a job and waits for it: the client and its arguments follow.
+pub const WAIT: &str = "__wait";
+/// The variable that names the file for the counters.
+pub const COUNTERS: &str = "ANKUS_COUNTERS";
+/// The variable that names the addresses of the resource manager's web services, separated by commas.
+pub const WEB: &str = "ANKUS_YARN";
+/// The folder of a cluster where jobs leave their history, unless their configuration says otherwise.
+const HISTORY: &str = "/tmp/hadoop-yarn/staging/history/done_intermediate";
+/// The property that names it.
+const HISTORY_PROPERTY: &str = "mapreduce.jobhistory.intermediate-done-dir";
+/// So often in a row a client may fail to tell of a job before nothing more is asked.
+const MOST_FAILURES: u32 = 20;
+/// The first pause between two questions, and the longest. A client takes a second of a processor for each.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(15));
+/// So much of what a client says is kept to look for ids.
+const KEPT: usize = 1 << 20;
+
+/// What is known of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Status {
+    /// `PREP`, `RUNNING`, `SUCCEEDED`, `FAILED`, `KILLED`.
+    state: String,
+    /// Why it failed.
+    reason: String,
+}
+
+/// Submits a job with a client and waits for its end. The exit code is 0 only for a job that succeeded; 1 for one that did
+/// not; that of the client where it failed to submit; 2 where nobody knows.
+pub fn wait(words: &[String]) -> ExitCode {
+    let Some((client, arguments)) = words.split_first() else { return ExitCode::from(2) };
+    let (code, said) = match run(client, arguments) {
+        Ok(done) => done,
+        Err(error) => {
+            eprintln!("{client}: {error}");
+            return ExitCode::from(1);
+        }
+    };
+    if code != 0 {
+        return ExitCode::from(u8::try_from(code).unwrap_or(1));
+    }
+    let Some(id) = job_id(&said) else {
+        eprintln!("{client} printed no id of a job, so nothing says whether one was submitted");
+        return ExitCode::from(2);
+    };
+    match ended(client, &id) {
+        Some(Status { state, .. }) if state == "SUCCEEDED" => ExitCode::SUCCESS,
+        Some(Status { state, reason }) => {
+            let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+            eprintln!("the job {id} ended {state}{reason}");
+            ExitCode::from(1)
+        }
+        None => {
+            eprintln!("nothing is known of the job {id} any more");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the client; what it prints goes on to our own streams.
+fn run(client: &str, arguments: &[String]) -> std::io::Result<(i32, String)> {
+    let mut child = Command::new(client)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let errors = child
+        .stderr
+        .take()
+        .map(|stream| std::thread::spawn(move || passed_on(stream, &mut std::io::stderr().lock())));
+    let mut said = match child.stdout.take() {
+        Some(stream) => passed_on(stream, &mut std::io::stdout().lock()),
+        None => String::new(),
+    };
+    if let Some(text) = errors.and_then(|thread| thread.join().ok()) {
+        said.push('\n');
+        said.push_str(&text);
+    }
+    Ok((child.wait()?.code().unwrap_or(1), said))
+}
+
+fn passed_on(stream: impl Read, out: &mut impl Write) -> String {
+    let mut kept = String::new();
+    let mut stream = BufReader::new(stream);
+    let mut line = Vec::new();
+    while matches!(stream.read_until(b'\n', &mut line), Ok(read) if read > 0) {
+        // Nobody may read it any more; the job goes on all the same.
+        let _ = out.write_all(&line).and_then(|()| out.flush());
+        if kept.len() < KEPT {
+            kept.push_str(&String::from_utf8_lossy(&line));
+        }
+        line.clear();
+    }
+    kept
+}
+
+/// The id of the job that a client says it has submitted.
+fn job_id(text: &str) -> Option<String> {
+    let ids = text.match_indices("job_").filter_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let rest = &text[at + 4..];
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+        // A job that runs in the client itself: job_local1234_0001.
+        let (local, digits) = match rest.strip_prefix("local") {
+            Some(after) => {
+                let end = after.find(|c: char| !(c.is_ascii_digit() || c == '_'));
+                ("local", &after[..end.unwrap_or(after.len())])
+            }
+            None => ("", &rest[..end]),
+        };
+        let (cluster, number) = digits.split_once('_')?;
+        let number = number.split('_').next()?;
+        let is_word = before.is_none_or(|c| !(c.is_alphanumeric() || c == '_'));
+        let is_id = is_word && !cluster.is_empty() && number.len() >= 4;
+        is_id.then(|| format!("job_{local}{cluster}_{number}"))
+    });
+    ids.last()
+}
+
+/// Asks for a job until it has ended, and writes its counters.
+fn ended(client: &str, id: &str) -> Option<Status> {
+    let web: Vec<String> = std::env::var(WEB)
+        .map(|text| text.split(',').map(str::to_owned).collect())
+        .unwrap_or_default();
+    let user = std::env::var("HADOOP_USER_NAME").unwrap_or_default();
+    let manager = ResourceManager { web: &web, user: &user };
+    let application = id.strip_prefix("job_").map(|rest| format!("application_{rest}"));
+    // A job that runs in the client itself, and one of a cluster that nobody can ask.
+    let application = application.filter(|id| !web.is_empty() && !id.contains("local"));
+    let Some(application) = application else { return asked(client, id) };
+    let Ok(mut told) = manager.application(&application) else { return asked(client, id) };
+    let mut failures = 0;
+    while !told.is_over() {
+        std::thread::sleep(PAUSES.0);
+        match manager.application(&application) {
+            Ok(now) => (told, failures) = (now, 0),
+            Err(fault) if failures < MOST_FAILURES => {
+                failures += 1;
+                eprintln!("{fault}; it is asked again");
+            }
+            Err(_) => return asked(client, id),
+        }
+    }
+    let state = match (told.state.as_str(), told.final_status.as_str()) {
+        ("FINISHED", status) => status,
+        (state, _) => state,
+    };
+    if state == "SUCCEEDED" {
+        write_counters(client, id);
+    }
+    Some(Status { state: state.to_owned(), reason: told.diagnostics.trim().to_owned() })
+}
+
+/// The same, of the client.
+fn asked(client: &str, id: &str) -> Option<Status> {
+    let (mut pause, mut failures) = (PAUSES.0, 0);
+    loop {
+        let asked = Command::new(client)
+            .args(["job", "-status", id])
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output();
+        let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        match text.ok().and_then(|text| Some((status(&text)?, text))) {
+            Some((status, text)) => {
+                failures = 0;
+                if matches!(status.state.as_str(), "SUCCEEDED" | "FAILED" | "KILLED") {
+                    println!("{text}");
+                    keep(&counters(&text));
+                    return Some(status);
+                }
+            }
+            None => {
+                failures += 1;
+                if failures >= MOST_FAILURES {
+                    return None;
+                }
+            }
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 3 / 2).min(PAUSES.1);
+    }
+}
+
+/// Writes the counters of a job that has succeeded. They are in its history, which the history server takes away at some
+/// time, and tells of from then on.
+fn write_counters(client: &str, id: &str) {
+    let folder = std::env::var("OOZIE_ACTION_CONF_XML").ok().and_then(|path| {
+        let text = std::fs::read_to_string(path).ok()?;
+        let properties = configuration::read_xml(&text).ok()?;
+        properties.into_iter().find(|(name, _)| name == HISTORY_PROPERTY).map(|(_, value)| value)
+    });
+    let folder = folder.unwrap_or_else(|| HISTORY.to_owned());
+    let read = |arguments: &[&str]| {
+        let done = Command::new(client)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .stderr(Stdio::null())
+            .output()
+            .ok()?;
+        let text = String::from_utf8_lossy(&done.stdout).into_owned();
+        done.status.success().then_some(text)
+    };
+    let history = format!("{}/*/{id}-*.jhist", folder.trim_end_matches('/'));
+    let found =
+        read(&["fs", "-cat", &history]).and_then(|text| counters_of_history(&text)).or_else(|| {
+            let text = read(&["job", "-status", id])?;
+            text.contains("Counters:").then(|| counters(&text))
+        });
+    match found {
+        Some(counters) => keep(&counters),
+        None => eprintln!(
+            "the counters of the job {id} are neither in {folder} nor known to the client"
+        ),
+    }
+}
+
+/// The counters in the history of a job: one event a line, the last of which has them all.
+fn counters_of_history(text: &str) -> Option<Value> {
+    let mut events = text.lines().filter(|line| line.contains("totalCounters"));
+    let event: Value = serde_json::from_str(events.next_back()?).ok()?;
+    let (_, event) = event.get("event")?.as_object()?.iter().next()?;
+    let groups = event.get("totalCounters")?.get("groups")?.as_array()?;
+    let named = |value: &Value| value.get("name")?.as_str().map(str::to_owned);
+    let groups = groups.iter().filter_map(|group| {
+        let counts = group.get("counts")?.as_array()?.iter();
+        let counts = counts.filter_map(|count| Some((named(count)?, count.get("value")?.clone())));
+        Some((named(group)?, counts.collect()))
+    });
+    Some(as_expressions_see(groups.collect()))
+}
+
+fn keep(counters: &Value) {
+    let Some(path) = std::env::var_os(COUNTERS) else { return };
+    let counters = counters.to_string();
+    if let Err(error) = ankus_procedure::private::write(std::path::Path::new(&path), counters) {
+        eprintln!("the counters of the job cannot be written: {error}");
+    }
+}
+
+fn status(text: &str) -> Option<Status> {
+    let field = |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.trim().split_once(':'));
+        lines.find(|(key, _)| key.trim() == name).map(|(_, value)| value.trim().to_owned())
+    };
+    let reason = field("reason for failure").or_else(|| field("failure info"));
+    Some(Status { state: field("Job state")?, reason: reason.unwrap_or_default() })
+}
+
+/// The counters as expressions find them: `hadoop:counters('n')['GROUP']['NAME']`.
+///
+/// Clients print the names for people; programs know others. Counters of a job's own are printed as they are named.
+fn counters(text: &str) -> Value {
+    let mut groups: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    let mut lines = text.lines().skip_while(|line| !line.trim().starts_with("Counters:"));
+    lines.next();
+    let mut group = String::new();
+    for line in lines {
+        let depth = line.bytes().take_while(|byte| *byte == b'\t').count();
+        let text = line.trim_matches(['\t', '\r']);
+        match (depth, text.rsplit_once('=')) {
+            (1, None) if !text.is_empty() => group = group_name(text).to_owned(),
+            (2.., Some((name, value))) => {
+                let Ok(value) = value.trim().parse::<i64>() else { continue };
+                let name = counter_name(&group, name);
+                groups.entry(group.clone()).or_default().insert(name, json!(value));
+            }
+            _ => {}
+        }
+    }
+    as_expressions_see(groups)
+}
+
+fn as_expressions_see(mut groups: BTreeMap<String, Map<String, Value>>) -> Value {
+    // Expressions of the specification ask with the older name of this group.
+    if let Some(tasks) = groups.get(TASKS) {
+        groups.insert("org.apache.hadoop.mapred.Task$Counter".to_owned(), tasks.clone());
+    }
+    let mut all: Map<String, Value> =
+        groups.into_iter().map(|(name, counters)| (name, Value::Object(counters))).collect();
+    all.insert("ACTION_TYPE".to_owned(), json!("MAP_REDUCE"));
+    Value::Object(all)
+}
+
+const TASKS: &str = "org.apache.hadoop.mapreduce.TaskCounter";
+const JOBS: &str = "org.apache.hadoop.mapreduce.JobCounter";
+const FILES: &str = "org.apache.hadoop.mapreduce.FileSystemCounter";
+
+fn group_name(shown: &str) -> &str {
+    match shown.trim_end() {
+        "Map-Reduce Framework" => TASKS,
+        "Job Counters" => JOBS,
+        "File System Counters" => FILES,
+        "File Input Format Counters" => {
+            "org.apache.hadoop.mapreduce.lib.input.FileInputFormatCounter"
+        }
+        "File Output Format Counters" => {
+            "org.apache.hadoop.mapreduce.lib.output.FileOutputFormatCounter"
+        }
+        other => other,
+    }
+}
+
+fn counter_name(group: &str, shown: &str) -> String {
+    let known = match (group, shown) {
+        (TASKS, "Input split bytes") => "SPLIT_RAW_BYTES",
+        (TASKS, "Failed Shuffles") => "FAILED_SHUFFLE",
+        (TASKS, "GC time elapsed (ms)") => "GC_TIME_MILLIS",
+        (TASKS, "CPU time spent (ms)") => "CPU_MILLISECONDS",
+        (TASKS, "Physical memory (bytes) snapshot") => "PHYSICAL_MEMORY_BYTES",
+        (TASKS, "Virtual memory (bytes) snapshot") => "VIRTUAL_MEMORY_BYTES",
+        (TASKS, "Total committed heap usage (bytes)") => "COMMITTED_HEAP_BYTES",
+        (TASKS, "Peak Map Physical memory (bytes)") => "MAP_PHYSICAL_MEMORY_BYTES_MAX",
+        (TASKS, "Peak Map Virtual memory (bytes)") => "MAP_VIRTUAL_MEMORY_BYTES_MAX",
+        (TASKS, "Peak Reduce Physical memory (bytes)") => "REDUCE_PHYSICAL_MEMORY_BYTES_MAX",
+        (TASKS, "Peak Reduce Virtual memory (bytes)") => "REDUCE_VIRTUAL_MEMORY_BYTES_MAX",
+        (JOBS, "Launched map tasks") => "TOTAL_LAUNCHED_MAPS",
+        (JOBS, "Launched reduce tasks") => "TOTAL_LAUNCHED_REDUCES",
+        (JOBS, "Failed map tasks") => "NUM_FAILED_MAPS",
+        (JOBS, "Failed reduce tasks") => "NUM_FAILED_REDUCES",
+        (JOBS, "Killed map tasks") => "NUM_KILLED_MAPS",
+        (JOBS, "Killed reduce tasks") => "NUM_KILLED_REDUCES",
+        (JOBS, "Other local map tasks") => "OTHER_LOCAL_MAPS",
+        (JOBS, "Data-local map tasks") => "DATA_LOCAL_MAPS",
+        (JOBS, "Rack-local map tasks") => "RACK_LOCAL_MAPS",
+        (JOBS, "Total time spent by all maps in occupied slots (ms)") => "SLOTS_MILLIS_MAPS",
+        (JOBS, "Total time spent by all reduces in occupied slots (ms)") => "SLOTS_MILLIS_REDUCES",
+        (JOBS, "Total time spent by all map tasks (ms)") => "MILLIS_MAPS",
+        (JOBS, "Total time spent by all reduce tasks (ms)") => "MILLIS_REDUCES",
+        (JOBS, "Total vcore-milliseconds taken by all map tasks") => "VCORES_MILLIS_MAPS",
+        (JOBS, "Total vcore-milliseconds taken by all reduce tasks") => "VCORES_MILLIS_REDUCES",
+        (JOBS, "Total megabyte-milliseconds taken by all map tasks") => "MB_MILLIS_MAPS",
+        (JOBS, "Total megabyte-milliseconds taken by all reduce tasks") => "MB_MILLIS_REDUCES",
+        (FILES, _) => return file_counter(shown),
+        // The rest of these groups is named as it is shown, in capitals.
+        (TASKS | JOBS, _) => return capitals(shown),
+        (_, "Bytes Read") => "BYTES_READ",
+        (_, "Bytes Written") => "BYTES_WRITTEN",
+        _ => shown,
+    };
+    known.to_owned()
+}
+
+fn capitals(shown: &str) -> String {
+    let words = shown.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_uppercase).collect::<Vec<_>>().join("_")
+}
+
+/// `HDFS: Number of bytes read` is HDFS_BYTES_READ.
+fn file_counter(shown: &str) -> String {
+    let Some((scheme, rest)) = shown.split_once(": ") else { return shown.to_owned() };
+    let what = rest.strip_prefix("Number of ").unwrap_or(rest);
+    let what = match what {
+        "read operations" => "READ_OPS".to_owned(),
+        "large read operations" => "LARGE_READ_OPS".to_owned(),
+        "write operations" => "WRITE_OPS".to_owned(),
+        "bytes read erasure-coded" => "BYTES_READ_EC".to_owned(),
+        other => capitals(other),
+    };
+    format!("{scheme}_{what}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOLD: &str = "\nJob: job_1700000000000_0007\nJob File: hdfs://nn/x:y.xml\nUber job : false\nmap() completion: 1.0\n\
+        Job state: SUCCEEDED\nretired: false\nreason for failure: \nCounters: 5\n\tFile System Counters\n\
+        \t\tHDFS: Number of bytes read=12\n\t\tHDFS: Number of large read operations=0\n\tMap-Reduce Framework\n\
+        \t\tMap input records=3\n\t\tGC time elapsed (ms)=7\n\tmy.Group$Of\n\t\tA=B=9\n";
+
+    #[test]
+    fn a_client_tells_the_state_and_the_counters() {
+        let told = status(TOLD).expect("a status");
+        assert_eq!((told.state.as_str(), told.reason.as_str()), ("SUCCEEDED", ""));
+        let counters = counters(TOLD);
+        assert_eq!(counters["org.apache.hadoop.mapred.Task$Counter"]["MAP_INPUT_RECORDS"], 3);
+        assert_eq!(counters["org.apache.hadoop.mapreduce.TaskCounter"]["GC_TIME_MILLIS"], 7);
+        let files = &counters["org.apache.hadoop.mapreduce.FileSystemCounter"];
+        assert_eq!(
+            (&files["HDFS_BYTES_READ"], &files["HDFS_LARGE_READ_OPS"]),
+            (&json!(12), &json!(0))
+        );
+        assert_eq!(counters["my.Group$Of"]["A=B"], 9);
+        assert_eq!(counters["ACTION_TYPE"], "MAP_REDUCE");
+    }
+
+    #[test]
+    fn a_history_has_the_counters_by_their_names() {
+        let text = "Avro-Json\n{\"type\":\"JOB_INITED\",\"event\":{}}\n\
+            {\"type\":\"JOB_FINISHED\",\"event\":{\"x.JobFinished\":{\"totalCounters\":{\"name\":\"TOTAL\",\"groups\":[\
+            {\"name\":\"org.apache.hadoop.mapreduce.TaskCounter\",\"displayName\":\"Map-Reduce Framework\",\"counts\":\
+            [{\"name\":\"MAP_INPUT_RECORDS\",\"displayName\":\"Map input records\",\"value\":4}]}]}}}}\n";
+        let counters = counters_of_history(text).expect("counters");
+        assert_eq!(counters["org.apache.hadoop.mapred.Task$Counter"]["MAP_INPUT_RECORDS"], 4);
+        assert_eq!(counters_of_history("Avro-Json\n"), None);
+    }
+
+    #[test]
+    fn the_id_is_that_of_the_job_that_was_submitted() {
+        for (text, id) in [
+            ("Created job job_1700000000000_0007\n", Some("job_1700000000000_0007")),
+            ("task_job_1_0001", None),
+            ("Submitting tokens for job: job_1_0001\nCreated job job_1_0001", Some("job_1_0001")),
+            ("Running job: job_local1834_0001", Some("job_local1834_0001")),
+            ("job_17 is short", None),
+            ("", None),
+        ] {
+            assert_eq!(job_id(text).as_deref(), id, "{text}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The web services of a resource manager of YARN: what runs there, and its end.
+//!
+//! In: the address of the web services, a tag or an id. Out: applications with their states. A call waits for at most a
+//! few seconds.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// So long a resource manager may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// An application of YARN.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Application {
+    /// `application_1700000000000_0001`
+    pub id: String,
+    /// `RUNNING`, `FINISHED`, …
+    pub state: String,
+    /// `UNDEFINED`, `SUCCEEDED`, `FAILED`, `KILLED`.
+    #[serde(default)]
+    pub final_status: String,
+    /// What the cluster says of it, mostly where it failed.
+    #[serde(default)]
+    pub diagnostics: String,
+}
+
+impl Application {
+    /// Whether nothing of it runs any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self.state.as_str(), "FINISHED" | "FAILED" | "KILLED")
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    apps: Option<List>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    app: Application,
+}
+
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    app: Vec<Application>,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Nobody is there.
+    Unreachable(String),
+    /// It does not do what it was asked to.
+    Refused(String),
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fault::Unreachable(why) => write!(f, "the resource manager cannot be reached: {why}"),
+            Fault::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+/// A resource manager, at the first of its addresses that answers.
+pub struct ResourceManager<'a> {
+    /// Addresses of its web services: `http://rm:8088`.
+    pub web: &'a [String],
+    /// Who asks, where the cluster believes whoever asks.
+    pub user: &'a str,
+}
+
+impl ResourceManager<'_> {
+    /// The applications with a tag.
+    pub fn tagged(&self, tag: &str) -> Result<Vec<Application>, Fault> {
+        let path = format!("/ws/v1/cluster/apps?applicationTags={tag}");
+        let text = self.each(|web| {
+            let request = agent().get(format!("{web}{path}&user.name={}", self.user));
+            request.header("Accept", "application/json").call()
+        })?;
+        let answer: Answer = serde_json::from_str(&text)
+            .map_err(|error| Fault::Refused(format!("it answered something else: {error}")))?;
+        Ok(answer.apps.map(|list| list.app).unwrap_or_default())
+    }
+
+    /// One application.
+    pub fn application(&self, id: &str) -> Result<Application, Fault> {
+        let text = self.each(|web| {
+            let url = format!("{web}/ws/v1/cluster/apps/{id}?user.name={}", self.user);
+            agent().get(url).header("Accept", "application/json").call()
+        })?;
+        let answer: Result<One, _> = serde_json::from_str(&text);
+        answer
+            .map(|one| one.app)
+            .map_err(|error| Fault::Refused(format!("it answered something else: {error}")))
+    }
+
+    /// Has an application end.
+    pub fn kill(&self, id: &str) -> Result<(), Fault> {
+        let path = format!("/ws/v1/cluster/apps/{id}/state?user.name={}", self.user);
+        self.each(|web| {
+            let request = agent().put(format!("{web}{path}"));
+            request.header("Content-Type", "application/json").send("{\"state\":\"KILLED\"}")
+        })?;
+        Ok(())
+    }
+
+    /// The first answer. One that is on standby sends its callers on, which is as good as none.
+    fn each(
+        &self,
+        call: impl Fn(&str) -> Result<ureq::http::Response<ureq::Body>, ureq::Error>,
+    ) -> Result<String, Fault> {
+        let mut last = Fault::Unreachable("no address is known".to_owned());
+        for web in self.web {
+            last = match call(web) {
+                Ok(mut answer) if answer.status().is_success() => {
+                    let text = answer.body_mut().read_to_string();
+                    return text.map_err(|error| Fault::Unreachable(format!("{web}: {error}")));
+                }
+                Ok(answer) => Fault::Refused(format!("{web} answered {}", answer.status())),
+                Err(error) => match last {
+                    Fault::Refused(_) => last,
+                    Fault::Unreachable(_) => Fault::Unreachable(format!("{web}: {error}")),
+                },
+            };
+        }
+        Err(last)
+    }
+}
+
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .timeout_connect(Some(PATIENCE))
+        .timeout_global(Some(PATIENCE * 2))
+        .http_status_as_error(false)
+        // A cluster's proxy is not that of the network.
+        .proxy(None)
+        .build();
+    config.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_as_they_come() {
+        let read = |text: &str| serde_json::from_str::<Answer>(text).map(|it| it.apps);
+        assert!(read("{\"apps\":null}").expect("an answer").is_none());
+        let list = read(
+            "{\"apps\":{\"app\":[{\"id\":\"application_1_0001\",\"state\":\"RUNNING\",\"finalStatus\":\"UNDEFINED\",\"x\":1}]}}",
+        );
+        let app = &list.expect("an answer").expect("a list").app[0];
+        assert!(!app.is_over());
+        assert!(Application { state: "KILLED".to_owned(), ..app.clone() }.is_over());
+    }
+
+    #[test]
+    fn nobody_at_home_is_told_from_a_refusal() {
+        let web = vec!["http://127.0.0.1:1".to_owned()];
+        let manager = ResourceManager { web: &web, user: "joe" };
+        assert!(matches!(manager.tagged("t"), Err(Fault::Unreachable(_))));
+    }
+}
