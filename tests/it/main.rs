@@ -36,6 +36,7 @@ mod hostile_trees;
 mod layout;
 mod limits;
 mod lint;
+mod map_reduce;
 mod mending;
 mod mistakes;
 mod operators;

@@ -282,6 +282,21 @@ fn stand_ins(folder: &Path, names: &[&str]) {
     }
 }
 
+/// A `hadoop` in `bin` of a folder whose jobs end with this status and these counters, with the jar of its streaming.
+pub(crate) fn hadoop(folder: &Path, status: &str, counters: &str) {
+    use std::os::unix::fs::PermissionsExt as _;
+    let script = format!(
+        "#!/bin/sh\ncase \"$1 $2\" in\n\"job -submit\") cp \"$3\" submitted.xml; echo Created job job_1700000000000_0001;;\n\
+         \"job -status\") printf 'Job state: {status}\\nreason for failure: one of its tasks failed\\n{counters}';;\nesac\n"
+    );
+    application(
+        folder,
+        &[("bin/hadoop", &script), ("share/hadoop/tools/lib/hadoop-streaming-0.jar", "")],
+    );
+    let program = folder.join("bin/hadoop");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("a program");
+}
+
 /// Applications of others, with their own properties, end as a server would have them end.
 #[test]
 fn applications_of_the_corpus_end_as_on_a_server() {
@@ -289,10 +304,12 @@ fn applications_of_the_corpus_end_as_on_a_server() {
     let apps = corpus.join("apache__oozie/examples/src/main/apps");
     let (folder, tools) =
         (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    stand_ins(tools.path(), &["hadoop", "pig"]);
+    let programs = tools.path().join("bin");
+    hadoop(tools.path(), "SUCCEEDED", "Counters: 0\\n");
+    stand_ins(&programs, &["pig"]);
     let path = |with: bool| {
         let system = "/usr/bin:/bin".to_owned();
-        if with { format!("{}:{system}", tools.path().display()) } else { system }
+        if with { format!("{}:{system}", programs.display()) } else { system }
     };
     for (app, with, code, words) in [
         ("no-op", false, 0, "SUCCEEDED no-op-wf"),

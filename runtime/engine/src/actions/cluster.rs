@@ -28,6 +28,8 @@ pub struct Shipped {
     pub jars: Vec<(String, PathBuf)>,
     /// Names of the script or jar that the element itself names, where it was brought.
     pub programs: Vec<String>,
+    /// What was not brought, and why.
+    pub notes: Vec<String>,
 }
 
 impl Shipped {

@@ -167,9 +167,14 @@ impl Parts<'_, '_, '_> {
             options if !options.is_empty() => options,
             _ => self.texts("java-opt"),
         };
+        let element =
+            self.request.element.children().find(|child| child.tag_name().name() == "launcher");
+        let of_launcher = element.and_then(|launcher| {
+            launcher.children().find(|child| child.tag_name().name() == "java-opts").map(text_of)
+        });
         let launcher = self.request.configuration.get("oozie.launcher.javaopts");
         let options = if options.is_empty() {
-            launcher.cloned().unwrap_or_default()
+            of_launcher.or_else(|| launcher.cloned()).unwrap_or_default()
         } else {
             options.join(" ")
         };
@@ -670,6 +675,7 @@ mod tests {
             files: vec![place("dict.txt"), place("util.py")],
             archives: vec![("env".to_owned(), "/c/env.zip".into())],
             programs: vec!["j.jar".to_owned()],
+            notes: Vec::new(),
         };
         let request = Request {
             element: document.root_element(),

@@ -370,6 +370,13 @@ impl Workplace<'_, '_> {
         };
         let needs = &self.needs;
         let mut environment = command.environment;
+        let launcher = child(self.element, "launcher");
+        let variables = launcher.and_then(|launcher| child_text(launcher, "env"));
+        for pair in variables.unwrap_or_default().split(',') {
+            if let Some((name, value)) = pair.trim().split_once('=') {
+                environment.push((name.to_owned(), value.to_owned()));
+            }
+        }
         let root =
             std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
         let ours = [
@@ -424,7 +431,38 @@ impl Workplace<'_, '_> {
             bounds,
             wrapper,
             has_guard: needs.sandbox.kind == Kind::Bubblewrap,
+            notes: self.notes(request),
         })
+    }
+
+    /// What the element asks for and a program of this machine does without.
+    fn notes(&self, request: &Request<'_, '_>) -> Vec<String> {
+        let mut notes = request.shipped.notes.clone();
+        let asked: Vec<&str> = child(self.element, "launcher")
+            .into_iter()
+            .flat_map(|launcher| launcher.children().filter(Node::is_element))
+            .map(|child| child.tag_name().name())
+            .filter(|name| {
+                ["memory.mb", "vcores", "priority", "sharelib", "view-acl", "modify-acl"]
+                    .contains(name)
+            })
+            .collect();
+        if !asked.is_empty() {
+            let asked = asked.join(", ");
+            notes.push(format!(
+                "<launcher>: {asked} without effect, for the program runs on this machine"
+            ));
+        }
+        let switch = request.configuration.get("oozie.use.system.libpath");
+        let switch = switch.or_else(|| self.run.conf.get("oozie.use.system.libpath"));
+        if switch.is_some_and(|value| value.trim() == "true")
+            && is_cluster(self.element.tag_name().name())
+        {
+            notes.push(
+                "oozie.use.system.libpath without effect: the program has the libraries of its own installation".to_owned(),
+            );
+        }
+        notes
     }
 
     /// The words of the sandbox. Where there is no program for it nothing runs.
@@ -511,9 +549,13 @@ impl Workplace<'_, '_> {
                         self.bring_library(&library.child(&name), name, work, &mut shipped)?;
                     }
                 }
-                _ => {
+                Some(_) => {
                     let name = library.name().to_owned();
                     self.bring_library(&library, name, work, &mut shipped)?;
+                }
+                // A server passes over it, too.
+                None => {
+                    shipped.notes.push(format!("oozie.libpath names {library}, where nothing is"))
                 }
             }
         }

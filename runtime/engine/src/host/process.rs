@@ -74,6 +74,9 @@ pub struct Program {
     /// Whether its first process is a guard of the sandbox, with which all of it would go at once.
     #[serde(default)]
     pub has_guard: bool,
+    /// What its readers should know before what it says itself: lines at the start of its standard error.
+    #[serde(default)]
+    pub notes: Vec<String>,
 }
 
 /// What a program may use.

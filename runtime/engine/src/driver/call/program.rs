@@ -198,6 +198,9 @@ impl Call {
     /// The answer is how long to wait before the next look; nothing where no job is left.
     fn clear_cluster(folder: &Path, since: u64, now: u64) -> Option<u64> {
         let trace = cluster::trace(folder)?;
+        if !trace.is_client && !cluster::told_of_jobs(folder) {
+            return None;
+        }
         let manager = ResourceManager { web: &trace.web, user: &trace.user };
         let left = match manager.tagged(&trace.tag) {
             Ok(apps) => apps.into_iter().filter(|app| !app.is_over()).collect::<Vec<_>>(),

@@ -225,7 +225,9 @@ impl<'a> Watched<'a> {
         }
         if let Some(pipe) = child.stderr.take() {
             let path = folder.join("stderr");
-            streams.push(Stream::new(Box::new(pipe), &path, program, budget.as_ref(), 0));
+            let mut stream = Stream::new(Box::new(pipe), &path, program, budget.as_ref(), 0);
+            stream.note(&program.notes);
+            streams.push(stream);
         }
         let now = Instant::now();
         Watched {
@@ -451,6 +453,15 @@ impl Stream {
             dropped: 0,
             dropped_by_job: 0,
             unkept: 0,
+        }
+    }
+
+    /// Writes lines of ours before those of the program.
+    fn note(&mut self, lines: &[String]) {
+        let Ok(file) = &mut self.file else { return };
+        for line in lines {
+            // A disk that is full loses the lines of the program as well, and says so.
+            let _ = writeln!(file, "[{line}]");
         }
     }
 

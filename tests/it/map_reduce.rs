@@ -1,0 +1,244 @@
+//! Jobs of map-reduce: submitted by a client that returns at once, followed to their end, ended where they run.
+
+use crate::run::{BINARY, ankus, application, hadoop, text};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// Counts words with what Hadoop brings along, and asks how many lines there were.
+const WORKFLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='count'><start to='count'/>\
+    <action name='count'><map-reduce><resource-manager>${jobTracker}</resource-manager><name-node>${nameNode}</name-node>\
+    <configuration>\
+    <property><name>mapred.mapper.class</name><value>${mapper}</value></property>\
+    <property><name>mapred.reducer.class</name><value>org.apache.hadoop.mapred.lib.LongSumReducer</value></property>\
+    <property><name>mapred.output.key.class</name><value>org.apache.hadoop.io.Text</value></property>\
+    <property><name>mapred.output.value.class</name><value>org.apache.hadoop.io.LongWritable</value></property>\
+    <property><name>mapred.input.dir</name><value>${folder}/in</value></property>\
+    <property><name>mapred.output.dir</name><value>${folder}/${wf:id()}</value></property>\
+    <property><name>mapreduce.map.maxattempts</name><value>1</value></property>\
+    </configuration><file>dict.txt#words</file></map-reduce><ok to='lines'/><error to='bad'/></action>\
+    <decision name='lines'><switch><case to='end'>${hadoop:counters('count')[RECORDS][MAP_IN] eq 1}</case>\
+    <default to='bad'/></switch></decision>\
+    <kill name='bad'><message>${wf:errorCode('count')}: ${wf:errorMessage('count')}</message></kill><end name='end'/></workflow-app>";
+
+const WORDS: &str = "org.apache.hadoop.mapred.lib.TokenCountMapper";
+
+fn write(folder: &Path) {
+    let files =
+        [("app/workflow.xml", WORKFLOW), ("app/dict.txt", "a"), ("app/lib/own.jar", "no real jar")];
+    application(folder, &files);
+}
+
+/// Runs it with the cluster of `bin/hadoop` in the folder.
+fn command(folder: &Path, manager: &str, more: &[&str]) -> Command {
+    let properties = [
+        format!("jobTracker={manager}"),
+        "nameNode=hdfs://nn:8020".to_owned(),
+        format!("mapper={WORDS}"),
+        "folder=/w".to_owned(),
+    ];
+    let mut arguments = vec!["run", "app", "--id", "w", "--store", "store"];
+    arguments.extend(properties.iter().flat_map(|property| ["-D", property.as_str()]));
+    arguments.extend(more);
+    let mut command = ankus(folder, &arguments);
+    command.env("PATH", format!("{}:/usr/bin:/bin", folder.join("bin").display()));
+    for name in ["HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_HOME", "HADOOP_USER_NAME"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[test]
+fn a_job_ends_as_it_ended_in_the_cluster() {
+    let counters = "Counters: 1\\n\\tMap-Reduce Framework\\n\\t\\tMap input records=1\\n";
+    for (status, counters, code, words) in [
+        ("SUCCEEDED", counters, 0, "SUCCEEDED count"),
+        (
+            "FAILED",
+            "",
+            1,
+            "JA018: the map-reduce action's program ended with exit code 1; it last said: the job \
+          job_1700000000000_0001 ended FAILED: one of its tasks failed",
+        ),
+        ("KILLED", "", 1, "ended KILLED"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        write(folder.path());
+        hadoop(folder.path(), status, counters);
+        // Nobody is at home where the resource manager should be, so the client is asked.
+        let output = command(folder.path(), "127.0.0.1:1", &[]).output().expect("it runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{status}: {said}");
+        assert!(said.contains(words), "{status}: {said}");
+    }
+}
+
+#[test]
+fn a_client_that_names_no_job_has_submitted_none() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    hadoop(folder.path(), "SUCCEEDED", "");
+    fs::write(folder.path().join("bin/hadoop"), "#!/bin/sh\nexit 0\n").expect("a program");
+    let output = command(folder.path(), "local", &[]).output().expect("it runs");
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("JA017") && said.contains("printed no id of a job"), "{said}");
+}
+
+#[test]
+fn what_the_element_says_goes_with_the_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    hadoop(folder.path(), "SUCCEEDED", "");
+    command(folder.path(), "127.0.0.1:1", &["-D", "oozie.libpath=hdfs://nn:8020/libs"])
+        .output()
+        .expect("it runs");
+    let work = folder.path().join("store/jobs/w/count-0-1/work");
+    let sent = fs::read_to_string(work.join("submitted.xml")).expect("what was submitted");
+    let sent: std::collections::BTreeMap<String, String> =
+        ankus_lang::configuration::read_xml(&sent).expect("a configuration").into_iter().collect();
+    let work = work.canonicalize().expect("a folder");
+    let place = |name: &str| format!("file://{}/{name}", work.display());
+    for (name, value) in [
+        ("fs.defaultFS", "hdfs://nn:8020"),
+        ("yarn.resourcemanager.address", "127.0.0.1:1"),
+        ("mapreduce.framework.name", "yarn"),
+        ("mapreduce.job.name", "oozie:action:T=map-reduce:W=count:A=count:ID=w"),
+        ("tmpfiles", &format!("{}#words", place("words"))),
+        ("tmpjars", &place("own.jar")),
+        ("mapred.mapper.class", WORDS),
+    ] {
+        assert_eq!(sent.get(name).map(String::as_str), Some(value), "{name} of {sent:?}");
+    }
+    assert!(sent["mapreduce.job.tags"].starts_with("ankus-"), "{sent:?}");
+    let log = fs::read_to_string(work.with_file_name("stderr")).expect("a log");
+    let note = "[oozie.libpath names hdfs://nn:8020/libs, where nothing is]";
+    assert!(log.starts_with(note), "{log}");
+}
+
+/// A resource manager with one application, which runs until it is killed. What it is asked is kept.
+fn manager(listener: TcpListener) -> Arc<Mutex<Vec<String>>> {
+    let asked = Arc::new(Mutex::new(Vec::new()));
+    let kept = asked.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            let mut reader = BufReader::new(stream);
+            let (mut line, mut length) = (String::new(), 0);
+            let _ = reader.read_line(&mut line);
+            let request = line.trim().to_owned();
+            loop {
+                line.clear();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+                    break;
+                }
+                let lower = line.to_ascii_lowercase();
+                if let Some(value) = lower.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap_or(0);
+                }
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let mut asked = kept.lock().expect("a list");
+            asked.push(request.clone());
+            let is_killed = asked.iter().any(|request| request.starts_with("PUT "));
+            let state = if is_killed { "KILLED" } else { "RUNNING" };
+            let app = format!(
+                "{{\"id\":\"application_1700000000000_0001\",\"state\":\"{state}\",\"finalStatus\":\"UNDEFINED\"}}"
+            );
+            let answer = match request.contains("applicationTags") {
+                true => format!("{{\"apps\":{{\"app\":[{app}]}}}}"),
+                false => format!("{{\"app\":{app}}}"),
+            };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                answer.len()
+            );
+            let _ = reader.get_mut().write_all((head + &answer).as_bytes());
+        }
+    });
+    asked
+}
+
+#[test]
+fn a_kill_reaches_the_cluster() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let asked = manager(listener);
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    hadoop(folder.path(), "RUNNING", "");
+    let site = format!(
+        "<configuration><property><name>yarn.resourcemanager.webapp.address</name><value>{address}</value></property></configuration>"
+    );
+    application(folder.path(), &[("conf/yarn-site.xml", &site)]);
+    let mut running = command(folder.path(), "rm:8032", &[])
+        .env("HADOOP_CONF_DIR", folder.path().join("conf"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let has = |word: &str| asked.lock().expect("a list").iter().any(|it| it.starts_with(word));
+    let until = Instant::now() + Duration::from_secs(60);
+    while !has("GET /ws/v1/cluster/apps/application_1700000000000_0001") {
+        assert!(Instant::now() < until, "the job is not followed");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let killed = ankus(folder.path(), &["job", "kill", "w", "--store", "store"]).output();
+    assert!(killed.expect("it runs").status.success());
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    let asked = asked.lock().expect("a list");
+    let put = asked.iter().find(|it| it.starts_with("PUT ")).expect("a kill");
+    let path = "/ws/v1/cluster/apps/application_1700000000000_0001/state?user.name=ann";
+    assert!(put.contains(path), "{put}");
+}
+
+/// Needs a cluster: `ANKUS_HADOOP=PROGRAM`, a `hadoop` that has one, whose users may write to `/tmp`. The resource manager and the name
+/// node are those of `ANKUS_YARN_CLUSTER` (`localhost:8032`) and `ANKUS_HDFS_CLUSTER` (`hdfs://localhost:8020`).
+#[test]
+fn a_real_cluster_agrees() {
+    let Ok(program) = std::env::var("ANKUS_HADOOP") else {
+        println!("skipped: ANKUS_HADOOP names no program that has a cluster");
+        return;
+    };
+    let named = |name: &str, usual: &str| std::env::var(name).unwrap_or_else(|_| usual.to_owned());
+    let rm = named("ANKUS_YARN_CLUSTER", "localhost:8032");
+    let nn = named("ANKUS_HDFS_CLUSTER", "hdfs://localhost:8020");
+    let folder = tempfile::tempdir().expect("a folder");
+    write(folder.path());
+    fs::remove_file(folder.path().join("app/lib/own.jar")).expect("it is there");
+    application(
+        folder.path(),
+        &[("in.txt", "a b a\n"), ("ankus.toml", &format!("[tools]\nhadoop = \"{program}\"\n"))],
+    );
+    let data = format!("{nn}/tmp/ankus-{}", std::process::id());
+    let input = folder.path().join("in.txt");
+    for words in [
+        vec!["fs", "-mkdir", "-p", &format!("{data}/in")],
+        vec!["fs", "-put", input.to_str().expect("a path"), &format!("{data}/in/in.txt")],
+        vec!["fs", "-chmod", "-R", "777", &data],
+    ] {
+        let done = Command::new(&program).args(&words).output().expect("it runs");
+        assert!(done.status.success(), "{words:?}: {}", text(&done));
+    }
+    for (id, mapper, code, words) in
+        [("good", WORDS, 0, "SUCCEEDED count"), ("bad", "no.such.Mapper", 1, "JA018")]
+    {
+        let properties = [
+            format!("jobTracker={rm}"),
+            format!("nameNode={nn}"),
+            format!("mapper={mapper}"),
+            format!("folder={data}"),
+        ];
+        let mut arguments = vec!["run", "app", "--id", id];
+        arguments.extend(properties.iter().flat_map(|property| ["-D", property.as_str()]));
+        let output = Command::new(BINARY).args(&arguments).current_dir(folder.path()).output();
+        let output = output.expect("it runs");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{id}: {said}");
+        assert!(said.contains(words), "{id}: {said}");
+    }
+}
