@@ -330,6 +330,53 @@ fn applications_of_the_corpus_end_as_on_a_server() {
     }
 }
 
+/// What a script or a main class does is told as the launcher of a server tells it.
+#[test]
+fn java_and_shell_are_run_as_a_launcher_runs_them() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = "<resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node>";
+    let setup = "<configuration><property><name>oozie.action.shell.setup.hadoop.conf.dir</name><value>true</value>\
+                 </property></configuration>";
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><credentials><credential name='vault' type='vault'>\
+         <property><name>a</name><value>b</value></property></credential></credentials><start to='script'/>\
+         <action name='script'><shell xmlns='uri:oozie:shell-action:1.0'>{cluster}\
+         <launcher><vcores>2</vcores><env>COLOR=red</env></launcher>{setup}\
+         <exec>look.sh</exec><file>a%20look.sh#look.sh</file><capture-output/></shell><ok to='main'/><error to='bad'/></action>\
+         <action name='main'><java>{cluster}<main-class>Main</main-class></java><ok to='end'/><error to='held'/></action>\
+         <action name='held' cred='vault'><java>{cluster}<main-class>Main</main-class></java><ok to='end'/><error to='bad'/></action>\
+         <kill name='bad'><message>${{wf:actionData('script')['color']}} ${{wf:actionData('script')['fs']}} \
+         ${{wf:errorCode('main')}} ${{wf:errorMessage('main')}} ${{wf:errorCode('held')}}</message></kill><end name='end'/></workflow-app>"
+    );
+    let look = "#!/bin/sh\necho color=$COLOR\n\
+                grep -q '<value>hdfs://nn</value>' $HADOOP_CONF_DIR/core-site.xml && echo fs=found\n";
+    let java = "#!/bin/sh\necho 'Exception in thread \"main\" java.lang.IllegalStateException: no data' >&2\n\
+                echo '\tat Main.main(Main.java:3)' >&2\nexit 1\n";
+    application(
+        folder.path(),
+        &[("app/workflow.xml", &workflow), ("app/a look.sh", look), ("bin/java", java)],
+    );
+    let program = folder.path().join("bin/java");
+    fs::set_permissions(program, fs::Permissions::from_mode(0o755)).expect("a program");
+    let output = ankus(folder.path(), &["run", "app", "--id", "w", "--store", "store"])
+        .env("PATH", format!("{}:/usr/bin:/bin", folder.path().join("bin").display()))
+        .output()
+        .expect("it runs");
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    for words in [
+        "red found JA018 the java action's program ended with exit code 1; it last said: Exception in thread \"main\" \
+         java.lang.IllegalStateException: no data",
+        "no data JA020",
+    ] {
+        assert!(said.contains(words), "{words}\n{said}");
+    }
+    let log = fs::read_to_string(folder.path().join("store/jobs/w/script-0-1/stderr"));
+    let note = "[<launcher>: vcores without effect, for the program runs on this machine]";
+    assert!(log.expect("a log").starts_with(note), "{said}");
+}
+
 /// A disk that is full stops a run with a sentence, and it goes on when there is room. Where the output of an action was
 /// lost, the action has failed and is run again.
 #[test]

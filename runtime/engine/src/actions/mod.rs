@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod command;
+pub mod credentials;
 pub mod email;
 pub mod fs;
 pub mod submission;

@@ -16,6 +16,7 @@ use rustix::process::Signal;
 
 use super::cluster::{self, Shipped};
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
+use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
 use crate::host::applications::Applications;
@@ -36,6 +37,8 @@ const OUTPUT: &str = "output.properties";
 const STATS: &str = "counters.json";
 /// The file that says how the jobs of an attempt are found in a cluster.
 pub(crate) const TRACE: &str = "cluster.json";
+/// The folder with the configuration as the files of Hadoop's clients.
+const CLIENTS: &str = "hadoop-conf";
 /// The merged configuration as Java properties.
 const PROPERTIES: &str = "action.properties";
 /// The folder for that file where a sandbox lets a program write only there.
@@ -104,6 +107,8 @@ pub struct Workplace<'a, 'input> {
     pub node: &'a str,
     /// The folder of this attempt.
     pub folder: &'a Path,
+    /// The credentials that it asks for.
+    pub credentials: credentials::Asked<'a>,
     /// Evaluates a text with expressions as the action's own text was.
     pub evaluate: &'a dyn Fn(&str) -> Result<String, String>,
 }
@@ -164,8 +169,14 @@ impl Workplace<'_, '_> {
         let application = self.application();
         let mut configuration = defaults_of(self.needs.defaults, self.element);
         configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
-        let shipped = self.bring_files(&work)?;
+        let mut shipped = self.bring_files(&work)?;
         let kind = self.element.tag_name().name();
+        if is_cluster(kind) {
+            let switches = [&configuration, &self.run.conf, self.needs.server];
+            let found = credentials::find(self.credentials, &switches, self.evaluate)?;
+            configuration.extend(found.properties);
+            shipped.notes.extend(found.notes);
+        }
         if kind == "map-reduce" {
             self.uber_jar(&mut configuration, &work)?;
         }
@@ -181,6 +192,11 @@ impl Workplace<'_, '_> {
         let written = self.folder.join("action.xml");
         private::write(&written, xml(&configuration)).map_err(|error| own(&error, &written))?;
         let jars = shipped.jar_names();
+        let clients = configuration.get("oozie.action.shell.setup.hadoop.conf.dir");
+        let clients = match clients.is_some_and(|value| value.trim() == "true") && kind == "shell" {
+            true => Some(self.client_folder(&configuration)?),
+            false => None,
+        };
 
         let output = match self.needs.sandbox.kind {
             Kind::Bubblewrap => {
@@ -214,6 +230,11 @@ impl Workplace<'_, '_> {
         let limit = of_action.or_else(|| self.needs.server.get(LIMIT).and_then(number));
         let limit = limit.unwrap_or(CAPTURED);
         let capture = command.capture;
+        let mut command = command;
+        for name in ["HADOOP_CONF_DIR", "YARN_CONF_DIR"] {
+            let folder = clients.as_ref().map(|folder| (name.to_owned(), self.text(folder)));
+            command.environment.extend(folder);
+        }
         let mut program = self.program(kind, command, &work, &request)?;
         if capture == Capture::Stdout {
             // One byte more than it may be, so that it shows.
@@ -251,6 +272,17 @@ impl Workplace<'_, '_> {
         let written = self.folder.join(TRACE);
         let text = serde_json::to_vec(&trace).expect("it has a serialized form");
         private::write(&written, text).map_err(|error| own(&error, &written))
+    }
+
+    /// The configuration of the action as the files that clients of Hadoop read, for scripts that call them.
+    fn client_folder(&self, configuration: &BTreeMap<String, String>) -> Result<PathBuf, Refusal> {
+        let folder = self.folder.join(CLIENTS);
+        private::folder(&folder).map_err(|error| own(&error, &folder))?;
+        for name in ["core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml"] {
+            let file = folder.join(name);
+            private::write(&file, xml(configuration)).map_err(|error| own(&error, &file))?;
+        }
+        Ok(folder)
     }
 
     /// The jar that holds all of a job, where the configuration names one.
@@ -561,7 +593,7 @@ impl Workplace<'_, '_> {
         }
         for entry in entries(self.element, "file") {
             let (path, link) = split_link(&entry);
-            let uri = self.resolve(path);
+            let uri = self.resolve(&decoded(path)?);
             let name = link.unwrap_or_else(|| uri.name()).to_owned();
             self.bring(&uri, work, &name)?;
             let path = work.join(&name);
@@ -572,7 +604,7 @@ impl Workplace<'_, '_> {
         }
         for entry in entries(self.element, "archive") {
             let (path, link) = split_link(&entry);
-            let uri = self.resolve(path);
+            let uri = self.resolve(&decoded(path)?);
             let name = link.unwrap_or_else(|| uri.name()).to_owned();
             let source = self.unpack(&uri, work, &name)?;
             shipped.archives.push((name, source));
@@ -867,6 +899,10 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
                 // The launcher of a shell action always ends with 1.
                 "shell" => ("1".to_owned(), code.to_string()),
                 "distcp" => ("JA018".to_owned(), code.to_string()),
+                // What a main class throws ends its launcher without a code.
+                "java" if code == 1 && thrown(&folder.join("stderr")) => {
+                    ("JA018".to_owned(), code.to_string())
+                }
                 // Nobody knows the job, or it did not succeed.
                 "map-reduce" if code == 2 => ("JA017".to_owned(), code.to_string()),
                 "map-reduce" => ("JA018".to_owned(), code.to_string()),
@@ -977,6 +1013,14 @@ fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether Java says that nobody caught what its main method threw.
+fn thrown(path: &Path) -> bool {
+    let text = read_up_to(path, SCANNED).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .any(|line| line.starts_with("Exception in thread \"main\" "))
+}
+
 fn last_line(path: &Path) -> Option<String> {
     let mut file = fs::File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -1037,6 +1081,35 @@ fn split_link(entry: &str) -> (&str, Option<&str>) {
     }
 }
 
+/// The path of a `<file>` or `<archive>`, which a server reads as a URI: `%20` is a blank, `%25` a percent sign.
+fn decoded(path: &str) -> Result<String, Refusal> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = match (first, after) {
+            (b'%', [high, low, ..]) if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+                std::str::from_utf8(&[*high, *low])
+                    .ok()
+                    .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            }
+            (b'%', _) => None,
+            _ => {
+                bytes.push(*first);
+                rest = after;
+                continue;
+            }
+        };
+        let Some(code) = code else {
+            let message =
+                format!("Malformed escape pair in `{path}`: write `%25` for a percent sign");
+            return Err(refusal(Class::Error, "URISyntaxException", message));
+        };
+        bytes.push(code);
+        rest = &after[2..];
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The entries of all children of a name; a text may hold several.
 fn entries(element: Node<'_, '_>, name: &str) -> Vec<String> {
     let texts = children(element, name).map(text_of).collect::<Vec<_>>();
@@ -1091,4 +1164,19 @@ fn xml(properties: &BTreeMap<String, String>) -> String {
     }
     text.push_str("</configuration>\n");
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_files_are_uris() {
+        for (path, read) in [("a%20b.txt", "a b.txt"), ("50%25.txt", "50%.txt"), ("a b", "a b")] {
+            assert_eq!(decoded(path).expect(path), read);
+        }
+        for path in ["50%", "50%2", "50%zz"] {
+            assert_eq!(decoded(path).expect_err(path).code, "URISyntaxException");
+        }
+    }
 }

@@ -14,6 +14,7 @@ use super::needs::{self, Equipped};
 use super::places::{self, Claim, Class as PlaceClass, Held};
 use super::{Needs, Shared, steady, view};
 use crate::actions::command::Capture;
+use crate::actions::credentials;
 use crate::actions::fs::{Fault, Operations, glob_limit};
 use crate::actions::workplace::{Provisions, Workplace, settings_of_fs};
 use crate::host::process::{Bounds, State};
@@ -328,6 +329,10 @@ impl Call {
                 };
                 let evaluate = |text: &str| called.evaluate(&looked, &all, text);
                 let workplace = Workplace {
+                    credentials: credentials::Asked {
+                        names: action.cred.as_deref(),
+                        section: &looked.plan.credentials,
+                    },
                     evaluate: &evaluate,
                     files: &looked.equipped.files,
                     needs: Provisions {
