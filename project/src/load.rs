@@ -66,8 +66,20 @@ pub fn user() -> &'static str {
     static USER: std::sync::OnceLock<String> = std::sync::OnceLock::new();
     USER.get_or_init(|| {
         let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-        named.filter(|name| !name.is_empty()).unwrap_or_else(|| "nobody".to_owned())
+        let named = named.filter(|name| !name.is_empty()).or_else(|| {
+            // Services and containers often have neither variable.
+            let users = std::fs::read_to_string("/etc/passwd").ok()?;
+            user_named(rustix::process::geteuid().as_raw(), &users)
+        });
+        named.unwrap_or_else(|| "nobody".to_owned())
     })
+}
+
+/// The name of a user in the text of `/etc/passwd`.
+fn user_named(user: u32, users: &str) -> Option<String> {
+    let mut rows = users.lines().map(|row| row.split(':').collect::<Vec<_>>());
+    let row = rows.find(|row| row.get(2).is_some_and(|id| *id == user.to_string()))?;
+    Some(row[0].to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The day this process was started on: what is said of a file does not change within a day.
@@ -587,4 +599,16 @@ pub fn encoded(tree: &Tree, path: &Path, text: &str) -> miette::Result<Option<Ve
         return Ok(text.chars().map(|character| u8::try_from(character).ok()).collect());
     }
     Ok(source::decode(&old).ok().and_then(|(_, encoding)| encoding.encode(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_has_the_name_of_its_row() {
+        let users = "root:x:0:0::/root:/bin/sh\n\nann:x:1000:1000::/home/ann:/bin/sh\n";
+        assert_eq!(user_named(1000, users).as_deref(), Some("ann"));
+        assert_eq!(user_named(7, users), None);
+    }
 }
