@@ -77,7 +77,12 @@ fn blank(raw: &str) -> Found {
 fn unread(raw: &str, known: &HashSet<&str>) -> Found {
     let inside = expressions(raw);
     let signs = raw.char_indices().filter(|(_, sign)| matches!(sign, '$' | '{'));
-    for (at, sign) in signs.filter(|(at, _)| !inside.iter().any(|range| range.contains(at))) {
+    // They are in order.
+    let is_inside = |at: usize| {
+        let next = inside.partition_point(|range| range.end <= at);
+        inside.get(next).is_some_and(|range| range.contains(&at))
+    };
+    for (at, sign) in signs.filter(|(at, _)| !is_inside(*at)) {
         let rest = &raw[at + 1..];
         let (open, close) = match sign {
             '{' => ("", "}"),
