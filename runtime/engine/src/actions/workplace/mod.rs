@@ -7,12 +7,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
-use rustix::process::Signal;
 
 use super::cluster::{self, Shipped};
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
@@ -22,12 +21,20 @@ use super::submission;
 use crate::host::applications::Applications;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
-use crate::host::process::{Bound, Bounds, Program, State};
-use ankus_lang::action_types::{action_type, is_cluster};
+use crate::host::process::{Bounds, Program};
+use ankus_lang::action_types::is_cluster;
 use ankus_lang::configuration;
 use ankus_lang::machine::Class;
-use ankus_lang::machine::{ActionError, Answer, Finished, Output, Run};
+use ankus_lang::machine::Run;
 use ankus_procedure::private;
+
+mod outcome;
+mod settings;
+
+pub(crate) use outcome::job_ids;
+pub use outcome::outcome;
+use settings::defaults_of;
+pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
 
 /// A file larger than this is linked to and not copied.
 const COPIED: u64 = 64 << 20;
@@ -726,321 +733,10 @@ fn resolve(application: &FileUri, path: &str) -> FileUri {
     }
 }
 
-/// The merged configuration of an action: files of properties in their order, then what its element has.
-pub fn merged(
-    files: &dyn Files,
-    application: &FileUri,
-    element: Node<'_, '_>,
-    evaluate: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut merged = BTreeMap::new();
-    for file in children(element, "job-xml") {
-        let uri = resolve(application, text_of(file).trim());
-        let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
-            let (class, code) = match error.kind() {
-                io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
-                    (Class::Transient, "JA009")
-                }
-                _ => (Class::Error, "JA008"),
-            };
-            refusal(class, code, format!("{code}: cannot read the job-xml `{uri}`: {error}"))
-        })?;
-        let broken = |why: String| {
-            let message = format!("JA009: the job-xml `{uri}` cannot be read: {why}");
-            refusal(Class::Transient, "JA009", message)
-        };
-        let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
-        // It is evaluated as it would be written anew, without blanks around values. One that cannot be evaluated counts as it is.
-        let blank = |c: char| c <= ' ';
-        let written: BTreeMap<String, String> = read
-            .iter()
-            .map(|(name, value)| (name.clone(), value.trim_matches(blank).to_owned()))
-            .filter(|(_, value)| !value.is_empty())
-            .collect();
-        let evaluated = match written.values().any(|value| value.contains(['$', '#'])) {
-            true => evaluate(&xml(&written)).and_then(|text| configuration::read_xml(&text)).ok(),
-            false => Some(written.into_iter().collect()),
-        };
-        let read = evaluated.unwrap_or(read);
-        allowed(&read, "job-xml")?;
-        merged.extend(read);
-    }
-    let own = configuration_of(element).unwrap_or_default();
-    allowed(&own, "inline configuration")?;
-    merged.extend(own);
-    Ok(merged)
-}
-
-/// What the server gives an action by default: what is for all types, then what is for its own; of its resource manager, or
-/// else of all.
-fn defaults_of(all: &[ActionDefaults], element: Node<'_, '_>) -> BTreeMap<String, String> {
-    let manager = child_text(element, "resource-manager").or(child_text(element, "job-tracker"));
-    let manager = manager.unwrap_or_default();
-    let is_own = |authority: &str| authority.eq_ignore_ascii_case(manager.trim());
-    let has_own = all.iter().any(|defaults| is_own(&defaults.authority));
-    let fits = |authority: &str| if has_own { is_own(authority) } else { authority == "*" };
-    let mut found = BTreeMap::new();
-    for kind in ["default", element.tag_name().name()] {
-        let fitting =
-            all.iter().filter(|defaults| defaults.kind == kind && fits(&defaults.authority));
-        found.extend(fitting.flat_map(|defaults| defaults.properties.iter().cloned()));
-    }
-    found
-}
-
-/// The queue of an action, `default` where it names none or its configuration cannot be read.
-pub fn queue_of(
-    files: &dyn Files,
-    run: &Run,
-    element: Node<'_, '_>,
-    evaluate: &dyn Fn(&str) -> Result<String, String>,
-) -> String {
-    let launcher = child(element, "launcher").and_then(|launcher| child_text(launcher, "queue"));
-    let of_configuration = || {
-        let application = application_folder(files, run);
-        let configuration = merged(files, &application, element, evaluate).ok()?;
-        let named = QUEUES.iter().find_map(|name| configuration.get(*name));
-        named.map(|queue| queue.trim().to_owned())
-    };
-    let queue = launcher.or_else(of_configuration).filter(|queue| !queue.is_empty());
-    queue.unwrap_or_else(|| "default".to_owned())
-}
-
-/// Where an action says in which queue its launcher runs, and then its jobs; the first that is there counts.
-const QUEUES: [&str; 5] = [
-    "oozie.launcher.queue",
-    "oozie.launcher.mapreduce.job.queuename",
-    "oozie.launcher.mapred.job.queue.name",
-    "mapreduce.job.queuename",
-    "mapred.job.queue.name",
-];
-
-/// What an action may not set, for the launcher neither.
-const FORBIDDEN: [&str; 5] = [
-    "user.name",
-    "mapreduce.job.user.name",
-    "fs.default.name",
-    "fs.defaultFS",
-    "yarn.resourcemanager.address",
-];
-
-fn allowed(properties: &[(String, String)], place: &str) -> Result<(), Refusal> {
-    let is_forbidden = |name: &str| {
-        FORBIDDEN.contains(&name.strip_prefix("oozie.launcher.").unwrap_or(name).trim())
-    };
-    match properties.iter().find(|(name, _)| is_forbidden(name)) {
-        Some((name, _)) => {
-            let message = format!("JA010: Property [{name}] not allowed in action [{place}]");
-            Err(refusal(Class::Failed, "JA010", message))
-        }
-        None => Ok(()),
-    }
-}
-
-/// Whether the settings of an `fs` action can be read, and are allowed.
-pub fn settings_of_fs(
-    files: &dyn Files,
-    run: &Run,
-    element: Node<'_, '_>,
-    evaluate: &dyn Fn(&str) -> Result<String, String>,
-) -> Result<(), Refusal> {
-    if child(element, "job-xml").or_else(|| child(element, "configuration")).is_none() {
-        return Ok(());
-    }
-    let read = merged(files, &application_folder(files, run), element, evaluate);
-    read.map(|_| ()).map_err(|mut refusal| {
-        // What is an exception there has no code of its own with this type.
-        let name = match refusal.code.as_str() {
-            "JA008" => "FileNotFoundException",
-            "JA009" => "IOException",
-            _ => return refusal,
-        };
-        let text = refusal.message.split_once(": ").map_or("", |(_, text)| text);
-        refusal.message = format!("{name}: {text}");
-        (refusal.class, refusal.code) = (Class::Error, name.to_owned());
-        refusal
-    })
-}
-
-/// What a program left behind, as an executor tells it.
-pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
-    let failed = |code: &str, message: String| {
-        let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
-        Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
-    };
-    let log =
-        || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
-            Some(line) => format!("; it last said: {line}"),
-            None => String::new(),
-        };
-    let exit = match state {
-        State::Ended(exit) => exit,
-        State::Lost | State::Absent | State::Running => {
-            let message =
-                "its launcher was killed or the machine went down, and how it ended is not known";
-            return failed("JA018", message.to_owned());
-        }
-    };
-    if let Some(bound) = exit.bound {
-        let (what, setting) = match bound {
-            Bound::Time => ("ran longer than it may", "time"),
-            Bound::Disk => ("put more into its folder than it may", "disk"),
-        };
-        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
-        return failed("JA018", format!("{message}, and was ended{}", log()));
-    }
-    if let Some(error) = exit.error {
-        return failed("JA018", format!("Cannot run program {error}"));
-    }
-    match (exit.code, exit.signal) {
-        (Some(0), _) => {}
-        (Some(code), _) => {
-            let (name, text) = match kind {
-                // The launcher of a shell action always ends with 1.
-                "shell" => ("1".to_owned(), code.to_string()),
-                "distcp" => ("JA018".to_owned(), code.to_string()),
-                // What a main class throws ends its launcher without a code.
-                "java" if code == 1 && thrown(&folder.join("stderr")) => {
-                    ("JA018".to_owned(), code.to_string())
-                }
-                // Nobody knows the job, or it did not succeed.
-                "map-reduce" if code == 2 => ("JA017".to_owned(), code.to_string()),
-                "map-reduce" => ("JA018".to_owned(), code.to_string()),
-                "ssh" => ("E1111".to_owned(), code.to_string()),
-                _ => (code.to_string(), code.to_string()),
-            };
-            return failed(
-                &name,
-                format!("the {kind} action's program ended with exit code {text}{}", log()),
-            );
-        }
-        (None, signal) => {
-            let signal = signal.unwrap_or_default();
-            let bound = match signal {
-                _ if signal == Signal::XCPU.as_raw() => ", which computed longer than it may",
-                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than it may",
-                _ => "",
-            };
-            return failed(
-                "JA018",
-                format!("signal {signal} ended the {kind} action's program{bound}{}", log()),
-            );
-        }
-    }
-    if capture != Capture::Nothing && exit.unkept > 0 {
-        let message =
-            "the disk of the store had no room for its output; make room and run it again";
-        return failed("JA018", message.to_owned());
-    }
-    let path = match capture {
-        Capture::Nothing => None,
-        Capture::Stdout => Some(folder.join("stdout")),
-        Capture::File => {
-            let own = folder.join(OWN);
-            Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
-        }
-    };
-    let data = match path.map(|path| read_up_to(&path, limit + 1)) {
-        None => None,
-        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
-        Some(Err(error)) => {
-            return failed("JA018", format!("cannot read its captured output: {error}"));
-        }
-        Some(Ok(bytes)) if bytes.len() as u64 > limit => {
-            let message = format!(
-                "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
-            );
-            return failed("JA018", message);
-        }
-        Some(Ok(bytes)) => {
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            if let Err(why) = configuration::read_properties(&text) {
-                return failed(
-                    "JA018",
-                    format!("the captured output is not a file of properties: {why}"),
-                );
-            }
-            Some(text)
-        }
-    };
-    let records = action_type(kind).is_some_and(|kind| kind.starts_jobs);
-    let child_ids = records.then(|| job_ids(folder)).flatten();
-    let data = match &child_ids {
-        Some(ids) => Some(format!("hadoopJobs={ids}\n")),
-        None => data,
-    };
-    let counters = [folder.join(OWN).join(STATS), folder.join(STATS)];
-    let stats = counters.iter().find_map(|path| read_up_to(path, LARGEST_CONFIGURATION).ok());
-    let stats = stats.and_then(|bytes| String::from_utf8(bytes).ok());
-    let output = Output { child_ids, data, stats };
-    Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
-}
-
-/// Ids of cluster jobs in the output of a tool, in order, each once.
-pub(crate) fn job_ids(folder: &Path) -> Option<String> {
-    let mut found: Vec<String> = Vec::new();
-    for name in ["stdout", "stderr"] {
-        let Ok(bytes) = read_up_to(&folder.join(name), SCANNED) else { continue };
-        let text = String::from_utf8_lossy(&bytes);
-        for start in ["job_", "application_"] {
-            for (at, _) in text.match_indices(start) {
-                let before = text[..at].chars().next_back();
-                if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
-                    continue;
-                }
-                let rest = &text[at + start.len()..];
-                let end =
-                    rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
-                let Some((cluster, number)) = rest[..end].split_once('_') else { continue };
-                if cluster.len() >= 10
-                    && !number.is_empty()
-                    && number.bytes().all(|b| b.is_ascii_digit())
-                {
-                    let id = format!("job_{cluster}_{number}");
-                    if !found.contains(&id) {
-                        found.push(id);
-                    }
-                }
-            }
-        }
-    }
-    (!found.is_empty()).then(|| found.join(","))
-}
-
 fn read_up_to(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Whether Java says that nobody caught what its main method threw.
-fn thrown(path: &Path) -> bool {
-    let text = read_up_to(path, SCANNED).unwrap_or_default();
-    String::from_utf8_lossy(&text)
-        .lines()
-        .any(|line| line.starts_with("Exception in thread \"main\" "))
-}
-
-fn last_line(path: &Path) -> Option<String> {
-    let mut file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
-    let mut bytes = Vec::new();
-    file.take(LAST).read_to_end(&mut bytes).ok()?;
-    let text = String::from_utf8_lossy(&bytes);
-    // What its launcher noted at the end is not what it said.
-    let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
-    // Of a stack trace of Java, what was thrown says more than where.
-    let is_frame = |line: &str| {
-        let line = line.trim_start();
-        line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
-    };
-    let is_word = |line: &&str| !line.trim().is_empty() && !is_own(line);
-    let mut lines = text.lines().rev().filter(is_word);
-    let last = lines.next()?;
-    let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
-    let line = thrown.unwrap_or(last);
-    Some(line.trim().chars().take(200).collect())
 }
 
 /// The path of a name within a folder; a name that leads out is refused.
@@ -1134,22 +830,6 @@ fn text_of(element: Node<'_, '_>) -> String {
 
 fn child_text(element: Node<'_, '_>, name: &str) -> Option<String> {
     child(element, name).map(|child| text_of(child).trim().to_owned())
-}
-
-/// The properties of the `<configuration>` of an element.
-pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> {
-    let configuration = child(element, "configuration")?;
-    let mut found = Vec::new();
-    for property in children(configuration, "property") {
-        if let (Some(name), Some(value)) =
-            (child_text(property, "name"), child_text(property, "value"))
-            && !name.is_empty()
-            && !value.is_empty()
-        {
-            found.push((name, value));
-        }
-    }
-    Some(found)
 }
 
 /// Properties in Hadoop's form.

@@ -1,0 +1,187 @@
+//! What became of a program: its exit, its captured output, the jobs it started and what it last said.
+
+use super::{LARGEST_CONFIGURATION, LAST, OUTPUT, OWN, SCANNED, STATS, read_up_to};
+use crate::actions::command::Capture;
+use crate::host::process::{Bound, State};
+use ankus_lang::action_types::action_type;
+use ankus_lang::configuration;
+use ankus_lang::machine::{ActionError, Answer, Finished, Output};
+use rustix::process::Signal;
+use std::fs;
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
+
+/// What a program left behind, as an executor tells it.
+pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: State) -> Answer {
+    let failed = |code: &str, message: String| {
+        let error = ActionError { code: Some(code.to_owned()), message: Some(message) };
+        Answer::Finished(Finished { error: error.into(), ..Finished::new("FAILED/KILLED") })
+    };
+    let log =
+        || match last_line(&folder.join("stderr")).or_else(|| last_line(&folder.join("stdout"))) {
+            Some(line) => format!("; it last said: {line}"),
+            None => String::new(),
+        };
+    let exit = match state {
+        State::Ended(exit) => exit,
+        State::Lost | State::Absent | State::Running => {
+            let message =
+                "its launcher was killed or the machine went down, and how it ended is not known";
+            return failed("JA018", message.to_owned());
+        }
+    };
+    if let Some(bound) = exit.bound {
+        let (what, setting) = match bound {
+            Bound::Time => ("ran longer than it may", "time"),
+            Bound::Disk => ("put more into its folder than it may", "disk"),
+        };
+        let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
+        return failed("JA018", format!("{message}, and was ended{}", log()));
+    }
+    if let Some(error) = exit.error {
+        return failed("JA018", format!("Cannot run program {error}"));
+    }
+    match (exit.code, exit.signal) {
+        (Some(0), _) => {}
+        (Some(code), _) => {
+            let (name, text) = match kind {
+                // The launcher of a shell action always ends with 1.
+                "shell" => ("1".to_owned(), code.to_string()),
+                "distcp" => ("JA018".to_owned(), code.to_string()),
+                // What a main class throws ends its launcher without a code.
+                "java" if code == 1 && thrown(&folder.join("stderr")) => {
+                    ("JA018".to_owned(), code.to_string())
+                }
+                // Nobody knows the job, or it did not succeed.
+                "map-reduce" if code == 2 => ("JA017".to_owned(), code.to_string()),
+                "map-reduce" => ("JA018".to_owned(), code.to_string()),
+                "ssh" => ("E1111".to_owned(), code.to_string()),
+                _ => (code.to_string(), code.to_string()),
+            };
+            return failed(
+                &name,
+                format!("the {kind} action's program ended with exit code {text}{}", log()),
+            );
+        }
+        (None, signal) => {
+            let signal = signal.unwrap_or_default();
+            let bound = match signal {
+                _ if signal == Signal::XCPU.as_raw() => ", which computed longer than it may",
+                _ if signal == Signal::XFSZ.as_raw() => ", which wrote a file larger than it may",
+                _ => "",
+            };
+            return failed(
+                "JA018",
+                format!("signal {signal} ended the {kind} action's program{bound}{}", log()),
+            );
+        }
+    }
+    if capture != Capture::Nothing && exit.unkept > 0 {
+        let message =
+            "the disk of the store had no room for its output; make room and run it again";
+        return failed("JA018", message.to_owned());
+    }
+    let path = match capture {
+        Capture::Nothing => None,
+        Capture::Stdout => Some(folder.join("stdout")),
+        Capture::File => {
+            let own = folder.join(OWN);
+            Some(if own.is_dir() { own.join(OUTPUT) } else { folder.join(OUTPUT) })
+        }
+    };
+    let data = match path.map(|path| read_up_to(&path, limit + 1)) {
+        None => None,
+        Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => None,
+        Some(Err(error)) => {
+            return failed("JA018", format!("cannot read its captured output: {error}"));
+        }
+        Some(Ok(bytes)) if bytes.len() as u64 > limit => {
+            let message = format!(
+                "the captured output is larger than {limit} bytes (oozie.action.max.output.data)"
+            );
+            return failed("JA018", message);
+        }
+        Some(Ok(bytes)) => {
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            if let Err(why) = configuration::read_properties(&text) {
+                return failed(
+                    "JA018",
+                    format!("the captured output is not a file of properties: {why}"),
+                );
+            }
+            Some(text)
+        }
+    };
+    let records = action_type(kind).is_some_and(|kind| kind.starts_jobs);
+    let child_ids = records.then(|| job_ids(folder)).flatten();
+    let data = match &child_ids {
+        Some(ids) => Some(format!("hadoopJobs={ids}\n")),
+        None => data,
+    };
+    let counters = [folder.join(OWN).join(STATS), folder.join(STATS)];
+    let stats = counters.iter().find_map(|path| read_up_to(path, LARGEST_CONFIGURATION).ok());
+    let stats = stats.and_then(|bytes| String::from_utf8(bytes).ok());
+    let output = Output { child_ids, data, stats };
+    Answer::Finished(Finished { output: output.into(), ..Finished::new("SUCCEEDED") })
+}
+
+/// Ids of cluster jobs in the output of a tool, in order, each once.
+pub(crate) fn job_ids(folder: &Path) -> Option<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in ["stdout", "stderr"] {
+        let Ok(bytes) = read_up_to(&folder.join(name), SCANNED) else { continue };
+        let text = String::from_utf8_lossy(&bytes);
+        for start in ["job_", "application_"] {
+            for (at, _) in text.match_indices(start) {
+                let before = text[..at].chars().next_back();
+                if before.is_some_and(|before| before.is_alphanumeric() || before == '_') {
+                    continue;
+                }
+                let rest = &text[at + start.len()..];
+                let end =
+                    rest.find(|c: char| !(c.is_ascii_digit() || c == '_')).unwrap_or(rest.len());
+                let Some((cluster, number)) = rest[..end].split_once('_') else { continue };
+                if cluster.len() >= 10
+                    && !number.is_empty()
+                    && number.bytes().all(|b| b.is_ascii_digit())
+                {
+                    let id = format!("job_{cluster}_{number}");
+                    if !found.contains(&id) {
+                        found.push(id);
+                    }
+                }
+            }
+        }
+    }
+    (!found.is_empty()).then(|| found.join(","))
+}
+
+/// Whether Java says that nobody caught what its main method threw.
+fn thrown(path: &Path) -> bool {
+    let text = read_up_to(path, SCANNED).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .any(|line| line.starts_with("Exception in thread \"main\" "))
+}
+
+fn last_line(path: &Path) -> Option<String> {
+    let mut file = fs::File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(io::SeekFrom::Start(length.saturating_sub(LAST))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(LAST).read_to_end(&mut bytes).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    // What its launcher noted at the end is not what it said.
+    let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
+    // Of a stack trace of Java, what was thrown says more than where.
+    let is_frame = |line: &str| {
+        let line = line.trim_start();
+        line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
+    };
+    let is_word = |line: &&str| !line.trim().is_empty() && !is_own(line);
+    let mut lines = text.lines().rev().filter(is_word);
+    let last = lines.next()?;
+    let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
+    let line = thrown.unwrap_or(last);
+    Some(line.trim().chars().take(200).collect())
+}

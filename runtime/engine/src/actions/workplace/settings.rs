@@ -1,0 +1,168 @@
+//! The merged configuration of an action: what the server gives, what files and its element say, and what none of them may.
+
+use super::{
+    ActionDefaults, LARGEST_CONFIGURATION, application_folder, child, child_text, children,
+    refusal, resolve, text_of, xml,
+};
+use crate::actions::command::Refusal;
+use crate::host::files::{FileUri, Files};
+use ankus_lang::configuration;
+use ankus_lang::machine::{Class, Run};
+use roxmltree::Node;
+use std::collections::BTreeMap;
+use std::io;
+
+/// The merged configuration of an action: files of properties in their order, then what its element has.
+pub fn merged(
+    files: &dyn Files,
+    application: &FileUri,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<BTreeMap<String, String>, Refusal> {
+    let mut merged = BTreeMap::new();
+    for file in children(element, "job-xml") {
+        let uri = resolve(application, text_of(file).trim());
+        let bytes = files.read(&uri, LARGEST_CONFIGURATION).map_err(|error| {
+            let (class, code) = match error.kind() {
+                io::ErrorKind::ConnectionRefused | io::ErrorKind::TimedOut => {
+                    (Class::Transient, "JA009")
+                }
+                _ => (Class::Error, "JA008"),
+            };
+            refusal(class, code, format!("{code}: cannot read the job-xml `{uri}`: {error}"))
+        })?;
+        let broken = |why: String| {
+            let message = format!("JA009: the job-xml `{uri}` cannot be read: {why}");
+            refusal(Class::Transient, "JA009", message)
+        };
+        let read = configuration::read_xml(&String::from_utf8_lossy(&bytes)).map_err(broken)?;
+        // It is evaluated as it would be written anew, without blanks around values. One that cannot be evaluated counts as it is.
+        let blank = |c: char| c <= ' ';
+        let written: BTreeMap<String, String> = read
+            .iter()
+            .map(|(name, value)| (name.clone(), value.trim_matches(blank).to_owned()))
+            .filter(|(_, value)| !value.is_empty())
+            .collect();
+        let evaluated = match written.values().any(|value| value.contains(['$', '#'])) {
+            true => evaluate(&xml(&written)).and_then(|text| configuration::read_xml(&text)).ok(),
+            false => Some(written.into_iter().collect()),
+        };
+        let read = evaluated.unwrap_or(read);
+        allowed(&read, "job-xml")?;
+        merged.extend(read);
+    }
+    let own = configuration_of(element).unwrap_or_default();
+    allowed(&own, "inline configuration")?;
+    merged.extend(own);
+    Ok(merged)
+}
+
+/// What the server gives an action by default: what is for all types, then what is for its own; of its resource manager, or
+/// else of all.
+pub(super) fn defaults_of(
+    all: &[ActionDefaults],
+    element: Node<'_, '_>,
+) -> BTreeMap<String, String> {
+    let manager = child_text(element, "resource-manager").or(child_text(element, "job-tracker"));
+    let manager = manager.unwrap_or_default();
+    let is_own = |authority: &str| authority.eq_ignore_ascii_case(manager.trim());
+    let has_own = all.iter().any(|defaults| is_own(&defaults.authority));
+    let fits = |authority: &str| if has_own { is_own(authority) } else { authority == "*" };
+    let mut found = BTreeMap::new();
+    for kind in ["default", element.tag_name().name()] {
+        let fitting =
+            all.iter().filter(|defaults| defaults.kind == kind && fits(&defaults.authority));
+        found.extend(fitting.flat_map(|defaults| defaults.properties.iter().cloned()));
+    }
+    found
+}
+
+/// The queue of an action, `default` where it names none or its configuration cannot be read.
+pub fn queue_of(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> String {
+    let launcher = child(element, "launcher").and_then(|launcher| child_text(launcher, "queue"));
+    let of_configuration = || {
+        let application = application_folder(files, run);
+        let configuration = merged(files, &application, element, evaluate).ok()?;
+        let named = QUEUES.iter().find_map(|name| configuration.get(*name));
+        named.map(|queue| queue.trim().to_owned())
+    };
+    let queue = launcher.or_else(of_configuration).filter(|queue| !queue.is_empty());
+    queue.unwrap_or_else(|| "default".to_owned())
+}
+
+/// Where an action says in which queue its launcher runs, and then its jobs; the first that is there counts.
+const QUEUES: [&str; 5] = [
+    "oozie.launcher.queue",
+    "oozie.launcher.mapreduce.job.queuename",
+    "oozie.launcher.mapred.job.queue.name",
+    "mapreduce.job.queuename",
+    "mapred.job.queue.name",
+];
+
+/// What an action may not set, for the launcher neither.
+const FORBIDDEN: [&str; 5] = [
+    "user.name",
+    "mapreduce.job.user.name",
+    "fs.default.name",
+    "fs.defaultFS",
+    "yarn.resourcemanager.address",
+];
+
+fn allowed(properties: &[(String, String)], place: &str) -> Result<(), Refusal> {
+    let is_forbidden = |name: &str| {
+        FORBIDDEN.contains(&name.strip_prefix("oozie.launcher.").unwrap_or(name).trim())
+    };
+    match properties.iter().find(|(name, _)| is_forbidden(name)) {
+        Some((name, _)) => {
+            let message = format!("JA010: Property [{name}] not allowed in action [{place}]");
+            Err(refusal(Class::Failed, "JA010", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether the settings of an `fs` action can be read, and are allowed.
+pub fn settings_of_fs(
+    files: &dyn Files,
+    run: &Run,
+    element: Node<'_, '_>,
+    evaluate: &dyn Fn(&str) -> Result<String, String>,
+) -> Result<(), Refusal> {
+    if child(element, "job-xml").or_else(|| child(element, "configuration")).is_none() {
+        return Ok(());
+    }
+    let read = merged(files, &application_folder(files, run), element, evaluate);
+    read.map(|_| ()).map_err(|mut refusal| {
+        // What is an exception there has no code of its own with this type.
+        let name = match refusal.code.as_str() {
+            "JA008" => "FileNotFoundException",
+            "JA009" => "IOException",
+            _ => return refusal,
+        };
+        let text = refusal.message.split_once(": ").map_or("", |(_, text)| text);
+        refusal.message = format!("{name}: {text}");
+        (refusal.class, refusal.code) = (Class::Error, name.to_owned());
+        refusal
+    })
+}
+
+/// The properties of the `<configuration>` of an element.
+pub fn configuration_of(element: Node<'_, '_>) -> Option<Vec<(String, String)>> {
+    let configuration = child(element, "configuration")?;
+    let mut found = Vec::new();
+    for property in children(configuration, "property") {
+        if let (Some(name), Some(value)) =
+            (child_text(property, "name"), child_text(property, "value"))
+            && !name.is_empty()
+            && !value.is_empty()
+        {
+            found.push((name, value));
+        }
+    }
+    Some(found)
+}
