@@ -10,12 +10,14 @@ mod coordinator;
 mod expressions;
 mod fixture;
 mod kind;
+mod rating;
+mod report;
 mod suppression;
 mod workflow;
 
 use crate::analysis::Analysis;
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Note, Patience, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Patience, Safety};
 use crate::files::Files;
 use crate::lint::{self, Facts};
 use crate::passes;
@@ -26,7 +28,8 @@ use crate::source::{Encoding, NotText, Source, Span};
 use crate::syntax::properties::Submission;
 use crate::syntax::xml;
 use ankus_lang::time::Instant;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use rating::{Rated, rate};
+use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 pub use coordinator::{
@@ -34,6 +37,7 @@ pub use coordinator::{
 };
 pub use fixture::lies_in_tests;
 pub use kind::{FileKind, recognize};
+pub use report::{Part, Report};
 
 /// Bytes that are no text.
 pub(crate) static NOT_TEXT: Kind = Kind {
@@ -569,341 +573,6 @@ pub fn too_large(input: &Input<'_>, size: u64) -> Outcome {
 /// The ratings without those of the tree, where it has any.
 fn without_tree<'i>(input: &Input<'i>) -> Option<Ratings<'i>> {
     input.settings.without_tree.as_ref().map(|settings| settings.ratings(input.settings_path))
-}
-
-/// Findings with their levels, and how many are not among them.
-struct Rated {
-    findings: Vec<Finding>,
-    overridden: usize,
-    held_back: usize,
-}
-
-/// Gives each finding its file and its level, drops what is off, and sorts; with how many of them settings of the tree
-/// switched off or lowered, and how many are left to the strict profile for their file.
-fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
-    let ratings = input.settings.ratings(input.settings_path);
-    let mut overridden = 0;
-    if let Some(without) = without_tree(input) {
-        // Two passes may see one fault here as well.
-        let place = |found: &Diagnostic| (found.file.clone(), found.span, found.kind.name);
-        found.sort_by(|a, b| (place(a), &a.message).cmp(&(place(b), &b.message)));
-        found.dedup_by(|a, b| place(a) == place(b) && a.message == b.message);
-        let is_lowered =
-            |found: &&Diagnostic| match (ratings.rating(found.kind), without.rating(found.kind)) {
-                (Rating::At(level), Rating::At(before)) => level < before,
-                (Rating::Off, Rating::At(_)) => true,
-                (_, Rating::Off) => false,
-            };
-        overridden = found.iter().filter(is_lowered).count();
-    }
-    let held_back = found.iter().filter(|found| {
-        fixture::is_held_back(found)
-            && ratings.rating_of(found) == Rating::Off
-            && matches!(ratings.rating(found.kind), Rating::At(level) if level > Level::Info)
-    });
-    let held_back = held_back.count();
-    let mut findings: Vec<Finding> = found
-        .into_iter()
-        .filter_map(|diagnostic| {
-            let Rating::At(level) = ratings.rating_of(&diagnostic) else { return None };
-            let path = diagnostic.file.clone().unwrap_or_else(|| input.source.path.clone());
-            Some(Finding { path, level, diagnostic })
-        })
-        .collect();
-    sort(&mut findings);
-    // Two passes may see one fault; the same words at the same place are said once.
-    findings.dedup_by(|a, b| {
-        a.path == b.path
-            && a.diagnostic.span == b.diagnostic.span
-            && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
-            && a.diagnostic.message == b.diagnostic.message
-    });
-    Rated { findings: bounded(fold(findings)), overridden, held_back }
-}
-
-/// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
-const MOST_OF_A_KIND: usize = 1_000;
-
-/// Has the last finding of a kind that is kept stand for all that follow it in its file.
-fn bounded(findings: Vec<Finding>) -> Vec<Finding> {
-    if findings.len() <= MOST_OF_A_KIND {
-        return findings;
-    }
-    let mut counts: HashMap<(String, &'static str), (usize, usize)> = HashMap::new();
-    let mut kept: Vec<Finding> = Vec::new();
-    let mut more: BTreeMap<usize, (usize, Level)> = BTreeMap::new();
-    for finding in findings {
-        let key = (finding.path.clone(), finding.diagnostic.kind.name);
-        let (count, last) = counts.entry(key).or_insert((0, 0));
-        *count += 1;
-        if *count <= MOST_OF_A_KIND {
-            *last = kept.len();
-            kept.push(finding);
-        } else {
-            let (places, level) = more.entry(*last).or_insert((0, finding.level));
-            *places += finding.diagnostic.places;
-            *level = (*level).max(finding.level);
-        }
-    }
-    for (at, (places, level)) in more {
-        let last = &mut kept[at];
-        last.diagnostic.places += places;
-        last.diagnostic.message.push_str(&format!(" (and {places} more like this follow)"));
-        last.level = last.level.max(level);
-    }
-    kept
-}
-
-/// What makes findings repeats of one another: file, kind, and what they are about.
-type Repeated = (String, &'static str, String);
-
-/// Makes one finding of those of a kind about one thing in one file: the gravest and first of them, with a note for each
-/// other place.
-fn fold(findings: Vec<Finding>) -> Vec<Finding> {
-    let key = |finding: &Finding| -> Option<Repeated> {
-        let found = &finding.diagnostic;
-        Some((finding.path.clone(), found.kind.name, found.subject.clone()?))
-    };
-    let mut heads: HashMap<Repeated, usize> = HashMap::new();
-    for (at, finding) in findings.iter().enumerate() {
-        let Some(key) = key(finding) else { continue };
-        let head = heads.entry(key).or_insert(at);
-        if finding.level > findings[*head].level {
-            *head = at;
-        }
-    }
-    if heads.is_empty() {
-        return findings;
-    }
-    let mut others: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
-    let mut kept: Vec<(usize, Finding)> = Vec::with_capacity(findings.len());
-    for (at, finding) in findings.into_iter().enumerate() {
-        match key(&finding).map(|key| heads[&key]) {
-            Some(head) if head != at => {
-                others.entry(head).or_default().push(finding.diagnostic);
-            }
-            _ => kept.push((at, finding)),
-        }
-    }
-    for (at, finding) in &mut kept {
-        let Some(others) = others.remove(at) else { continue };
-        let head = &mut finding.diagnostic;
-        head.places += others.len();
-        let mut whole = true;
-        for other in others {
-            // One fix mends all places, if each of them has one like it.
-            let alike = head.fixes.first().zip(other.fixes.first());
-            let alike = alike
-                .is_some_and(|(one, other)| one.title == other.title && one.safety == other.safety);
-            if alike && whole {
-                let edits = other.fixes.into_iter().next().map(|fix| fix.edits);
-                head.fixes[0].edits.extend(edits.into_iter().flatten());
-            }
-            whole &= alike;
-            head.notes.push(Note {
-                file: other.file,
-                span: other.span,
-                message: "and here".to_owned(),
-            });
-        }
-        match whole {
-            true => {
-                head.fixes.truncate(1);
-                let edits = &mut head.fixes[0].edits;
-                edits.sort_by(|a, b| (&a.file, a.span).cmp(&(&b.file, b.span)));
-                edits.dedup();
-            }
-            false => head.fixes.clear(),
-        }
-    }
-    kept.into_iter().map(|(_, finding)| finding).collect()
-}
-
-fn sort(findings: &mut [Finding]) {
-    findings.sort_by(|a, b| key(a).cmp(&key(b)));
-}
-
-fn key(finding: &Finding) -> (&str, u32, &str, &str) {
-    let diagnostic = &finding.diagnostic;
-    (&finding.path, diagnostic.span.start, diagnostic.kind.name, &diagnostic.message)
-}
-
-/// What came of many files: the input of every renderer.
-#[derive(Debug, Default)]
-pub struct Report {
-    /// By path.
-    pub files: Vec<FileReport>,
-    /// By path, offset, rule.
-    pub findings: Vec<Finding>,
-    /// The texts that findings and their notes point into.
-    pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
-    /// How many findings were silenced by comments.
-    pub suppressed: usize,
-    /// How many findings a baseline lists.
-    pub(crate) baselined: usize,
-    /// How many files and folders that may hold definitions ignore files leave out.
-    pub ignored_files: usize,
-    /// How many files settings of the tree exclude.
-    pub excluded_files: usize,
-    /// How many links to folders and XML files were not followed.
-    pub links: usize,
-    /// How many findings settings of the tree switch off, or lower to a level below their own.
-    pub overridden: usize,
-    /// How many findings are left to the strict profile because their file is a template or belongs to tests.
-    pub held_back: usize,
-    /// What could not be read, a sentence each.
-    pub unreadable: Vec<String>,
-    /// Where secrets stand in the clear, by file: nothing may show what is there.
-    pub secrets: BTreeMap<String, Vec<Span>>,
-    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
-    pub pages: Option<String>,
-}
-
-/// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should
-/// learn from a report what a site's properties hold.
-fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span> {
-    if kind == Some(FileKind::Properties) || path.ends_with(".properties") {
-        let entries = crate::syntax::properties::parse(text).entries;
-        return entries.into_iter().map(|entry| entry.value_span).collect();
-    }
-    if kind.or_else(|| recognize(text)) != Some(FileKind::Configuration) {
-        return Vec::new();
-    }
-    // However broken the rest is.
-    let mut spans = Vec::new();
-    let mut from = 0;
-    while let Some(at) = text[from..].find("<value") {
-        let after = from + at + "<value".len();
-        from = after;
-        let Some(open) = text[after..].find('>') else { break };
-        let name_ends = text[after..].starts_with(|c: char| c == '>' || c.is_whitespace());
-        if !name_ends || text[after..after + open].ends_with('/') {
-            continue;
-        }
-        let start = after + open + 1;
-        let end = text[start..].find("</value").map_or(text.len(), |length| start + length);
-        spans.push(Span::new(start, end));
-        from = end;
-    }
-    spans
-}
-
-/// What a report takes of one file.
-#[derive(Debug)]
-pub struct Part {
-    /// What is known of it.
-    pub file: FileReport,
-    /// By offset, then rule.
-    pub findings: Vec<Finding>,
-    /// How many findings a comment silenced.
-    pub suppressed: usize,
-    /// How many findings settings of the tree switched off or lowered.
-    pub overridden: usize,
-    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
-    pub held_back: usize,
-    /// Where secrets stand in the clear, by file.
-    pub secrets: Vec<(String, Span)>,
-    /// The texts that findings and their notes point into, by path.
-    pub sources: Vec<(String, Arc<Source>, Encoding)>,
-}
-
-impl Part {
-    /// What came of one file, without what was only needed to find it.
-    pub fn new(input: &Input<'_>, outcome: Outcome) -> Part {
-        let mut sources: Vec<(String, Arc<Source>, Encoding)> = Vec::new();
-        for finding in &outcome.findings {
-            let notes = finding.diagnostic.notes.iter().filter_map(|note| note.file.as_deref());
-            for path in notes.chain([finding.path.as_str()]) {
-                if sources.iter().any(|(known, ..)| known == path) {
-                    continue;
-                }
-                let source = if path == input.source.path {
-                    Some((input.source, input.encoding))
-                } else {
-                    input.files.text(path).map(|source| (source, Encoding::Utf8))
-                };
-                if let Some((source, encoding)) = source {
-                    sources.push((path.to_owned(), Arc::clone(source), encoding));
-                }
-            }
-        }
-        let Outcome { mut file, findings, suppressed, overridden, held_back, mut secrets, .. } =
-            outcome;
-        // The server's own words may hold what properties hold.
-        if let Some(reference) = &mut file.reference {
-            let verdicts = [&mut reference.verdict, &mut reference.validate];
-            for verdict in verdicts.into_iter().chain(&mut reference.submit) {
-                for name in &mut verdict.subject {
-                    *name = input.submission.masked(name, &input.source.text);
-                }
-            }
-        }
-        for (path, source, _) in &sources {
-            let kind = (*path == input.source.path).then_some(input.kind);
-            let values = values(path, kind, &source.text).into_iter();
-            secrets.extend(values.map(|span| (path.clone(), span)));
-        }
-        Part { file, findings, suppressed, overridden, held_back, secrets, sources }
-    }
-}
-
-impl Report {
-    /// Adds what came of one file.
-    pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
-        self.take(Part::new(input, outcome));
-    }
-
-    /// Adds what came of one file.
-    pub fn take(&mut self, part: Part) {
-        for (path, source, encoding) in part.sources {
-            self.sources.entry(path).or_insert((source, encoding));
-        }
-        for (path, span) in part.secrets {
-            self.secrets.entry(path).or_default().push(span);
-        }
-        self.suppressed += part.suppressed;
-        self.overridden += part.overridden;
-        self.held_back += part.held_back;
-        self.files.push(part.file);
-        self.findings.extend(part.findings);
-    }
-
-    /// Puts everything in its order; call it when all is added. A file that several applications share is told of once.
-    pub fn finish(&mut self) {
-        self.files.sort_by(|a, b| a.path.cmp(&b.path));
-        sort(&mut self.findings);
-        self.findings.dedup_by(|a, b| key(a) == key(b));
-        // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
-        let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
-        let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
-        if self.findings.iter().any(is_outer) {
-            let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
-            let known: HashSet<(String, Span)> = errors.map(place).collect();
-            self.findings.retain(|finding| !is_outer(finding) || !known.contains(&place(finding)));
-        }
-    }
-
-    /// How many places have a finding, with those that one finding stands for.
-    pub fn places(&self) -> usize {
-        self.findings.iter().map(|finding| finding.diagnostic.places).sum()
-    }
-
-    /// How many findings have a level.
-    pub fn count(&self, level: Level) -> usize {
-        self.findings.iter().filter(|finding| finding.level == level).count()
-    }
-
-    /// How many findings carry a fix of a safety.
-    pub fn fixes(&self, safety: Safety) -> usize {
-        let any =
-            |finding: &&Finding| finding.diagnostic.fixes.iter().any(|fix| fix.safety == safety);
-        self.findings.iter().filter(any).count()
-    }
-
-    /// How many findings carry a fix.
-    pub fn fixable(&self) -> usize {
-        self.findings.iter().filter(|finding| !finding.diagnostic.fixes.is_empty()).count()
-    }
 }
 
 #[cfg(test)]

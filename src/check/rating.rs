@@ -1,0 +1,163 @@
+//! Findings with their levels: those that count, in order, and each cause once.
+
+use super::{Finding, Input, fixture, without_tree};
+use crate::diag::{Diagnostic, Level, Note};
+use crate::settings::Rating;
+use std::collections::{BTreeMap, HashMap};
+
+/// Findings with their levels, and how many are not among them.
+pub(super) struct Rated {
+    pub(super) findings: Vec<Finding>,
+    pub(super) overridden: usize,
+    pub(super) held_back: usize,
+}
+
+/// Gives each finding its file and its level, drops what is off, and sorts; with how many of them settings of the tree
+/// switched off or lowered, and how many are left to the strict profile for their file.
+pub(super) fn rate(input: &Input<'_>, mut found: Vec<Diagnostic>) -> Rated {
+    let ratings = input.settings.ratings(input.settings_path);
+    let mut overridden = 0;
+    if let Some(without) = without_tree(input) {
+        // Two passes may see one fault here as well.
+        let place = |found: &Diagnostic| (found.file.clone(), found.span, found.kind.name);
+        found.sort_by(|a, b| (place(a), &a.message).cmp(&(place(b), &b.message)));
+        found.dedup_by(|a, b| place(a) == place(b) && a.message == b.message);
+        let is_lowered =
+            |found: &&Diagnostic| match (ratings.rating(found.kind), without.rating(found.kind)) {
+                (Rating::At(level), Rating::At(before)) => level < before,
+                (Rating::Off, Rating::At(_)) => true,
+                (_, Rating::Off) => false,
+            };
+        overridden = found.iter().filter(is_lowered).count();
+    }
+    let held_back = found.iter().filter(|found| {
+        fixture::is_held_back(found)
+            && ratings.rating_of(found) == Rating::Off
+            && matches!(ratings.rating(found.kind), Rating::At(level) if level > Level::Info)
+    });
+    let held_back = held_back.count();
+    let mut findings: Vec<Finding> = found
+        .into_iter()
+        .filter_map(|diagnostic| {
+            let Rating::At(level) = ratings.rating_of(&diagnostic) else { return None };
+            let path = diagnostic.file.clone().unwrap_or_else(|| input.source.path.clone());
+            Some(Finding { path, level, diagnostic })
+        })
+        .collect();
+    sort(&mut findings);
+    // Two passes may see one fault; the same words at the same place are said once.
+    findings.dedup_by(|a, b| {
+        a.path == b.path
+            && a.diagnostic.span == b.diagnostic.span
+            && std::ptr::eq(a.diagnostic.kind, b.diagnostic.kind)
+            && a.diagnostic.message == b.diagnostic.message
+    });
+    Rated { findings: bounded(fold(findings)), overridden, held_back }
+}
+
+/// Findings of one kind in one file; nobody reads more, and a file must not be able to make a report of any length.
+const MOST_OF_A_KIND: usize = 1_000;
+
+/// Has the last finding of a kind that is kept stand for all that follow it in its file.
+fn bounded(findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.len() <= MOST_OF_A_KIND {
+        return findings;
+    }
+    let mut counts: HashMap<(String, &'static str), (usize, usize)> = HashMap::new();
+    let mut kept: Vec<Finding> = Vec::new();
+    let mut more: BTreeMap<usize, (usize, Level)> = BTreeMap::new();
+    for finding in findings {
+        let key = (finding.path.clone(), finding.diagnostic.kind.name);
+        let (count, last) = counts.entry(key).or_insert((0, 0));
+        *count += 1;
+        if *count <= MOST_OF_A_KIND {
+            *last = kept.len();
+            kept.push(finding);
+        } else {
+            let (places, level) = more.entry(*last).or_insert((0, finding.level));
+            *places += finding.diagnostic.places;
+            *level = (*level).max(finding.level);
+        }
+    }
+    for (at, (places, level)) in more {
+        let last = &mut kept[at];
+        last.diagnostic.places += places;
+        last.diagnostic.message.push_str(&format!(" (and {places} more like this follow)"));
+        last.level = last.level.max(level);
+    }
+    kept
+}
+
+/// What makes findings repeats of one another: file, kind, and what they are about.
+type Repeated = (String, &'static str, String);
+
+/// Makes one finding of those of a kind about one thing in one file: the gravest and first of them, with a note for each
+/// other place.
+fn fold(findings: Vec<Finding>) -> Vec<Finding> {
+    let key = |finding: &Finding| -> Option<Repeated> {
+        let found = &finding.diagnostic;
+        Some((finding.path.clone(), found.kind.name, found.subject.clone()?))
+    };
+    let mut heads: HashMap<Repeated, usize> = HashMap::new();
+    for (at, finding) in findings.iter().enumerate() {
+        let Some(key) = key(finding) else { continue };
+        let head = heads.entry(key).or_insert(at);
+        if finding.level > findings[*head].level {
+            *head = at;
+        }
+    }
+    if heads.is_empty() {
+        return findings;
+    }
+    let mut others: HashMap<usize, Vec<Diagnostic>> = HashMap::new();
+    let mut kept: Vec<(usize, Finding)> = Vec::with_capacity(findings.len());
+    for (at, finding) in findings.into_iter().enumerate() {
+        match key(&finding).map(|key| heads[&key]) {
+            Some(head) if head != at => {
+                others.entry(head).or_default().push(finding.diagnostic);
+            }
+            _ => kept.push((at, finding)),
+        }
+    }
+    for (at, finding) in &mut kept {
+        let Some(others) = others.remove(at) else { continue };
+        let head = &mut finding.diagnostic;
+        head.places += others.len();
+        let mut whole = true;
+        for other in others {
+            // One fix mends all places, if each of them has one like it.
+            let alike = head.fixes.first().zip(other.fixes.first());
+            let alike = alike
+                .is_some_and(|(one, other)| one.title == other.title && one.safety == other.safety);
+            if alike && whole {
+                let edits = other.fixes.into_iter().next().map(|fix| fix.edits);
+                head.fixes[0].edits.extend(edits.into_iter().flatten());
+            }
+            whole &= alike;
+            head.notes.push(Note {
+                file: other.file,
+                span: other.span,
+                message: "and here".to_owned(),
+            });
+        }
+        match whole {
+            true => {
+                head.fixes.truncate(1);
+                let edits = &mut head.fixes[0].edits;
+                edits.sort_by(|a, b| (&a.file, a.span).cmp(&(&b.file, b.span)));
+                edits.dedup();
+            }
+            false => head.fixes.clear(),
+        }
+    }
+    kept.into_iter().map(|(_, finding)| finding).collect()
+}
+
+pub(super) fn sort(findings: &mut [Finding]) {
+    findings.sort_by(|a, b| key(a).cmp(&key(b)));
+}
+
+pub(super) fn key(finding: &Finding) -> (&str, u32, &str, &str) {
+    let diagnostic = &finding.diagnostic;
+    (&finding.path, diagnostic.span.start, diagnostic.kind.name, &diagnostic.message)
+}

@@ -1,0 +1,187 @@
+//! What came of many files: the input of every renderer.
+
+use super::kind::{FileKind, recognize};
+use super::rating::{key, sort};
+use super::{FileReport, Finding, Input, Outcome};
+use crate::diag::{Level, Safety};
+use crate::source::{Encoding, Source, Span};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// What came of many files: the input of every renderer.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// By path.
+    pub files: Vec<FileReport>,
+    /// By path, offset, rule.
+    pub findings: Vec<Finding>,
+    /// The texts that findings and their notes point into.
+    pub sources: BTreeMap<String, (Arc<Source>, Encoding)>,
+    /// How many findings were silenced by comments.
+    pub suppressed: usize,
+    /// How many findings a baseline lists.
+    pub(crate) baselined: usize,
+    /// How many files and folders that may hold definitions ignore files leave out.
+    pub ignored_files: usize,
+    /// How many files settings of the tree exclude.
+    pub excluded_files: usize,
+    /// How many links to folders and XML files were not followed.
+    pub links: usize,
+    /// How many findings settings of the tree switch off, or lower to a level below their own.
+    pub overridden: usize,
+    /// How many findings are left to the strict profile because their file is a template or belongs to tests.
+    pub held_back: usize,
+    /// What could not be read, a sentence each.
+    pub unreadable: Vec<String>,
+    /// Where secrets stand in the clear, by file: nothing may show what is there.
+    pub secrets: BTreeMap<String, Vec<Span>>,
+    /// Where the pages of rules can be read, with `{rule}` in the place of the name.
+    pub pages: Option<String>,
+}
+
+/// Where values of properties stand in a file that has nothing else: findings speak of their names, and nobody should
+/// learn from a report what a site's properties hold.
+pub(super) fn values(path: &str, kind: Option<FileKind>, text: &str) -> Vec<Span> {
+    if kind == Some(FileKind::Properties) || path.ends_with(".properties") {
+        let entries = crate::syntax::properties::parse(text).entries;
+        return entries.into_iter().map(|entry| entry.value_span).collect();
+    }
+    if kind.or_else(|| recognize(text)) != Some(FileKind::Configuration) {
+        return Vec::new();
+    }
+    // However broken the rest is.
+    let mut spans = Vec::new();
+    let mut from = 0;
+    while let Some(at) = text[from..].find("<value") {
+        let after = from + at + "<value".len();
+        from = after;
+        let Some(open) = text[after..].find('>') else { break };
+        let name_ends = text[after..].starts_with(|c: char| c == '>' || c.is_whitespace());
+        if !name_ends || text[after..after + open].ends_with('/') {
+            continue;
+        }
+        let start = after + open + 1;
+        let end = text[start..].find("</value").map_or(text.len(), |length| start + length);
+        spans.push(Span::new(start, end));
+        from = end;
+    }
+    spans
+}
+
+/// What a report takes of one file.
+#[derive(Debug)]
+pub struct Part {
+    /// What is known of it.
+    pub file: FileReport,
+    /// By offset, then rule.
+    pub findings: Vec<Finding>,
+    /// How many findings a comment silenced.
+    pub suppressed: usize,
+    /// How many findings settings of the tree switched off or lowered.
+    pub overridden: usize,
+    /// How many findings are left to the strict profile because the file is a template or belongs to tests.
+    pub held_back: usize,
+    /// Where secrets stand in the clear, by file.
+    pub secrets: Vec<(String, Span)>,
+    /// The texts that findings and their notes point into, by path.
+    pub sources: Vec<(String, Arc<Source>, Encoding)>,
+}
+
+impl Part {
+    /// What came of one file, without what was only needed to find it.
+    pub fn new(input: &Input<'_>, outcome: Outcome) -> Part {
+        let mut sources: Vec<(String, Arc<Source>, Encoding)> = Vec::new();
+        for finding in &outcome.findings {
+            let notes = finding.diagnostic.notes.iter().filter_map(|note| note.file.as_deref());
+            for path in notes.chain([finding.path.as_str()]) {
+                if sources.iter().any(|(known, ..)| known == path) {
+                    continue;
+                }
+                let source = if path == input.source.path {
+                    Some((input.source, input.encoding))
+                } else {
+                    input.files.text(path).map(|source| (source, Encoding::Utf8))
+                };
+                if let Some((source, encoding)) = source {
+                    sources.push((path.to_owned(), Arc::clone(source), encoding));
+                }
+            }
+        }
+        let Outcome { mut file, findings, suppressed, overridden, held_back, mut secrets, .. } =
+            outcome;
+        // The server's own words may hold what properties hold.
+        if let Some(reference) = &mut file.reference {
+            let verdicts = [&mut reference.verdict, &mut reference.validate];
+            for verdict in verdicts.into_iter().chain(&mut reference.submit) {
+                for name in &mut verdict.subject {
+                    *name = input.submission.masked(name, &input.source.text);
+                }
+            }
+        }
+        for (path, source, _) in &sources {
+            let kind = (*path == input.source.path).then_some(input.kind);
+            let values = values(path, kind, &source.text).into_iter();
+            secrets.extend(values.map(|span| (path.clone(), span)));
+        }
+        Part { file, findings, suppressed, overridden, held_back, secrets, sources }
+    }
+}
+
+impl Report {
+    /// Adds what came of one file.
+    pub fn add(&mut self, input: &Input<'_>, outcome: Outcome) {
+        self.take(Part::new(input, outcome));
+    }
+
+    /// Adds what came of one file.
+    pub fn take(&mut self, part: Part) {
+        for (path, source, encoding) in part.sources {
+            self.sources.entry(path).or_insert((source, encoding));
+        }
+        for (path, span) in part.secrets {
+            self.secrets.entry(path).or_default().push(span);
+        }
+        self.suppressed += part.suppressed;
+        self.overridden += part.overridden;
+        self.held_back += part.held_back;
+        self.files.push(part.file);
+        self.findings.extend(part.findings);
+    }
+
+    /// Puts everything in its order; call it when all is added. A file that several applications share is told of once.
+    pub fn finish(&mut self) {
+        self.files.sort_by(|a, b| a.path.cmp(&b.path));
+        sort(&mut self.findings);
+        self.findings.dedup_by(|a, b| key(a) == key(b));
+        // A value for which a coordinator is wrong by itself makes its bundle fail as well; that is one fault.
+        let place = |finding: &Finding| (finding.path.clone(), finding.diagnostic.span);
+        let is_outer = |finding: &Finding| finding.diagnostic.kind.name == "submission-refused";
+        if self.findings.iter().any(is_outer) {
+            let errors = self.findings.iter().filter(|f| f.level == Level::Error && !is_outer(f));
+            let known: HashSet<(String, Span)> = errors.map(place).collect();
+            self.findings.retain(|finding| !is_outer(finding) || !known.contains(&place(finding)));
+        }
+    }
+
+    /// How many places have a finding, with those that one finding stands for.
+    pub fn places(&self) -> usize {
+        self.findings.iter().map(|finding| finding.diagnostic.places).sum()
+    }
+
+    /// How many findings have a level.
+    pub fn count(&self, level: Level) -> usize {
+        self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// How many findings carry a fix of a safety.
+    pub fn fixes(&self, safety: Safety) -> usize {
+        let any =
+            |finding: &&Finding| finding.diagnostic.fixes.iter().any(|fix| fix.safety == safety);
+        self.findings.iter().filter(any).count()
+    }
+
+    /// How many findings carry a fix.
+    pub fn fixable(&self) -> usize {
+        self.findings.iter().filter(|finding| !finding.diagnostic.fixes.is_empty()).count()
+    }
+}
