@@ -292,6 +292,10 @@ impl Job {
         if before == JobStatus::Prep {
             calling.take(Event::Command(Command::Start));
         }
+        // Commands that were put off for a busy call: it may only wait by now, for a place or for the job itself.
+        for command in std::mem::take(&mut calling.loaded.run.job.deferred) {
+            calling.take(Event::Command(command));
+        }
         let mut is_any_closed = false;
         // What it was to do by itself is in the store by now.
         if let Some(open) = calling.closed(own) {

@@ -251,6 +251,11 @@ impl Places {
         self.let_in(&mut inner, None);
     }
 
+    /// Whether this is a wish that was not granted yet.
+    pub(super) fn is_waiting(&self, held: &Option<Held>) -> bool {
+        held.as_ref().is_some_and(|held| self.lock().waiting.contains_key(&held.token))
+    }
+
     /// The limit that somebody of a class would pass.
     fn in_the_way(&self, inner: &Inner, class: &Class) -> Option<What> {
         let full = |limit: String, taken: usize, most: usize| {

@@ -389,6 +389,7 @@ impl Call {
         }
         let now = self.shared.host.wall_ms();
         let claim = self.claim(context, class);
+        let has_waited = self.shared.places.is_waiting(&self.place);
         let is_first = self.place.is_none() && !self.is_taken_up;
         let is_suspended = looked.record.job.status == JobStatus::Suspended;
         if is_suspended && !is_first && matches!(self.saved.stage, Stage::Begin) {
@@ -398,10 +399,18 @@ impl Call {
             return None;
         }
         self.is_waiting = true;
+        self.tell_of_wait(has_waited);
         context.skip_persistence();
         // A place comes by itself; room on a disk does not.
         let pause = if self.shared.places.is_short_of_disk() { DISK_MS } else { LOOK_MS };
         Some(Step::Suspend(Wait::new().or_pause(pause)))
+    }
+
+    /// A command may have been put off because this call was busy. Whoever waits is not, and the job looks at it again.
+    fn tell_of_wait(&self, has_waited: bool) {
+        if !has_waited {
+            self.shared.executor().wake(self.saved.what.procedure);
+        }
     }
 
     /// Notes that the system has no process, file or memory for a program at the moment. Others may take the place.
@@ -409,7 +418,9 @@ impl Call {
         let class = PlaceClass { kind: kind.to_owned(), queue: None };
         let claim = self.claim(context, class);
         let (now, what) = (self.shared.host.wall_ms(), places::What::Room(why.to_owned()));
+        let has_waited = self.shared.places.is_waiting(&self.place);
         self.shared.places.waits_for(&mut self.place, claim, now, what);
+        self.tell_of_wait(has_waited);
         self.is_waiting = true;
         context.skip_persistence();
     }
