@@ -94,10 +94,7 @@ pub fn hand_on(
     }
     let manager = manager.filter(|manager| manager != "local")?;
     let tag = tag(attempt);
-    match configuration.get_mut(TAGS) {
-        Some(tags) => *tags = format!("{tags},{tag}"),
-        None => _ = configuration.insert(TAGS.to_owned(), tag.clone()),
-    }
+    add(configuration, TAGS, tag.clone());
     let is_client =
         ankus_lang::action_types::action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let host = manager.rsplit_once(':').map_or(manager.as_str(), |(host, _)| host);
@@ -142,9 +139,18 @@ fn tasks(configuration: &mut BTreeMap<String, String>, shipped: &Shipped) {
         ("tmpjars", uris(&shipped.jars, false)),
     ] {
         if !value.is_empty() {
-            configuration.insert(key.to_owned(), value);
+            add(configuration, key, value);
         }
     }
+}
+
+/// Adds to a list of a configuration, behind what the action has there.
+fn add(configuration: &mut BTreeMap<String, String>, key: &str, value: String) {
+    let list = match configuration.remove(key).filter(|own| !own.trim().is_empty()) {
+        Some(own) => format!("{own},{value}"),
+        None => value,
+    };
+    configuration.insert(key.to_owned(), list);
 }
 
 /// A path in a URI.
@@ -152,8 +158,8 @@ fn encoded(path: &Path) -> String {
     let mut out = String::new();
     for byte in path.to_string_lossy().bytes() {
         match byte {
-            b'%' | b' ' | b'#' | b'?' | b',' => out.push_str(&format!("%{byte:02X}")),
-            _ => out.push(byte as char),
+            b'%' | b' ' | b'#' | b'?' | b',' | 0x80.. => out.push_str(&format!("%{byte:02X}")),
+            _ => out.push(char::from(byte)),
         }
     }
     out
@@ -217,7 +223,7 @@ mod tests {
         let mut configuration: BTreeMap<String, String> =
             given.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let shipped = Shipped {
-            files: vec![("dict".to_owned(), "/s/work/a b,c".into())],
+            files: vec![("dict".to_owned(), "/s/work/a b,é".into())],
             jars: vec![("x.jar".to_owned(), "/s/work/x.jar".into())],
             ..Shipped::default()
         };
@@ -230,7 +236,11 @@ mod tests {
     fn the_element_says_which_cluster_it_is() {
         let (configuration, trace) = handed(
             "<map-reduce><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn:8020</name-node></map-reduce>",
-            &[("mapreduce.job.tags", "nightly"), ("mapred.job.tracker", "other:1")],
+            &[
+                ("mapreduce.job.tags", "nightly"),
+                ("mapred.job.tracker", "other:1"),
+                ("tmpjars", "own.jar"),
+            ],
         );
         let trace = trace.expect("a cluster");
         assert_eq!(trace.web, ["http://rm:8088"]);
@@ -242,8 +252,8 @@ mod tests {
             ("mapred.job.tracker", "rm:8032"),
             ("mapreduce.framework.name", "yarn"),
             ("mapreduce.job.tags", &format!("nightly,{}", trace.tag)),
-            ("tmpfiles", "file:///s/work/a%20b%2Cc#dict"),
-            ("tmpjars", "file:///s/work/x.jar"),
+            ("tmpfiles", "file:///s/work/a%20b%2C%C3%A9#dict"),
+            ("tmpjars", "own.jar,file:///s/work/x.jar"),
         ] {
             assert_eq!(configuration.get(name).map(String::as_str), Some(value), "{name}");
         }

@@ -73,8 +73,8 @@ pub struct CommandLine {
     pub environment: Vec<(String, String)>,
     /// Where its captured output is found.
     pub capture: Capture,
-    /// Whether it returns before its job has ended, so that somebody has to wait for that.
-    pub returns_early: bool,
+    /// Whether it is there for one job of map-reduce, whose end counts and not that of the program.
+    pub is_job: bool,
 }
 
 /// The command line of an action; none for a type that runs no program of its own (`fs`, `email`, `sub-workflow`) or
@@ -123,6 +123,10 @@ impl Parts<'_, '_, '_> {
             .any(|child| child.is_element() && child.tag_name().name() == name)
     }
 
+    fn has_kind(&self, kind: &str) -> bool {
+        self.request.element.tag_name().name() == kind
+    }
+
     fn required(&self, name: &str) -> Result<String, Refusal> {
         self.text(name).ok_or_else(|| {
             let kind = self.request.element.tag_name().name();
@@ -134,8 +138,8 @@ impl Parts<'_, '_, '_> {
         let configuration =
             ("OOZIE_ACTION_CONF_XML".to_owned(), self.request.configuration_file.to_owned());
         let (tool, environment) = (tool.to_owned(), vec![configuration]);
-        let (capture, returns_early) = (Capture::Nothing, false);
-        CommandLine { tool, arguments, environment, capture, returns_early }
+        let (capture, is_job) = (Capture::Nothing, self.has_kind("map-reduce"));
+        CommandLine { tool, arguments, environment, capture, is_job }
     }
 
     fn shell(&self) -> Result<CommandLine, Refusal> {
@@ -273,7 +277,6 @@ impl Parts<'_, '_, '_> {
             self.request.configuration_file.to_owned(),
         ];
         let mut command = self.done("hadoop", submit);
-        command.returns_early = true;
         if !self.request.jars.is_empty() {
             command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
         }

@@ -12,9 +12,11 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
+use super::cluster::{self, Trace};
 use crate::host::yarn::ResourceManager;
 use ankus_lang::configuration;
 use serde_json::{Map, Value, json};
@@ -23,8 +25,6 @@ use serde_json::{Map, Value, json};
 pub const WAIT: &str = "__wait";
 /// The variable that names the file for the counters.
 pub const COUNTERS: &str = "ANKUS_COUNTERS";
-/// The variable that names the addresses of the resource manager's web services, separated by commas.
-pub const WEB: &str = "ANKUS_YARN";
 /// The folder of a cluster where jobs leave their history, unless their configuration says otherwise.
 const HISTORY: &str = "/tmp/hadoop-yarn/staging/history/done_intermediate";
 /// The property that names it.
@@ -45,8 +45,8 @@ struct Status {
     reason: String,
 }
 
-/// Submits a job with a client and waits for its end. The exit code is 0 only for a job that succeeded; 1 for one that did
-/// not; that of the client where it failed to submit; 2 where nobody knows.
+/// Runs a client that submits a job and waits for the job's end, which the client itself may not do. The exit code is 0 only
+/// for a job that succeeded; 1 for one that did not; that of the client where it failed; 2 where nobody knows.
 pub fn wait(words: &[String]) -> ExitCode {
     let Some((client, arguments)) = words.split_first() else { return ExitCode::from(2) };
     let (code, said) = match run(client, arguments) {
@@ -59,11 +59,29 @@ pub fn wait(words: &[String]) -> ExitCode {
     if code != 0 {
         return ExitCode::from(u8::try_from(code).unwrap_or(1));
     }
-    let Some(id) = job_id(&said) else {
-        eprintln!("{client} printed no id of a job, so nothing says whether one was submitted");
-        return ExitCode::from(2);
+    // Of streaming and pipes the client waits, and its end is that of the job.
+    let has_waited = !matches!(arguments, [job, ..] if job == "job");
+    let trace = configuration_file().and_then(|file| cluster::trace(file.parent()?));
+    let trace = trace.unwrap_or_default();
+    let (client, job) = (Client { program: client, trace }, job_id(&said));
+    let Some(id) = job.or_else(|| client.tagged()) else {
+        let why = format!("{} printed no id of a job", client.program);
+        match has_waited {
+            true => eprintln!("[{why}, so its counters are not known]"),
+            false => eprintln!("{why}, so nothing says whether one was submitted"),
+        }
+        return if has_waited { ExitCode::SUCCESS } else { ExitCode::from(2) };
     };
-    match ended(client, &id) {
+    if id.starts_with("job_local") {
+        if has_waited {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!(
+            "the job {id} was to run in the client itself, which ended first; name a resource manager"
+        );
+        return ExitCode::from(1);
+    }
+    match client.ended(&id) {
         Some(Status { state, .. }) if state == "SUCCEEDED" => ExitCode::SUCCESS,
         Some(Status { state, reason }) => {
             let reason = if reason.is_empty() { String::new() } else { format!(": {reason}") };
@@ -75,6 +93,11 @@ pub fn wait(words: &[String]) -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// The merged configuration of the action, which every program of one is told of.
+fn configuration_file() -> Option<PathBuf> {
+    std::env::var_os("OOZIE_ACTION_CONF_XML").map(PathBuf::from)
 }
 
 /// Runs the client; what it prints goes on to our own streams.
@@ -138,101 +161,111 @@ fn job_id(text: &str) -> Option<String> {
     ids.last()
 }
 
-/// Asks for a job until it has ended, and writes its counters.
-fn ended(client: &str, id: &str) -> Option<Status> {
-    let web: Vec<String> = std::env::var(WEB)
-        .map(|text| text.split(',').map(str::to_owned).collect())
-        .unwrap_or_default();
-    let user = std::env::var("HADOOP_USER_NAME").unwrap_or_default();
-    let manager = ResourceManager { web: &web, user: &user };
-    let application = id.strip_prefix("job_").map(|rest| format!("application_{rest}"));
-    // A job that runs in the client itself, and one of a cluster that nobody can ask.
-    let application = application.filter(|id| !web.is_empty() && !id.contains("local"));
-    let Some(application) = application else { return asked(client, id) };
-    let Ok(mut told) = manager.application(&application) else { return asked(client, id) };
-    let mut failures = 0;
-    while !told.is_over() {
-        std::thread::sleep(PAUSES.0);
-        match manager.application(&application) {
-            Ok(now) => (told, failures) = (now, 0),
-            Err(fault) if failures < MOST_FAILURES => {
-                failures += 1;
-                eprintln!("{fault}; it is asked again");
-            }
-            Err(_) => return asked(client, id),
-        }
-    }
-    let state = match (told.state.as_str(), told.final_status.as_str()) {
-        ("FINISHED", status) => status,
-        (state, _) => state,
-    };
-    if state == "SUCCEEDED" {
-        write_counters(client, id);
-    }
-    Some(Status { state: state.to_owned(), reason: told.diagnostics.trim().to_owned() })
+/// A program that knows of jobs, and how they are found without it.
+struct Client<'a> {
+    program: &'a str,
+    trace: Trace,
 }
 
-/// The same, of the client.
-fn asked(client: &str, id: &str) -> Option<Status> {
-    let (mut pause, mut failures) = (PAUSES.0, 0);
-    loop {
-        let asked = Command::new(client)
-            .args(["job", "-status", id])
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output();
-        let text = asked.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-        match text.ok().and_then(|text| Some((status(&text)?, text))) {
-            Some((status, text)) => {
-                failures = 0;
-                if matches!(status.state.as_str(), "SUCCEEDED" | "FAILED" | "KILLED") {
-                    println!("{text}");
-                    keep(&counters(&text));
-                    return Some(status);
+impl Client<'_> {
+    fn manager(&self) -> ResourceManager<'_> {
+        ResourceManager { web: &self.trace.web, user: &self.trace.user }
+    }
+
+    /// The job with the tag of this attempt.
+    fn tagged(&self) -> Option<String> {
+        let apps = self.manager().tagged(&self.trace.tag).ok()?;
+        let newest = apps.into_iter().max_by(|a, b| a.id.cmp(&b.id))?;
+        newest.id.strip_prefix("application_").map(|rest| format!("job_{rest}"))
+    }
+
+    /// Waits until a job has ended, and writes its counters.
+    fn ended(&self, id: &str) -> Option<Status> {
+        let manager = self.manager();
+        let application = id.replacen("job_", "application_", 1);
+        // A cluster that nobody can ask is asked by the client.
+        let Ok(mut told) = manager.application(&application) else { return self.asked(id) };
+        let mut failures = 0;
+        while !told.is_over() {
+            std::thread::sleep(PAUSES.0);
+            match manager.application(&application) {
+                Ok(now) => (told, failures) = (now, 0),
+                Err(fault) if failures < MOST_FAILURES => {
+                    failures += 1;
+                    eprintln!("{fault}; it is asked again");
                 }
-            }
-            None => {
-                failures += 1;
-                if failures >= MOST_FAILURES {
-                    return None;
-                }
+                Err(_) => return self.asked(id),
             }
         }
-        std::thread::sleep(pause);
-        pause = (pause * 3 / 2).min(PAUSES.1);
+        let state = match (told.state.as_str(), told.final_status.as_str()) {
+            ("FINISHED", status) => status,
+            (state, _) => state,
+        };
+        if state == "SUCCEEDED" {
+            self.write_counters(id);
+        }
+        Some(Status { state: state.to_owned(), reason: told.diagnostics.trim().to_owned() })
     }
-}
 
-/// Writes the counters of a job that has succeeded. They are in its history, which the history server takes away at some
-/// time, and tells of from then on.
-fn write_counters(client: &str, id: &str) {
-    let folder = std::env::var("OOZIE_ACTION_CONF_XML").ok().and_then(|path| {
-        let text = std::fs::read_to_string(path).ok()?;
-        let properties = configuration::read_xml(&text).ok()?;
-        properties.into_iter().find(|(name, _)| name == HISTORY_PROPERTY).map(|(_, value)| value)
-    });
-    let folder = folder.unwrap_or_else(|| HISTORY.to_owned());
-    let read = |arguments: &[&str]| {
-        let done = Command::new(client)
-            .args(arguments)
-            .stdin(Stdio::null())
-            .stderr(Stdio::null())
-            .output()
-            .ok()?;
-        let text = String::from_utf8_lossy(&done.stdout).into_owned();
-        done.status.success().then_some(text)
-    };
-    let history = format!("{}/*/{id}-*.jhist", folder.trim_end_matches('/'));
-    let found =
-        read(&["fs", "-cat", &history]).and_then(|text| counters_of_history(&text)).or_else(|| {
-            let text = read(&["job", "-status", id])?;
-            text.contains("Counters:").then(|| counters(&text))
+    /// The same, as the client tells it.
+    fn asked(&self, id: &str) -> Option<Status> {
+        let (mut pause, mut failures) = (PAUSES.0, 0);
+        loop {
+            let text = self.says(&["job", "-status", id]);
+            match text.and_then(|text| Some((status(&text)?, text))) {
+                Some((status, text)) => {
+                    failures = 0;
+                    if matches!(status.state.as_str(), "SUCCEEDED" | "FAILED" | "KILLED") {
+                        println!("{text}");
+                        keep(&counters(&text));
+                        return Some(status);
+                    }
+                }
+                None => {
+                    failures += 1;
+                    if failures >= MOST_FAILURES {
+                        return None;
+                    }
+                }
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 3 / 2).min(PAUSES.1);
+        }
+    }
+
+    /// What the client prints for an order that it carries out.
+    fn says(&self, arguments: &[&str]) -> Option<String> {
+        let mut command = Command::new(self.program);
+        let done = command.args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output();
+        let done = done.ok().filter(|done| done.status.success())?;
+        Some(String::from_utf8_lossy(&done.stdout).into_owned())
+    }
+
+    /// Writes the counters of a job that has succeeded. They are in its history, which the history server takes away at
+    /// some time, and tells of from then on.
+    fn write_counters(&self, id: &str) {
+        let folder = configuration_file().and_then(|file| {
+            let text = std::fs::read_to_string(file).ok()?;
+            let mut properties = configuration::read_xml(&text).ok()?.into_iter();
+            properties.find(|(name, _)| name == HISTORY_PROPERTY).map(|(_, value)| value)
         });
-    match found {
-        Some(counters) => keep(&counters),
-        None => eprintln!(
-            "the counters of the job {id} are neither in {folder} nor known to the client"
-        ),
+        let folder = folder.unwrap_or_else(|| HISTORY.to_owned());
+        let history = format!("{}/*/{id}-*.jhist", folder.trim_end_matches('/'));
+        let found = self
+            .says(&["fs", "-cat", &history])
+            .and_then(|text| counters_of_history(&text))
+            .or_else(|| {
+                let text = self.says(&["job", "-status", id])?;
+                text.contains("Counters:").then(|| counters(&text))
+            });
+        match found {
+            Some(counters) => keep(&counters),
+            None => {
+                eprintln!(
+                    "the counters of the job {id} are neither in {folder} nor known to the client"
+                );
+            }
+        }
     }
 }
 

@@ -256,8 +256,8 @@ impl Workplace<'_, '_> {
         configuration: &mut BTreeMap<String, String>,
         shipped: &Shipped,
     ) -> Result<(), Refusal> {
-        let user = &self.run.job.user;
-        let trace = cluster::hand_on(self.element, configuration, shipped, self.folder, user);
+        let user = self.cluster_user();
+        let trace = cluster::hand_on(self.element, configuration, shipped, self.folder, &user);
         // As a server names jobs.
         let Run { job, .. } = self.run;
         let (kind, node) = (self.element.tag_name().name(), self.node);
@@ -343,6 +343,12 @@ impl Workplace<'_, '_> {
         })
     }
 
+    /// Who the programs are in a cluster that believes them: whom the environment names, else the user of the job.
+    fn cluster_user(&self) -> String {
+        let named = self.variable("HADOOP_USER_NAME").filter(|name| !name.is_empty());
+        named.unwrap_or_else(|| self.run.job.user.clone())
+    }
+
     /// A variable of the job's environment.
     fn variable(&self, name: &str) -> Option<String> {
         match self.needs.environment.is_empty() {
@@ -377,7 +383,7 @@ impl Workplace<'_, '_> {
             arguments: vec![self.text(&element), request.configuration_file.to_owned()],
             environment: vec![("ANKUS_ACTION_OUTPUT".to_owned(), request.output_file.to_owned())],
             capture: Capture::File,
-            returns_early: false,
+            is_job: false,
         })
     }
 
@@ -433,17 +439,14 @@ impl Workplace<'_, '_> {
             environment.iter().any(|(known, _)| known == name)
         };
         if is_cluster(kind) && !is_known(&environment, "HADOOP_USER_NAME") {
-            environment.push(("HADOOP_USER_NAME".to_owned(), self.run.job.user.clone()));
+            environment.push(("HADOOP_USER_NAME".to_owned(), self.cluster_user()));
         }
         let (mut program, mut arguments) = (program, command.arguments);
-        if let Some(helper) = needs.helper.as_ref().filter(|_| command.returns_early) {
+        if let Some(helper) = needs.helper.as_ref().filter(|_| command.is_job) {
             arguments.splice(0..0, [submission::WAIT.to_owned(), program]);
             program = self.text(helper);
             let counters = Path::new(request.output_file).with_file_name(STATS);
             environment.push((submission::COUNTERS.to_owned(), self.text(&counters)));
-            if let Some(trace) = cluster::trace(self.folder) {
-                environment.push((submission::WEB.to_owned(), trace.web.join(",")));
-            }
         }
         if kind == "shell" && !environment.iter().any(|(name, _)| name == "PATH") {
             let path = self.path().unwrap_or_default();

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// So long after a look at a cluster the next one comes, in milliseconds.
 const CLUSTER_MS: u64 = 1_000;
-/// So long a cluster that cannot be reached is asked to end what runs there.
+/// How long a cluster that does not answer is asked to end what runs there; a tenth of it where the client ended by itself.
 const CLUSTER_PATIENCE_MS: u64 = 600_000;
 
 impl Call {
@@ -126,12 +126,21 @@ impl Call {
             _ => None,
         };
         let is_lost = state == State::Lost;
+        // A client that failed may have left jobs in a cluster. That of map-reduce knows how its only job ended, unless it was
+        // itself ended before.
+        let may_leave = match &state {
+            State::Ended(exit) if exit.code.is_some() && exit.bound.is_none() => {
+                exit.code != Some(0) && kind != "map-reduce"
+            }
+            _ => true,
+        };
+        let leaves = may_leave && cluster::trace(&folder).is_some();
         let then = match again.filter(|_| may_again) {
             Some(pause) => Then::Again(pause),
             None => {
                 let outcome = crate::actions::workplace::outcome;
                 let answer = outcome(&folder, &kind, capture, limit, state);
-                if again.is_none() && !is_lost {
+                if again.is_none() && !is_lost && !leaves {
                     return Ok(self.done(context, Phase::Check, answer));
                 }
                 Then::Tell(self.event(Phase::Check, answer))
@@ -174,7 +183,11 @@ impl Call {
             let pause = if left > 0 { pause.min(left) } else { pause };
             return Step::Suspend(Wait::new().or_pause(pause));
         }
-        if let Some(pause) = Self::clear_cluster(&folder, since, now) {
+        let patience = match then {
+            Then::Tell(_) => CLUSTER_PATIENCE_MS / 10,
+            _ => CLUSTER_PATIENCE_MS,
+        };
+        if let Some(pause) = Self::clear_cluster(&folder, now.saturating_sub(since) < patience) {
             context.skip_persistence();
             return Step::Suspend(Wait::new().or_pause(pause));
         }
@@ -196,7 +209,7 @@ impl Call {
 
     /// Ends what a program that was stopped, or lost, has started in a cluster: killing a client leaves its jobs running.
     /// The answer is how long to wait before the next look; nothing where no job is left.
-    fn clear_cluster(folder: &Path, since: u64, now: u64) -> Option<u64> {
+    fn clear_cluster(folder: &Path, is_patient: bool) -> Option<u64> {
         let trace = cluster::trace(folder)?;
         if !trace.is_client && !cluster::told_of_jobs(folder) {
             return None;
@@ -206,12 +219,12 @@ impl Call {
             Ok(apps) => apps.into_iter().filter(|app| !app.is_over()).collect::<Vec<_>>(),
             // Where nobody answers, nothing was started, unless the program told of it.
             Err(Fault::Unreachable(_)) if !cluster::told_of_jobs(folder) => return None,
-            Err(fault) => return Self::give_up(folder, &trace.tag, &fault, (since, now)),
+            Err(fault) => return Self::give_up(folder, &trace.tag, &fault, is_patient),
         };
         let mut pause = None;
         for app in left {
             if let Err(fault) = manager.kill(&app.id) {
-                return Self::give_up(folder, &trace.tag, &fault, (since, now));
+                return Self::give_up(folder, &trace.tag, &fault, is_patient);
             }
             // It takes a moment to be over, and is looked for again.
             pause = Some(CLUSTER_MS);
@@ -220,8 +233,8 @@ impl Call {
     }
 
     /// Jobs in a cluster cannot be ended now: it is tried again, but not for ever.
-    fn give_up(folder: &Path, tag: &str, fault: &Fault, (since, now): (u64, u64)) -> Option<u64> {
-        if now.saturating_sub(since) < CLUSTER_PATIENCE_MS {
+    fn give_up(folder: &Path, tag: &str, fault: &Fault, is_patient: bool) -> Option<u64> {
+        if is_patient {
             return Some(CLUSTER_MS * 5);
         }
         let why = format!(
