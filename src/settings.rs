@@ -240,6 +240,8 @@ pub struct Server {
     pub variables: Vec<String>,
     /// `oozie.processing.timezone`; UTC as shipped.
     pub timezone: Option<ProcessingZone>,
+    /// `oozie.service.WorkflowAppService.system.libpath`: where the share library lies.
+    pub share_lib: Option<String>,
     /// `[server] site`: the site's configuration, as the settings name it.
     pub site_file: Option<String>,
     /// What it says, put here by whoever reads files.
@@ -633,6 +635,7 @@ impl Settings {
         if server.site.is_empty() {
             server.site = below.site.clone();
         }
+        fill(&mut server.share_lib, &below.share_lib);
         fill(&mut server.site_file, &below.site_file);
         for (own, base) in [
             (&mut server.filesystems, &below.filesystems),

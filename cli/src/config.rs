@@ -141,6 +141,7 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend(value.map(|value| format!("{key} = {value}")));
     }
     lines.extend(server.timezone.map(|zone| format!("timezone = {}", quoted(&zone.id()))));
+    lines.extend(server.share_lib.as_ref().map(|path| format!("share-lib = {}", quoted(path))));
     lines.extend(server.site_file.as_ref().map(|file| format!("site = {}", quoted(file))));
     for (key, value) in [("filesystems", &server.filesystems), ("variables", &server.variables)] {
         lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));

@@ -93,6 +93,7 @@ pub(crate) fn needs(
     set("oozie.email.password-site", mail.password_site.then(|| site.path.clone()));
     set(names::ZONE, settings.server.timezone.map(|zone| zone.id()));
     set(names::RETRY_MAX, settings.server.retry_max.map(|most| most.to_string()));
+    set(names::SHARE_LIB, settings.server.share_lib.clone());
     let usual = Needs::default();
     let schemes = match settings.server.filesystems.as_slice() {
         [] => usual.schemes,

@@ -429,6 +429,7 @@ impl Reader<'_> {
             "retry-max",
             "variables",
             "timezone",
+            "share-lib",
             "site",
         ];
         let mut read = Server::default();
@@ -439,6 +440,7 @@ impl Reader<'_> {
             "definition-limit" => read.definition_limit = reader.number(key, value),
             "retry-max" => read.retry_max = reader.number(key, value),
             "variables" => read.variables = reader.strings(key, value),
+            "share-lib" => read.share_lib = reader.string(key, value),
             "site" => read.site_file = reader.string(key, value),
             "timezone" => {
                 let Some(id) = reader.string(key, value) else { return };

@@ -84,6 +84,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "filesystems": list("Schemes of the file systems it supports."),
                 "retry-max": number("The most retries an action may ask for; 3 as shipped."),
                 "timezone": text("`oozie.processing.timezone`: `UTC`, or an offset as `GMT+0900`."),
+                "share-lib": text("`oozie.service.WorkflowAppService.system.libpath`: the folder of the share library, whose newest `lib_TIMESTAMP` counts."),
                 "site": text("The site's configuration, an `oozie-site.xml`, relative to this file."),
                 "variables": list("Names that builds or servers of the site provide and no file shows."),
             })),

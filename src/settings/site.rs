@@ -84,6 +84,8 @@ const fn without(name: &'static str, why: &'static str) -> Property {
 
 /// Names of properties that others read, too.
 pub mod names {
+    /// Where the share library lies.
+    pub const SHARE_LIB: &str = "oozie.service.WorkflowAppService.system.libpath";
     /// The zone of a server's dates.
     pub const ZONE: &str = "oozie.processing.timezone";
     /// Whether forks and joins are checked.
@@ -133,7 +135,6 @@ const OWN_PACE: &str = "ankus does not look at intervals: what is due is done wh
 const NO_EVENTS: &str = "no messages are published; use notification URLs";
 const NO_WEB: &str = "there is no web server here";
 const NO_LAUNCHER: &str = "actions start the tool itself, without a launcher in the cluster";
-const NO_SHARELIB: &str = "there is no share lib here: tools bring their own libraries";
 const MEASURES: &str = "ankus keeps no metrics of a server";
 
 /// Every property that is known, in the order of the manual; the first that covers a name counts.
@@ -189,18 +190,20 @@ pub static PROPERTIES: &[Property] = &[
     honored(names::ACTION_DEFAULTS, Text, "*=action-conf", "folders with defaults for the configuration of actions, by resource manager, `*` for all others: `default.xml` for all types, then `TYPE.xml` and `TYPE/*.xml`, below whatever the action says. They lie beside the file"),
     without("oozie.service.HadoopAccessorService.hadoop.configurations", "the client settings of clusters are those of `HADOOP_CONF_DIR`"),
     without("oozie.service.HadoopAccessorService.*", "clusters are those of `[hosts]`, with the client settings of `HADOOP_CONF_DIR`"),
-    without("oozie.subworkflow.classpath.inheritance", "a sub-workflow has the libraries of its own `lib/`"),
-    without("oozie.wf.subworkflow.classpath.inheritance", "this is a property of jobs; and a sub-workflow has the libraries of its own `lib/`"),
+    honored("oozie.subworkflow.classpath.inheritance", Boolean, "false", "with `true`, a sub-workflow has the `lib/` of its parents as well; `oozie.wf.subworkflow.classpath.inheritance` of a job takes precedence"),
+    without("oozie.wf.subworkflow.classpath.inheritance", "this is a property of jobs; that of a server is `oozie.subworkflow.classpath.inheritance`"),
     without("oozie.action.ssh.allow.user.at.host", "a user before `@` is always allowed; `ssh` itself decides who may sign in"),
     without("oozie.action.ssh.*", "the command of an `ssh` action runs under the client here, and ends with it"),
     without("oozie.action.shell.*", "shell actions run here, in the environment of the submission"),
     without("oozie.action.launcher.*", NO_LAUNCHER),
-    without("oozie.action.mapreduce.uber.jar.enable", "uber jars are not supported"),
-    without("oozie.action.sharelib.*", NO_SHARELIB),
-    without("oozie.service.ShareLibService.*", NO_SHARELIB),
-    without("oozie.service.WorkflowAppService.system.libpath", NO_SHARELIB),
-    without("oozie.use.system.libpath", NO_SHARELIB),
+    honored("oozie.action.mapreduce.uber.jar.enable", Boolean, "false", "with `false`, an action with `oozie.mapreduce.uber.jar` ends with MR003; without this property uber jars are allowed"),
+    honored("oozie.action.sharelib.for.*", Text, "", "the part of the share library for a type of action, and with `.exclude` a pattern of what of it is left out; the same property of an action or a job takes precedence"),
+    honored(names::SHARE_LIB, Text, "", "the folder of the share library, whose newest `lib_TIMESTAMP` counts; without it tools use their own libraries. `[server] share-lib` takes precedence"),
+    honored("oozie.use.system.libpath", Boolean, "false", "with `true`, actions have the share library; the same property of an action or a job takes precedence"),
+    without("oozie.action.sharelib.*", "the share library is a folder: `oozie.service.WorkflowAppService.system.libpath`"),
+    without("oozie.service.ShareLibService.*", "the share library is looked up when an action starts"),
     without("oozie.launcher.*", NO_LAUNCHER),
+    honored("oozie.credentials.skip", Boolean, "false", "with `true`, no credentials are looked up; the same property of an action or a job takes precedence"),
     without("oozie.credentials.*", "programs use the credentials of the user who runs ankus"),
     without("oozie.external.stats.max.size", "statistics of actions are not limited"),
     without("oozie.action.*", "actions of this machine do not need it"),

@@ -12,6 +12,17 @@ use roxmltree::Node;
 use super::cluster::Shipped;
 use ankus_lang::machine::Class;
 
+/// Where options of the launcher's Java machine stand, the first that is there counts: the server's own name, then those of
+/// map-reduce, which a launcher takes over.
+const JAVA_OPTIONS: [&str; 4] = [
+    "oozie.launcher.javaopts",
+    "oozie.launcher.yarn.app.mapreduce.am.command-opts",
+    "oozie.launcher.mapreduce.map.java.opts",
+    "oozie.launcher.mapred.child.java.opts",
+];
+/// The variable with options for the clients of Hadoop.
+const HADOOP_OPTIONS: &str = "HADOOP_CLIENT_OPTS";
+
 /// Why no command line can be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -56,6 +67,8 @@ pub struct Request<'a, 'input> {
     pub streaming_jar: &'a dyn Fn() -> Option<String>,
     /// Path of the file that a `java` action writes its captured output to.
     pub output_file: &'a str,
+    /// Paths of this machine for what elements name, by the names of the elements.
+    pub places: &'a BTreeMap<&'static str, String>,
     /// Names of the jars in the action's folder, for the class path.
     pub jars: &'a [String],
     /// All files that are brought for the action.
@@ -142,6 +155,21 @@ impl Parts<'_, '_, '_> {
         CommandLine { tool, arguments, environment, capture, is_job }
     }
 
+    /// A client that is a program of Java, with what the launcher's machine has of options.
+    fn client(&self, tool: &str, variable: &str, arguments: Vec<String>) -> CommandLine {
+        let mut command = self.done(tool, arguments);
+        if let Some(options) = self.launcher_options(&JAVA_OPTIONS[..1]) {
+            command.environment.push((variable.to_owned(), options));
+        }
+        command
+    }
+
+    /// Options of the launcher's Java machine; the first of these properties that is there counts.
+    fn launcher_options(&self, names: &[&str]) -> Option<String> {
+        let named = names.iter().find_map(|name| self.request.configuration.get(*name));
+        named.filter(|options| !options.trim().is_empty()).cloned()
+    }
+
     fn shell(&self) -> Result<CommandLine, Refusal> {
         let exec = self.required("exec")?;
         // Only the last part of the path counts: the launcher runs it in the folder it linked the files into.
@@ -171,16 +199,9 @@ impl Parts<'_, '_, '_> {
             options if !options.is_empty() => options,
             _ => self.texts("java-opt"),
         };
-        let element =
-            self.request.element.children().find(|child| child.tag_name().name() == "launcher");
-        let of_launcher = element.and_then(|launcher| {
-            launcher.children().find(|child| child.tag_name().name() == "java-opts").map(text_of)
-        });
-        let launcher = self.request.configuration.get("oozie.launcher.javaopts");
-        let options = if options.is_empty() {
-            of_launcher.or_else(|| launcher.cloned()).unwrap_or_default()
-        } else {
-            options.join(" ")
+        let options = match options.is_empty() {
+            true => self.launcher_options(&JAVA_OPTIONS).unwrap_or_default(),
+            false => options.join(" "),
         };
         arguments.extend(options.split_whitespace().map(str::to_owned));
         let mut path = vec![".".to_owned()];
@@ -198,7 +219,12 @@ impl Parts<'_, '_, '_> {
             Some(main) => main,
             None => self.required("main-class")?,
         });
-        arguments.extend(self.texts("arg"));
+        let mut own = self.texts("arg");
+        let takes_empty = self.request.configuration.get("oozie.action.null.args.allowed");
+        if takes_empty.is_some_and(|value| value.trim() == "false") {
+            own.retain(|argument| !argument.is_empty());
+        }
+        arguments.extend(own);
         let mut command = self.done("java", arguments);
         command.capture = if captures { Capture::File } else { Capture::Nothing };
         Ok(command)
@@ -249,7 +275,7 @@ impl Parts<'_, '_, '_> {
                 }
             }
             generic.extend(specific);
-            return Ok(self.done("hadoop", generic));
+            return Ok(self.client("hadoop", HADOOP_OPTIONS, generic));
         }
         if let Some(pipes) = group("pipes") {
             let mut arguments = vec!["pipes".to_owned()];
@@ -259,10 +285,11 @@ impl Parts<'_, '_, '_> {
                     name.as_str(),
                     "map" | "reduce" | "inputformat" | "partitioner" | "writer" | "program"
                 ) {
-                    arguments.extend([format!("-{name}"), text]);
+                    let place = self.request.places.get(name.as_str()).cloned();
+                    arguments.extend([format!("-{name}"), place.unwrap_or(text)]);
                 }
             }
-            return Ok(self.done("hadoop", arguments));
+            return Ok(self.client("hadoop", HADOOP_OPTIONS, arguments));
         }
         if let Some(class) = self.text("config-class").filter(|class| !class.is_empty()) {
             let message = format!(
@@ -276,7 +303,7 @@ impl Parts<'_, '_, '_> {
             "-submit".to_owned(),
             self.request.configuration_file.to_owned(),
         ];
-        let mut command = self.done("hadoop", submit);
+        let mut command = self.client("hadoop", HADOOP_OPTIONS, submit);
         if !self.request.jars.is_empty() {
             command.environment.push(("HADOOP_CLASSPATH".to_owned(), self.request.jars.join(":")));
         }
@@ -312,7 +339,7 @@ impl Parts<'_, '_, '_> {
         let own = self.texts("argument");
         refuse("pig", &own, &REFUSED)?;
         arguments.extend(own);
-        Ok(self.done("pig", arguments))
+        Ok(self.client("pig", "PIG_OPTS", arguments))
     }
 
     /// `-f script` or `-e query`, and the parameters that follow.
@@ -373,7 +400,7 @@ impl Parts<'_, '_, '_> {
                 arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
             }
         }
-        let mut command = self.done("hive", arguments);
+        let mut command = self.client("hive", HADOOP_OPTIONS, arguments);
         self.jars_in("HIVE_AUX_JARS_PATH", &mut command);
         Ok(command)
     }
@@ -393,7 +420,7 @@ impl Parts<'_, '_, '_> {
                 arguments.extend(["--hiveconf".to_owned(), format!("{name}={value}")]);
             }
         }
-        Ok(self.done("beeline", arguments))
+        Ok(self.client("beeline", HADOOP_OPTIONS, arguments))
     }
 
     fn sqoop(&self) -> Result<CommandLine, Refusal> {
@@ -424,7 +451,7 @@ impl Parts<'_, '_, '_> {
             let conf = ["-conf".to_owned(), self.request.configuration_file.to_owned()];
             arguments.splice(1..1, conf);
         }
-        let mut command = self.done("sqoop", arguments);
+        let mut command = self.client("sqoop", HADOOP_OPTIONS, arguments);
         self.jars_in("HADOOP_CLASSPATH", &mut command);
         Ok(command)
     }
@@ -443,7 +470,7 @@ impl Parts<'_, '_, '_> {
         let brought = self.request.shipped.programs.contains(&base_name(&jar));
         arguments.push(if brought { base_name(&jar) } else { jar });
         arguments.extend(self.texts("arg"));
-        Ok(self.done("spark-submit", arguments))
+        Ok(self.client("spark-submit", "SPARK_SUBMIT_OPTS", arguments))
     }
 
     /// Spark's own options with the files of the action, and its configuration, which Spark hands to Hadoop.
@@ -504,9 +531,10 @@ impl Parts<'_, '_, '_> {
         let mut arguments = vec!["distcp".to_owned()];
         arguments.extend(conf);
         arguments.extend(self.texts("arg"));
-        let mut command = self.done("hadoop", arguments);
+        let mut command = self.client("hadoop", HADOOP_OPTIONS, arguments);
         if let Some(options) = self.text("java-opts") {
-            command.environment.push(("HADOOP_CLIENT_OPTS".to_owned(), options));
+            command.environment.retain(|(name, _)| name != HADOOP_OPTIONS);
+            command.environment.push((HADOOP_OPTIONS.to_owned(), options));
         }
         Ok(command)
     }
@@ -521,10 +549,12 @@ impl Parts<'_, '_, '_> {
         if let Some(branch) = self.text("branch").filter(|branch| !branch.is_empty()) {
             arguments.extend(["--branch".to_owned(), branch]);
         }
-        arguments.extend(["--".to_owned(), uri, destination]);
+        let place = self.request.places.get("destination-uri").cloned();
+        arguments.extend(["--".to_owned(), uri, place.unwrap_or(destination)]);
         let mut command = self.done("git", arguments);
         if let Some(key) = self.text("key-path").filter(|key| !key.is_empty()) {
-            let ssh = format!("ssh -i {} -o BatchMode=yes", quoted(&key));
+            let key = self.request.places.get("key-path").cloned().unwrap_or(key);
+            let ssh = format!("ssh -i {} -o IdentitiesOnly=yes -o BatchMode=yes", quoted(&key));
             command.environment.push(("GIT_SSH_COMMAND".to_owned(), ssh));
         }
         command.environment.push(("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned()));
@@ -688,6 +718,7 @@ mod tests {
             properties_file: "action.properties",
             streaming_jar: &|| Some("/h/streaming.jar".to_owned()),
             output_file: "out",
+            places: &BTreeMap::new(),
             jars: &["a.jar".to_owned()],
             shipped: &shipped,
         };

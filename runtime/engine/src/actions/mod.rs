@@ -1,5 +1,6 @@
 //! What each type of action does.
 
+pub mod carried;
 pub mod cluster;
 pub mod command;
 pub mod credentials;

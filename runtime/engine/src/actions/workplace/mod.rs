@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
 
+use super::carried::{self, Unheeded};
 use super::cluster::{self, Shipped};
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
 use super::credentials;
@@ -28,14 +29,19 @@ use ankus_lang::machine::Class;
 use ankus_lang::machine::Run;
 use ankus_procedure::private;
 
+mod libraries;
 mod outcome;
+mod places;
 mod settings;
 
+pub(crate) use libraries::INHERITED;
 pub(crate) use outcome::job_ids;
 pub use outcome::outcome;
 use settings::defaults_of;
 pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
 
+/// The property that names the jar with all of a job.
+const UBER_JAR: &str = "oozie.mapreduce.uber.jar";
 /// A file larger than this is linked to and not copied.
 const COPIED: u64 = 64 << 20;
 /// The file that a program writes what it captures to.
@@ -44,6 +50,8 @@ const OUTPUT: &str = "output.properties";
 const STATS: &str = "counters.json";
 /// The file that says how the jobs of an attempt are found in a cluster.
 pub(crate) const TRACE: &str = "cluster.json";
+/// Variables with options of the Java machine.
+const JAVA_OPTIONS: [&str; 3] = ["HADOOP_CLIENT_OPTS", "PIG_OPTS", "SPARK_SUBMIT_OPTS"];
 /// The folder with the configuration as the files of Hadoop's clients.
 const CLIENTS: &str = "hadoop-conf";
 /// The merged configuration as Java properties.
@@ -176,8 +184,14 @@ impl Workplace<'_, '_> {
         let application = self.application();
         let mut configuration = defaults_of(self.needs.defaults, self.element);
         configuration.extend(merged(self.files, &application, self.element, self.evaluate)?);
-        let mut shipped = self.bring_files(&work)?;
         let kind = self.element.tag_name().name();
+        if is_cluster(kind) {
+            settings::sizes(&configuration)?;
+        }
+        let mut shipped = self.bring_files(&work)?;
+        if is_cluster(kind) {
+            self.bring_share_library(&configuration, &work, &mut shipped)?;
+        }
         if is_cluster(kind) {
             let switches = [&configuration, &self.run.conf, self.needs.server];
             let found = credentials::find(self.credentials, &switches, self.evaluate)?;
@@ -223,6 +237,7 @@ impl Workplace<'_, '_> {
             properties_file: &self.text(&properties),
             streaming_jar: &|| self.streaming_jar(&work),
             output_file: &output_file,
+            places: &self.places(kind)?,
             jars: &jars,
             shipped: &shipped,
         };
@@ -298,12 +313,18 @@ impl Workplace<'_, '_> {
         configuration: &mut BTreeMap<String, String>,
         work: &Path,
     ) -> Result<(), Refusal> {
-        let named =
-            configuration.get("oozie.mapreduce.uber.jar").map(|path| path.trim().to_owned());
+        let named = configuration.get(UBER_JAR).map(|path| path.trim().to_owned());
         let Some(path) = named.filter(|path| !path.is_empty()) else { return Ok(()) };
         // It has no effect in jobs of other kinds.
-        if child(self.element, "streaming").or_else(|| child(self.element, "pipes")).is_some() {
+        if is_streaming(self.element) || child(self.element, "pipes").is_some() {
             return Ok(());
+        }
+        let switch = self.needs.server.get("oozie.action.mapreduce.uber.jar.enable");
+        if switch.is_some_and(|switch| switch.trim() == "false") {
+            let message = format!(
+                "{UBER_JAR} is {path}, but the site switches uber jars off: oozie.action.mapreduce.uber.jar.enable"
+            );
+            return Err(refusal(Class::Error, "MR003", message));
         }
         let uri = self.resolve(&path);
         self.bring(&uri, work, uri.name())?;
@@ -415,11 +436,14 @@ impl Workplace<'_, '_> {
         };
         let needs = &self.needs;
         let mut environment = command.environment;
-        let launcher = child(self.element, "launcher");
-        let variables = launcher.and_then(|launcher| child_text(launcher, "env"));
-        for pair in variables.unwrap_or_default().split(',') {
-            if let Some((name, value)) = pair.trim().split_once('=') {
-                environment.push((name.to_owned(), value.to_owned()));
+        if is_cluster(kind) {
+            environment.extend(settings::variables(request.configuration)?);
+        }
+        // Options of Java join those that the environment has already.
+        for (name, value) in &mut environment {
+            let own = self.variable(name).filter(|own| !own.is_empty());
+            if let Some(own) = own.filter(|_| JAVA_OPTIONS.contains(&name.as_str())) {
+                *value = format!("{own} {value}");
             }
         }
         let root =
@@ -480,29 +504,9 @@ impl Workplace<'_, '_> {
     /// What the element asks for and a program of this machine does without.
     fn notes(&self, request: &Request<'_, '_>) -> Vec<String> {
         let mut notes = request.shipped.notes.clone();
-        let asked: Vec<&str> = child(self.element, "launcher")
-            .into_iter()
-            .flat_map(|launcher| launcher.children().filter(Node::is_element))
-            .map(|child| child.tag_name().name())
-            .filter(|name| {
-                ["memory.mb", "vcores", "priority", "sharelib", "view-acl", "modify-acl"]
-                    .contains(name)
-            })
-            .collect();
-        if !asked.is_empty() {
-            let asked = asked.join(", ");
-            notes.push(format!(
-                "<launcher>: {asked} without effect, for the program runs on this machine"
-            ));
-        }
-        let switch = request.configuration.get("oozie.use.system.libpath");
-        let switch = switch.or_else(|| self.run.conf.get("oozie.use.system.libpath"));
-        if switch.is_some_and(|value| value.trim() == "true")
-            && is_cluster(self.element.tag_name().name())
-        {
-            notes.push(
-                "oozie.use.system.libpath without effect: the program has the libraries of its own installation".to_owned(),
-            );
+        let names = request.configuration.keys().map(String::as_str);
+        for Unheeded { what, why, .. } in carried::unheeded(self.element, names) {
+            notes.push(format!("{what} has no effect: {why}"));
         }
         notes
     }
@@ -577,30 +581,7 @@ impl Workplace<'_, '_> {
     /// Brings `lib/`, the libraries of the job, files and archives into the folder of work.
     fn bring_files(&self, work: &Path) -> Result<Shipped, Refusal> {
         let mut shipped = Shipped::default();
-        let library = self.application().child("lib");
-        let libraries = self.files.list(&library).map_err(|error| unreadable(&library, &error))?;
-        for name in libraries {
-            self.bring_library(&library.child(&name), name, work, &mut shipped)?;
-        }
-        for library in self.libraries() {
-            // A folder, or a file.
-            match self.files.status(&library).map_err(|error| unreadable(&library, &error))? {
-                Some(status) if status.directory => {
-                    let names = self.files.list(&library);
-                    for name in names.map_err(|error| unreadable(&library, &error))? {
-                        self.bring_library(&library.child(&name), name, work, &mut shipped)?;
-                    }
-                }
-                Some(_) => {
-                    let name = library.name().to_owned();
-                    self.bring_library(&library, name, work, &mut shipped)?;
-                }
-                // A server passes over it, too.
-                None => {
-                    shipped.notes.push(format!("oozie.libpath names {library}, where nothing is"))
-                }
-            }
-        }
+        self.bring_libraries(work, &mut shipped)?;
         for entry in entries(self.element, "file") {
             let (path, link) = split_link(&entry);
             let uri = self.resolve(&decoded(path)?);
@@ -634,29 +615,6 @@ impl Workplace<'_, '_> {
             list.retain(|(name, _)| seen.insert(name.clone()));
         }
         Ok(shipped)
-    }
-
-    /// What the job names in `oozie.libpath`.
-    fn libraries(&self) -> Vec<FileUri> {
-        let named = self.run.conf.get("oozie.libpath").map_or("", String::as_str);
-        let paths = named.split(',').map(str::trim).filter(|path| !path.is_empty());
-        paths.map(|path| self.resolve(path)).collect()
-    }
-
-    fn bring_library(
-        &self,
-        uri: &FileUri,
-        name: String,
-        work: &Path,
-        shipped: &mut Shipped,
-    ) -> Result<(), Refusal> {
-        self.bring(uri, work, &name)?;
-        let path = work.join(&name);
-        match name.ends_with(".jar") {
-            true => shipped.jars.push((name, path)),
-            false => shipped.files.push((name, path)),
-        }
-        Ok(())
     }
 
     /// The place of a file on this machine; a fault as the engine has it where there is none.
@@ -717,6 +675,11 @@ impl Workplace<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a map-reduce job is a streaming one.
+fn is_streaming(element: Node<'_, '_>) -> bool {
+    child(element, "streaming").is_some()
 }
 
 /// The folder of a job's application.

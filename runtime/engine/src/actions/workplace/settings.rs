@@ -104,6 +104,46 @@ const QUEUES: [&str; 5] = [
     "mapred.job.queue.name",
 ];
 
+/// Where an action says which variables its launcher has; the first that is there counts.
+const VARIABLES: [&str; 4] = [
+    "oozie.launcher.env",
+    "oozie.launcher.yarn.app.mapreduce.am.env",
+    "oozie.launcher.mapreduce.map.env",
+    "oozie.launcher.mapred.child.env",
+];
+
+/// The variables of the launcher, which are those of the program here: pairs of name and value, separated by `:`. What older
+/// names say is separated by commas, as Hadoop has it.
+pub(super) fn variables(
+    configuration: &BTreeMap<String, String>,
+) -> Result<Vec<(String, String)>, Refusal> {
+    let named = VARIABLES.iter().find_map(|name| Some((*name, configuration.get(*name)?)));
+    let Some((name, text)) = named else { return Ok(Vec::new()) };
+    let separator = if name == VARIABLES[0] { ':' } else { ',' };
+    let pairs = text.split(separator).map(str::trim).filter(|pair| !pair.is_empty());
+    let pairs = pairs.map(|pair| match pair.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => {
+            let message =
+                format!("Invalid launcher environment in {name}: `{pair}` is not NAME=VALUE");
+            Err(refusal(Class::Error, "IllegalArgumentException", message))
+        }
+    });
+    pairs.collect()
+}
+
+/// Refuses sizes of the launcher that no server takes.
+pub(super) fn sizes(configuration: &BTreeMap<String, String>) -> Result<(), Refusal> {
+    for name in ["oozie.launcher.memory.mb", "oozie.launcher.vcores"] {
+        let value = configuration.get(name).and_then(|value| value.trim().parse::<i64>().ok());
+        if value.is_some_and(|value| value <= 0) {
+            let message = format!("{name} must be greater than zero");
+            return Err(refusal(Class::Error, "IllegalArgumentException", message));
+        }
+    }
+    Ok(())
+}
+
 /// What an action may not set, for the launcher neither.
 const FORBIDDEN: [&str; 5] = [
     "user.name",

@@ -1,6 +1,7 @@
 //! Sub-workflows as the work of an action.
 
 use super::{Call, Looked, STOPPING_MS, Stage, What};
+use crate::actions::workplace::{INHERITED, application_folder};
 use crate::driver::job::Job;
 use crate::driver::keep::{JobRecord, Keep, encode, expectations, spaces};
 use crate::driver::{job, view};
@@ -52,7 +53,16 @@ impl Call {
         let most = most.and_then(|most| most.parse().ok()).unwrap_or(machine::DEEPEST);
         let node = &looked.plan.node(self.saved.what.node).name;
         let child = machine::child(&looked.run, node, element, most)?;
-        let machine::Child { path, properties, propagates } = child;
+        let machine::Child { path, mut properties, propagates } = child;
+        // The libraries of its parents, where it is to have them.
+        let inherits = looked.run.property("oozie.wf.subworkflow.classpath.inheritance");
+        let inherits = inherits.or(equipped.server("oozie.subworkflow.classpath.inheritance"));
+        properties.remove(INHERITED);
+        if inherits.is_some_and(|value| value.trim() == "true") {
+            let library = application_folder(&equipped.files, &looked.run).child("lib").to_string();
+            let older = looked.run.property(INHERITED).map(|older| format!("{older},"));
+            properties.insert(INHERITED.to_owned(), older.unwrap_or_default() + &library);
+        }
 
         let inherited = looked.plan.global.as_ref().filter(|_| propagates);
         let uri = FileUri::parse(&path);

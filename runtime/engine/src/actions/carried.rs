@@ -1,0 +1,472 @@
+//! What becomes of every element and property of an action when its program runs here: one table.
+//!
+//! In: the kind of an action and what its element says. Out: what is handed on and how, what has no effect and why, what
+//! is refused. `docs/action-elements.md` is made of it; `ankus doctor APP`, `ankus run --dry-run` and the log of an action
+//! list what of it has no effect. A test walks the schemas of all actions, so that no element is without a row.
+
+use ankus_lang::action_types::{ACTION_TYPES, is_cluster};
+use roxmltree::Node;
+use std::fmt::Write as _;
+
+/// What becomes of an element or a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It is handed on, or done: how.
+    Carried(&'static str),
+    /// It has no effect: why.
+    Without(&'static str),
+    /// An action with it is not started: why.
+    Refused(&'static str),
+}
+
+use Effect::{Carried, Refused, Without};
+
+/// A row: which types, which element (below the action's own) or property, what becomes of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    types: Types,
+    /// The element, `launcher/queue`; or the property, with `*` at the end for all that begin so.
+    pub name: &'static str,
+    /// What becomes of it.
+    pub effect: Effect,
+}
+
+/// Types of actions.
+#[derive(Clone, Copy, Debug)]
+enum Types {
+    /// All that run in a cluster, unless they have a row of their own.
+    Cluster,
+    /// These.
+    Of(&'static [&'static str]),
+}
+
+impl Row {
+    fn is_own(&self, kind: &str) -> bool {
+        matches!(self.types, Types::Of(kinds) if kinds.contains(&kind))
+    }
+
+    fn covers(&self, kind: &str) -> bool {
+        match self.types {
+            Types::Cluster => is_cluster(kind),
+            Types::Of(kinds) => kinds.contains(&kind),
+        }
+    }
+
+    fn names(&self, name: &str) -> bool {
+        match self.name.strip_suffix('*') {
+            Some(start) => name.starts_with(start),
+            None => self.name == name,
+        }
+    }
+}
+
+const fn all(name: &'static str, effect: Effect) -> Row {
+    Row { types: Types::Cluster, name, effect }
+}
+
+const fn of(kinds: &'static [&'static str], name: &'static str, effect: Effect) -> Row {
+    Row { types: Types::Of(kinds), name, effect }
+}
+
+const CLIENTS: &[&str] = &["map-reduce", "hive", "hive2", "sqoop", "distcp"];
+const HIVES: &[&str] = &["hive", "hive2"];
+const NO_LAUNCHER: &str = "the program runs on this machine, not in a container of a launcher";
+const NO_ACL: &str = "there is no launcher's job that others could see or change";
+
+/// The elements.
+pub const ELEMENTS: &[Row] = &[
+    all("job-tracker", Carried("`yarn.resourcemanager.address` of the configuration")),
+    all("resource-manager", Carried("`yarn.resourcemanager.address` of the configuration")),
+    all("name-node", Carried("`fs.defaultFS` of the configuration")),
+    of(&["git"], "name-node", Carried("the file system of paths without one")),
+    all("prepare", Carried("done before the program starts, in order")),
+    all("prepare/delete", Carried("deletes the path")),
+    all("prepare/mkdir", Carried("creates the folder")),
+    all("launcher", Carried("properties `oozie.launcher.*` of the configuration")),
+    all("launcher/memory.mb", Without(NO_LAUNCHER)),
+    all("launcher/vcores", Without(NO_LAUNCHER)),
+    all("launcher/priority", Without(NO_LAUNCHER)),
+    all("launcher/java-opts", Without("the program is not run by a Java launcher")),
+    of(
+        &["java"],
+        "launcher/java-opts",
+        Carried("options of `java`, unless the action has its own"),
+    ),
+    of(CLIENTS, "launcher/java-opts", Carried("`HADOOP_CLIENT_OPTS`")),
+    of(&["pig"], "launcher/java-opts", Carried("`PIG_OPTS`")),
+    of(&["spark"], "launcher/java-opts", Carried("`SPARK_SUBMIT_OPTS`")),
+    all("launcher/env", Carried("variables of the program")),
+    all("launcher/queue", Carried("counts for the limits of queues (`[launchers]`)")),
+    all(
+        "launcher/sharelib",
+        Carried("which part of the share library is brought, if there is one"),
+    ),
+    all("launcher/view-acl", Without(NO_ACL)),
+    all("launcher/modify-acl", Without(NO_ACL)),
+    all("job-xml", Carried("merged into the configuration")),
+    all(
+        "configuration",
+        Carried("`action.xml`, which `OOZIE_ACTION_CONF_XML` names, and the tool's own options"),
+    ),
+    of(&["fs"], "configuration", Carried("checked for what is not allowed")),
+    of(&["fs"], "job-xml", Carried("read, and checked for what is not allowed")),
+    of(&["sub-workflow"], "configuration", Carried("properties of the child")),
+    all("file", Carried("copied to the working folder, under its link name")),
+    all("archive", Carried("unpacked in the working folder, under its link name")),
+    of(
+        &["map-reduce"],
+        "file",
+        Carried("copied to the working folder, and shipped to the tasks (`tmpfiles`, `tmpjars`)"),
+    ),
+    of(
+        &["map-reduce"],
+        "archive",
+        Carried("unpacked in the working folder, and shipped to the tasks (`tmparchives`)"),
+    ),
+    of(
+        &["spark"],
+        "file",
+        Carried("copied to the working folder, and `--files`, `--py-files` or `--jars`"),
+    ),
+    of(&["spark"], "archive", Carried("unpacked in the working folder, and `--archives`")),
+    of(&["shell"], "exec", Carried("the program: its last part, in the working folder or on PATH")),
+    of(&["shell"], "argument", Carried("an argument")),
+    of(&["shell"], "env-var", Carried("a variable of the program")),
+    of(&["shell", "ssh"], "capture-output", Carried("the standard output, as properties")),
+    of(&["java"], "main-class", Carried("the class that `java` runs")),
+    of(&["java"], "java-opts", Carried("options of `java`, and `mapred.child.java.opts`")),
+    of(&["java"], "java-opt", Carried("an option of `java`, and `mapred.child.java.opts`")),
+    of(&["java"], "arg", Carried("an argument of the class")),
+    of(
+        &["java"],
+        "capture-output",
+        Carried("the file that `oozie.action.output.properties` names"),
+    ),
+    of(&["map-reduce"], "streaming", Carried("`hadoop jar HADOOP-STREAMING.JAR`")),
+    of(&["map-reduce"], "streaming/mapper", Carried("`-mapper`")),
+    of(&["map-reduce"], "streaming/reducer", Carried("`-reducer`")),
+    of(&["map-reduce"], "streaming/record-reader", Carried("`-D stream.recordreader.class`")),
+    of(
+        &["map-reduce"],
+        "streaming/record-reader-mapping",
+        Carried("`-D stream.recordreader.NAME`"),
+    ),
+    of(&["map-reduce"], "streaming/env", Carried("`-cmdenv`")),
+    of(&["map-reduce"], "pipes", Carried("`hadoop pipes`")),
+    of(&["map-reduce"], "pipes/map", Carried("`-map`")),
+    of(&["map-reduce"], "pipes/reduce", Carried("`-reduce`")),
+    of(&["map-reduce"], "pipes/inputformat", Carried("`-inputformat`")),
+    of(&["map-reduce"], "pipes/partitioner", Carried("`-partitioner`")),
+    of(&["map-reduce"], "pipes/writer", Carried("`-writer`")),
+    of(
+        &["map-reduce"],
+        "pipes/program",
+        Carried("`-program`; a relative path lies below the application"),
+    ),
+    of(
+        &["map-reduce"],
+        "config-class",
+        Refused(
+            "only Oozie's own launcher can call such a class; set in the configuration what it sets",
+        ),
+    ),
+    of(&["pig"], "script", Carried("copied to the working folder, `-file`")),
+    of(&["pig"], "param", Carried("`-param`")),
+    of(&["pig"], "argument", Carried("an argument of `pig`")),
+    of(HIVES, "script", Carried("copied to the working folder, `-f`")),
+    of(HIVES, "query", Carried("`-e`")),
+    of(HIVES, "param", Carried("`--hivevar`")),
+    of(&["hive"], "argument", Carried("an argument of `hive`")),
+    of(&["hive2"], "argument", Carried("an argument of `beeline`")),
+    of(&["hive2"], "jdbc-url", Carried("`-u`")),
+    of(&["hive2"], "password", Carried("`-p`")),
+    of(&["hive2"], "configuration", Carried("`oozie.*` as `--hiveconf`, as a server does")),
+    of(&["sqoop"], "command", Carried("arguments of `sqoop`, split at blanks")),
+    of(&["sqoop"], "arg", Carried("an argument of `sqoop`")),
+    of(&["spark"], "master", Carried("`--master`")),
+    of(&["spark"], "mode", Carried("`--deploy-mode`")),
+    of(&["spark"], "name", Carried("`--name`")),
+    of(&["spark"], "class", Carried("`--class`")),
+    of(&["spark"], "jar", Carried("the application, copied to the working folder if it is found")),
+    of(
+        &["spark"],
+        "spark-opts",
+        Carried("options of `spark-submit`, taken apart as the launcher does"),
+    ),
+    of(&["spark"], "arg", Carried("an argument of the application")),
+    of(&["distcp"], "java-opts", Carried("`HADOOP_CLIENT_OPTS`")),
+    of(&["distcp"], "arg", Carried("an argument of `hadoop distcp`")),
+    of(&["git"], "git-uri", Carried("the repository")),
+    of(&["git"], "branch", Carried("`--branch`")),
+    of(
+        &["git"],
+        "key-path",
+        Carried("copied for this user alone, and given to `ssh` by `GIT_SSH_COMMAND`"),
+    ),
+    of(
+        &["git"],
+        "destination-uri",
+        Carried("the folder that the clone is put into; one in a cluster is refused"),
+    ),
+    of(&["ssh"], "host", Carried("the machine; without a user, that of the job")),
+    of(&["ssh"], "command", Carried("the command")),
+    of(&["ssh"], "args", Carried("arguments, split again on the other machine")),
+    of(&["ssh"], "arg", Carried("an argument, quoted for the other machine")),
+    of(&["email"], "to", Carried("recipients")),
+    of(&["email"], "cc", Carried("recipients of a copy")),
+    of(&["email"], "bcc", Carried("recipients of a blind copy")),
+    of(&["email"], "subject", Carried("the subject")),
+    of(&["email"], "body", Carried("the text")),
+    of(&["email"], "content_type", Carried("the media type of the text")),
+    of(&["email"], "attachment", Carried("attached, as a server does")),
+    of(&["sub-workflow"], "app-path", Carried("the application of the child")),
+    of(
+        &["sub-workflow"],
+        "propagate-configuration",
+        Carried("the child gets the properties of the job"),
+    ),
+    of(&["fs"], "name-node", Carried("the file system of paths without one")),
+    of(&["fs"], "delete", Carried("done, with globs; `skip-trash=\"false\"` moves to the trash")),
+    of(&["fs"], "mkdir", Carried("done")),
+    of(&["fs"], "move", Carried("done, with globs")),
+    of(&["fs"], "chmod", Carried("done, with globs")),
+    of(&["fs"], "chmod/recursive", Carried("all levels below")),
+    of(&["fs"], "touchz", Carried("done")),
+    of(&["fs"], "chgrp", Carried("done, with globs")),
+    of(&["fs"], "chgrp/recursive", Carried("all levels below")),
+    of(
+        &["fs"],
+        "setrep",
+        Carried("done where the file system keeps copies; folders of this machine do not"),
+    ),
+];
+
+/// The properties of actions that a server itself reads. Others are the tool's.
+pub const PROPERTIES: &[Row] = &[
+    of(&["java"], "oozie.launcher.action.main.class", Carried("the class that `java` runs")),
+    all(
+        "oozie.launcher.action.main.class",
+        Without("the program of the type is run, and no main class of Oozie's"),
+    ),
+    of(
+        &["java"],
+        "oozie.launcher.javaopts",
+        Carried("options of `java`, unless the action has its own"),
+    ),
+    of(CLIENTS, "oozie.launcher.javaopts", Carried("`HADOOP_CLIENT_OPTS`")),
+    of(&["pig"], "oozie.launcher.javaopts", Carried("`PIG_OPTS`")),
+    of(&["spark"], "oozie.launcher.javaopts", Carried("`SPARK_SUBMIT_OPTS`")),
+    all("oozie.launcher.javaopts", Without("the program is not run by a Java launcher")),
+    of(
+        &["java"],
+        "oozie.launcher.yarn.app.mapreduce.am.command-opts",
+        Carried("options of `java`, if nothing else has any"),
+    ),
+    of(
+        &["java"],
+        "oozie.launcher.mapreduce.map.java.opts",
+        Carried("options of `java`, if nothing else has any"),
+    ),
+    of(
+        &["java"],
+        "oozie.launcher.mapred.child.java.opts",
+        Carried("options of `java`, if nothing else has any"),
+    ),
+    all("oozie.launcher.env", Carried("variables of the program")),
+    all("oozie.launcher.yarn.app.mapreduce.am.env", Carried("variables of the program")),
+    all("oozie.launcher.mapreduce.map.env", Carried("variables of the program")),
+    all("oozie.launcher.mapred.child.env", Carried("variables of the program")),
+    all("oozie.launcher.queue", Carried("counts for the limits of queues (`[launchers]`)")),
+    all(
+        "oozie.launcher.mapreduce.job.queuename",
+        Carried("counts for the limits of queues (`[launchers]`)"),
+    ),
+    all(
+        "oozie.launcher.mapred.job.queue.name",
+        Carried("counts for the limits of queues (`[launchers]`)"),
+    ),
+    all(
+        "oozie.launcher.sharelib",
+        Carried("which part of the share library is brought, if there is one"),
+    ),
+    all("oozie.launcher.override", Without("there is no launcher's job to be configured")),
+    all("oozie.launcher.memory.mb", Without(NO_LAUNCHER)),
+    all("oozie.launcher.vcores", Without(NO_LAUNCHER)),
+    all("oozie.launcher.priority", Without(NO_LAUNCHER)),
+    all("oozie.launcher.view.acl", Without(NO_ACL)),
+    all("oozie.launcher.modify.acl", Without(NO_ACL)),
+    all("oozie.launcher.*", Without("a setting of the launcher's job, which does not exist here")),
+    all(
+        "oozie.action.sharelib.for.*",
+        Carried("which part of the share library is brought, if there is one"),
+    ),
+    all("oozie.action.max.output.data", Carried("how many bytes of captured output are taken")),
+    of(
+        &["map-reduce"],
+        "oozie.action.external.stats.write",
+        Carried("the counters are the action's statistics"),
+    ),
+    all("oozie.action.external.stats.write", Without("counters are read of map-reduce jobs only")),
+    of(&["java"], "oozie.action.null.args.allowed", Carried("`false` leaves empty arguments out")),
+    of(
+        &["shell"],
+        "oozie.action.shell.setup.hadoop.conf.dir",
+        Carried("files of the configuration, which `HADOOP_CONF_DIR` names"),
+    ),
+    of(
+        &["shell"],
+        "oozie.action.shell.setup.hadoop.conf.dir.*",
+        Without("no `log4j.properties` is written into that folder"),
+    ),
+    of(
+        &["shell"],
+        "oozie.action.shell.max-print-size-kb",
+        Without("scripts are not printed into the log"),
+    ),
+    of(
+        &["sqoop"],
+        "oozie.action.sqoop.shellsplitter",
+        Carried("`true` splits `<command>` as a shell does"),
+    ),
+    of(&["map-reduce"], "oozie.mapreduce.uber.jar", Carried("the jar of the job")),
+    of(
+        &["distcp"],
+        "oozie.launcher.mapreduce.job.hdfs-servers",
+        Without("no tokens are fetched: the program authenticates as this machine does"),
+    ),
+    of(
+        &["hive"],
+        "oozie.hive.defaults",
+        Without("no server reads it any more: name the file in a `<job-xml>`"),
+    ),
+    all("oozie.credentials.skip", Carried("`true` switches credentials off")),
+    all("oozie.use.system.libpath", Carried("`true` brings the share library, if there is one")),
+];
+
+/// The properties of a job that a server itself reads and that have no effect here.
+pub const OF_JOBS: &[(&str, &str)] = &[
+    ("oozie.job.acl", "whoever may read the store may do everything with its jobs"),
+    ("group.name", "whoever may read the store may do everything with its jobs"),
+];
+
+/// What becomes of an element of an action of some type; none for what no schema has.
+pub fn element(kind: &str, name: &str) -> Option<Effect> {
+    find(ELEMENTS, kind, name)
+}
+
+/// What becomes of a property of an action; none for what only its tool reads.
+pub fn property(kind: &str, name: &str) -> Option<Effect> {
+    find(PROPERTIES, kind, name)
+}
+
+/// The row of the type's own counts before that of all, and a whole name before the beginning of one.
+fn find(rows: &[Row], kind: &str, name: &str) -> Option<Effect> {
+    let fitting = || rows.iter().filter(|row| row.covers(kind) && row.names(name));
+    let is_whole = |row: &&Row| row.name == name;
+    let own = fitting().find(|row| row.is_own(kind) && is_whole(row));
+    let row = own.or_else(|| fitting().find(is_whole));
+    let row = row.or_else(|| fitting().find(|row| row.is_own(kind)));
+    row.or_else(|| fitting().next()).map(|row| row.effect)
+}
+
+/// Something that an action says and that has no effect, or for which it is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unheeded {
+    /// The element or the property.
+    pub what: String,
+    /// Why.
+    pub why: &'static str,
+    /// Whether the action is refused.
+    pub is_refused: bool,
+}
+
+/// The same of the text of an element with its expressions. What cannot be read says nothing.
+pub fn unheeded_of<'a>(text: &str, properties: impl IntoIterator<Item = &'a str>) -> Vec<Unheeded> {
+    match roxmltree::Document::parse(text) {
+        Ok(document) => unheeded(document.root_element(), properties),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// What an action says and that has no effect. The names of its properties are given beside its element, for they come
+/// from many places.
+pub fn unheeded<'a>(
+    action: Node<'_, '_>,
+    properties: impl IntoIterator<Item = &'a str>,
+) -> Vec<Unheeded> {
+    let kind = action.tag_name().name();
+    let mut found: Vec<Unheeded> = Vec::new();
+    let mut add = |what: String, effect: Option<Effect>| {
+        let (why, is_refused) = match effect {
+            Some(Without(why)) => (why, false),
+            Some(Refused(why)) => (why, true),
+            Some(Carried(_)) | None => return,
+        };
+        if !found.iter().any(|known| known.what == what) {
+            found.push(Unheeded { what, why, is_refused });
+        }
+    };
+    let mut said = Vec::new();
+    for child in action.children().filter(Node::is_element) {
+        let name = child.tag_name().name();
+        add(format!("<{name}>"), element(kind, name));
+        for below in child.children().filter(Node::is_element) {
+            let below = below.tag_name().name();
+            add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}")));
+            if name == "launcher" {
+                said.push(below.replace("-acl", ".acl").replace("java-opts", "javaopts"));
+            }
+        }
+    }
+    for name in properties {
+        // The settings of the element are properties as well.
+        let is_said = |own: &str| said.iter().any(|said| said == own);
+        if !name.strip_prefix("oozie.launcher.").is_some_and(is_said) {
+            add(name.to_owned(), property(kind, name));
+        }
+    }
+    found
+}
+
+/// The page of the manual.
+pub fn page() -> String {
+    let mut out = String::from(
+        "# What becomes of every element of an action\n\n\
+         <!-- Generated from `runtime/engine/src/actions/carried.rs`: `cargo xtask gen`. -->\n\n\
+         This page lists each element, and each property that an Oozie server itself reads, with what ankus does with it when \
+         the program of the action runs on this machine. Properties that are not listed are handed to the tool with the rest of the \
+         configuration. Commands and arguments are described in [Actions](actions.md).\n\n\
+         What has no effect is listed by `ankus doctor APP` and `ankus run --dry-run`, and at the start of the action's \
+         `stderr`.\n",
+    );
+    for kind in &ACTION_TYPES {
+        let _ = write!(out, "\n## {}\n\n| element | what happens |\n| --- | --- |\n", kind.name);
+        rows(ELEMENTS, kind.name, &mut out);
+        let mut properties = String::new();
+        rows(PROPERTIES, kind.name, &mut properties);
+        if !properties.is_empty() {
+            let _ = write!(out, "\n| property | what happens |\n| --- | --- |\n{properties}");
+        }
+    }
+    out.push_str("\n## Jobs\n\n| property | what happens |\n| --- | --- |\n");
+    for (name, why) in OF_JOBS {
+        let _ = writeln!(out, "| `{name}` | no effect: {why} |");
+    }
+    out
+}
+
+fn rows(rows: &[Row], kind: &str, out: &mut String) {
+    let mut names: Vec<&str> =
+        rows.iter().filter(|row| row.covers(kind)).map(|row| row.name).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    for name in names {
+        let what = match find(rows, kind, name) {
+            Some(Carried(how)) => how.to_owned(),
+            Some(Without(why)) => format!("no effect: {why}"),
+            Some(Refused(why)) => format!("refused: {why}"),
+            None => continue,
+        };
+        let _ = writeln!(out, "| `{name}` | {what} |");
+    }
+}

@@ -1,0 +1,165 @@
+//! The libraries of an action: `lib/` of its application, what the job names, what it has of its parent, and the share
+//! library of the server.
+
+use super::{Workplace, is_streaming, refusal, unreadable};
+use crate::actions::cluster::Shipped;
+use crate::actions::command::Refusal;
+use crate::host::files::{FileUri, Files as _};
+use ankus_lang::action_types::action_type;
+use ankus_lang::machine::Class;
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The property that switches the share library on.
+const SWITCH: &str = "oozie.use.system.libpath";
+/// The property of a server that says where it lies.
+const SYSTEM: &str = "oozie.service.WorkflowAppService.system.libpath";
+/// The folders that a job has of its parents, where the classpath is inherited.
+pub(crate) const INHERITED: &str = "oozie.wf.application.lib";
+
+impl Workplace<'_, '_> {
+    /// Brings `lib/` and the libraries of the job.
+    pub(super) fn bring_libraries(
+        &self,
+        work: &Path,
+        shipped: &mut Shipped,
+    ) -> Result<(), Refusal> {
+        self.bring_folder(&self.application().child("lib"), work, shipped, &|_| true)?;
+        for library in self.named(INHERITED) {
+            self.bring_folder(&library, work, shipped, &|_| true)?;
+        }
+        for library in self.named("oozie.libpath") {
+            // A folder, or a file.
+            match self.files.status(&library).map_err(|error| unreadable(&library, &error))? {
+                Some(status) if status.directory => {
+                    self.bring_folder(&library, work, shipped, &|_| true)?;
+                }
+                Some(_) => self.bring_library(&library, work, shipped)?,
+                // A server passes over it, too.
+                None => {
+                    shipped.notes.push(format!("oozie.libpath names {library}, where nothing is"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the part of the share library that the action asks for.
+    pub(super) fn bring_share_library(
+        &self,
+        configuration: &BTreeMap<String, String>,
+        work: &Path,
+        shipped: &mut Shipped,
+    ) -> Result<(), Refusal> {
+        let asked = |name: &str| {
+            let own = configuration.get(name).or_else(|| self.run.conf.get(name));
+            own.or_else(|| self.needs.server.get(name)).map(|value| value.trim().to_owned())
+        };
+        if asked(SWITCH).is_none_or(|value| value != "true") {
+            return Ok(());
+        }
+        let kind = self.element.tag_name().name();
+        let names = self.parts(configuration);
+        if names.is_empty() {
+            return Ok(());
+        }
+        let Some(system) = self.needs.server.get(SYSTEM).filter(|path| !path.trim().is_empty())
+        else {
+            shipped.notes.push(format!(
+                "{SWITCH} has no effect: the program has the libraries of its own installation; `[server] share-lib` names a \
+                 share library"
+            ));
+            return Ok(());
+        };
+        let root = self.newest(&self.resolve(system.trim()))?;
+        let key = format!("oozie.action.sharelib.for.{kind}.exclude");
+        let excluded = match asked(&key).filter(|pattern| !pattern.is_empty()) {
+            Some(pattern) => Some(Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
+                let message = format!("{key} is not a pattern: {error}");
+                refusal(Class::Failed, "Failed to add action specific sharelib", message)
+            })?),
+            None => None,
+        };
+        for name in names {
+            let folder = root.child(&name);
+            let status = self.files.status(&folder).map_err(|error| unreadable(&folder, &error))?;
+            if !status.is_some_and(|status| status.directory) {
+                shipped.notes.push(format!("the share library {root} has no folder `{name}`"));
+                continue;
+            }
+            self.bring_folder(&folder, work, shipped, &|file| {
+                let path = format!("{name}/{file}");
+                excluded.as_ref().is_none_or(|excluded| !excluded.is_match(&path))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The parts of the share library: what the action names, or the job, or the server; else that of its type.
+    fn parts(&self, configuration: &BTreeMap<String, String>) -> Vec<String> {
+        let kind = self.element.tag_name().name();
+        let of_kind = format!("oozie.action.sharelib.for.{kind}");
+        let named = [configuration, &self.run.conf].into_iter().find_map(|properties| {
+            ["oozie.launcher.sharelib", &of_kind]
+                .into_iter()
+                .find_map(|name| properties.get(name).filter(|value| !value.trim().is_empty()))
+        });
+        let named = named.or_else(|| self.needs.server.get(&of_kind));
+        let usual = match kind {
+            "map-reduce" if is_streaming(self.element) => "mapreduce-streaming",
+            kind if action_type(kind).is_some_and(|kind| kind.library) => kind,
+            _ => "",
+        };
+        let names = named.map_or(usual, String::as_str).split(',').map(str::trim);
+        names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// The newest of the folders `lib_TIMESTAMP`, or the library itself, as older servers have it.
+    fn newest(&self, system: &FileUri) -> Result<FileUri, Refusal> {
+        let is_stamp = |name: &String| {
+            let digits = name.strip_prefix("lib_");
+            digits.is_some_and(|rest| rest.len() == 14 && rest.bytes().all(|b| b.is_ascii_digit()))
+        };
+        let names = self.files.list(system).map_err(|error| unreadable(system, &error))?;
+        let newest = names.into_iter().filter(is_stamp).max();
+        Ok(newest.map_or_else(|| system.clone(), |name| system.child(&name)))
+    }
+
+    /// The paths that a property of the job names.
+    fn named(&self, property: &str) -> Vec<FileUri> {
+        let named = self.run.conf.get(property).map_or("", String::as_str);
+        let paths = named.split(',').map(str::trim).filter(|path| !path.is_empty());
+        paths.map(|path| self.resolve(path)).collect()
+    }
+
+    fn bring_folder(
+        &self,
+        folder: &FileUri,
+        work: &Path,
+        shipped: &mut Shipped,
+        is_wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Refusal> {
+        let names = self.files.list(folder).map_err(|error| unreadable(folder, &error))?;
+        for name in names.into_iter().filter(|name| is_wanted(name)) {
+            self.bring_library(&folder.child(&name), work, shipped)?;
+        }
+        Ok(())
+    }
+
+    fn bring_library(
+        &self,
+        uri: &FileUri,
+        work: &Path,
+        shipped: &mut Shipped,
+    ) -> Result<(), Refusal> {
+        let name = uri.name().to_owned();
+        self.bring(uri, work, &name)?;
+        let path = work.join(&name);
+        match name.ends_with(".jar") {
+            true => shipped.jars.push((name, path)),
+            false => shipped.files.push((name, path)),
+        }
+        Ok(())
+    }
+}
