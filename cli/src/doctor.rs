@@ -1,7 +1,8 @@
 //! `ankus doctor`: checks what a run may need.
 
 use super::store::{self, StoreArguments};
-use super::{Exit, Shell};
+use super::{Exit, Failure, Shell, unheeded};
+use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
 use ankus::settings::site::Effect;
 use ankus::text::hanging;
@@ -10,12 +11,18 @@ use ankus_engine::host::process::sandbox::Sandbox;
 use ankus_lang::action_types::ACTION_TYPES;
 
 use crate::needs::sandbox_kind;
-use std::collections::BTreeMap;
+use ankus_lang::plan::Plan;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
+    /// A workflow: its file or its folder. The tools it needs are looked for, and what it says without effect here is listed.
+    #[arg(value_name = "APP")]
+    application: Option<PathBuf>,
+    #[command(flatten)]
+    properties: PropertyArguments,
     #[command(flatten)]
     store: StoreArguments,
 }
@@ -23,17 +30,53 @@ pub(crate) struct Arguments {
 /// How long a cluster may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Tools that actions run, each with what needs it.
-fn needed_tools() -> BTreeMap<&'static str, String> {
+/// A workflow whose needs are looked at.
+struct Examined {
+    path: String,
+    plan: Plan,
+    properties: BTreeMap<String, String>,
+}
+
+impl Examined {
+    fn read(path: &Path, given: &PropertyArguments, shell: &mut Shell) -> miette::Result<Examined> {
+        let found = shell.working_project()?.application(path, &given.given())?;
+        let plan = found.plan().map_err(Failure::new)?;
+        let path = found.loaded.source.path.clone();
+        Ok(Examined { path, plan, properties: found.properties() })
+    }
+
+    /// Lists what has no effect; answers whether nothing is refused.
+    fn tell(&self, shell: &mut Shell) -> miette::Result<bool> {
+        let notes = unheeded::notes(&self.plan, self.properties.keys().map(String::as_str));
+        let path = &self.path;
+        if notes.is_empty() {
+            shell.line(format!("workflow  {path}: everything it says has an effect here"))?;
+            return Ok(true);
+        }
+        shell.line(format!("workflow  {path}: without effect here, or refused"))?;
+        for note in &notes {
+            shell.out(hanging("  ", &note.text) + "\n")?;
+        }
+        Ok(notes.iter().all(|note| !note.is_refused))
+    }
+}
+
+/// Tools that actions run, each with what needs it; of all types, or of some.
+fn needed_tools(used: Option<&BTreeSet<&str>>) -> BTreeMap<&'static str, String> {
     let mut tools: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for kind in &ACTION_TYPES {
+        if used.is_some_and(|used| !used.contains(kind.name)) {
+            continue;
+        }
         let Some(program) = kind.program else { continue };
         tools.entry(program).or_default().push(match kind.name {
             "shell" => "shell scripts",
             name => name,
         });
     }
-    tools.entry("hadoop").or_default().push("file systems that are real");
+    if used.is_none() {
+        tools.entry("hadoop").or_default().push("file systems that are real");
+    }
     tools.into_iter().map(|(tool, users)| (tool, users.join(", "))).collect()
 }
 
@@ -41,6 +84,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let mut well = true;
     shell.line(format!("ankus     {}", env!("CARGO_PKG_VERSION")))?;
 
+    let application = match &arguments.application {
+        Some(path) => Some(Examined::read(path, &arguments.properties, shell)?),
+        None => None,
+    };
     let settings = shell.working_project().and_then(|project| project.settings(Path::new("x")));
     let (tools, hosts) = match &settings {
         Ok(loaded) => {
@@ -96,7 +143,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
 
     shell.out("tools\n")?;
-    for (tool, what) in needed_tools() {
+    let used = application.as_ref().map(|application| unheeded::kinds(&application.plan));
+    for (tool, what) in needed_tools(used.as_ref()) {
         let place = match tools.get(tool) {
             Some(given) if Path::new(given).is_file() => given.clone(),
             Some(given) => {
@@ -105,10 +153,17 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             }
             None => match on_path(tool) {
                 Some(path) => path.display().to_string(),
-                None => "not on PATH".to_owned(),
+                None => {
+                    // An action of the application needs it.
+                    well &= used.is_none();
+                    "not on PATH".to_owned()
+                }
             },
         };
         shell.line(format!("  {tool:<12}  {place}  ({what})"))?;
+    }
+    if let Some(application) = &application {
+        well &= application.tell(shell)?;
     }
     shell.flush()?;
     if settings.is_ok() && tools.is_empty() {

@@ -38,6 +38,7 @@ mod store;
 mod stores;
 mod test;
 mod timeline;
+mod unheeded;
 mod up;
 mod upgrade;
 

@@ -2,7 +2,7 @@
 
 use super::runner::Runner;
 use super::store::{self, Following, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, coordinator, needs, plan, simulate, timeline};
+use super::{Exit, Failure, Shell, coordinator, needs, plan, simulate, timeline, unheeded};
 use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
 use ankus::{diag, render};
@@ -136,10 +136,17 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
+        for note in unheeded(&submit)? {
+            shell.say(note.text);
+        }
         for (name, value) in &submit.properties {
             shell.line(format!("{name}={}", settings.secrets.shown(name, value)))?;
         }
         return Ok(Exit::Success);
+    }
+    // It may never get there, so that it is not held up.
+    for note in unheeded(&submit)?.into_iter().filter(|note| note.is_refused) {
+        shell.say(note.text);
     }
     submit.id = arguments.id.clone();
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
@@ -164,6 +171,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         from: 0,
     };
     store::follow(runner, &id, &following, shell)
+}
+
+/// What the workflow says and a run here does without.
+fn unheeded(submit: &Submit) -> miette::Result<Vec<unheeded::Note>> {
+    let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
+    Ok(unheeded::notes(&plan, submit.properties.keys().map(String::as_str)))
 }
 
 /// The part of a plan that is asked for.

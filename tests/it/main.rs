@@ -5,6 +5,7 @@
     reason = "tests read fixtures and say how far they agree"
 )]
 
+mod actions;
 mod browser;
 mod cli;
 mod clocks;

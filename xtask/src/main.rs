@@ -322,6 +322,7 @@ fn generated() -> Vec<(PathBuf, String)> {
         },
     );
     vec![
+        (root().join("docs/action-elements.md"), ankus_engine::actions::carried::page()),
         (root().join("docs/site.md"), ankus::settings::site::page()),
         (root().join("runtime/lang/src/el/grammar.rs"), parser("grammar", &strict)),
         (root().join("runtime/lang/src/el/recovery.rs"), parser("recovery", &source)),

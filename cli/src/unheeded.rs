@@ -1,0 +1,52 @@
+//! What an application says and a run here does without: for `ankus doctor APP` and `ankus run --dry-run`.
+
+use ankus_engine::actions::carried::{self, OF_JOBS};
+use ankus_lang::plan::{Action, Plan, Work};
+use std::collections::BTreeSet;
+
+/// Something that has no effect, or for which an action is refused.
+pub(crate) struct Note {
+    /// Where it stands, what it is, and why.
+    pub(crate) text: String,
+    /// Whether the action is refused.
+    pub(crate) is_refused: bool,
+}
+
+/// All of a workflow, in the order of its actions.
+pub(crate) fn notes<'a>(plan: &Plan, properties: impl IntoIterator<Item = &'a str>) -> Vec<Note> {
+    let given: BTreeSet<&str> = properties.into_iter().collect();
+    let of_jobs = OF_JOBS.iter().filter(|(name, _)| given.contains(name));
+    let mut notes: Vec<Note> = of_jobs
+        .map(|(name, why)| Note { text: format!("{name} has no effect: {why}"), is_refused: false })
+        .collect();
+    for node in &plan.nodes {
+        let Work::Action(action) = &node.work else { continue };
+        let line = plan.lines.partition_point(|start| *start <= node.span.0).max(1);
+        for unheeded in of_action(action, plan) {
+            let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
+            let (path, name, what, why) = (&plan.path, &node.name, unheeded.what, unheeded.why);
+            notes.push(Note {
+                text: format!("{path}:{line}: action `{name}`: {what} {effect}: {why}"),
+                is_refused: unheeded.is_refused,
+            });
+        }
+    }
+    notes
+}
+
+fn of_action(action: &Action, plan: &Plan) -> Vec<carried::Unheeded> {
+    let text = format!("{}{}", action.head.source(), action.tail.source());
+    let own = action.configuration.iter().flatten().map(|(name, _)| name.as_str());
+    let defaults = plan.defaults.iter().filter(|_| action.takes_defaults);
+    let defaults = defaults.map(|(name, _)| name.as_str());
+    carried::unheeded_of(&text, own.chain(defaults))
+}
+
+/// The types of the actions of a workflow.
+pub(crate) fn kinds(plan: &Plan) -> BTreeSet<&str> {
+    let kinds = plan.nodes.iter().filter_map(|node| match &node.work {
+        Work::Action(action) => Some(action.kind.as_str()),
+        _ => None,
+    });
+    kinds.collect()
+}

@@ -1,0 +1,213 @@
+//! What the elements of actions say reaches their programs, and what does not is listed.
+
+use crate::run::{ankus, application, text};
+use ankus::schema::{Schema, Type, TypeRef, family};
+use ankus_engine::actions::carried;
+use ankus_lang::action_types::ACTION_TYPES;
+use std::fs;
+use std::path::Path;
+
+/// Everything that an element of the schemas may hold, two levels deep.
+fn elements(schema: &Schema, ty: &Type) -> Vec<String> {
+    let mut found = Vec::new();
+    for child in ty.children() {
+        found.push(child.name.to_string());
+        if let TypeRef::Type(id) = child.kind {
+            let below = schema.ty(id).children().iter();
+            found.extend(below.map(|below| format!("{}/{}", child.name, below.name)));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_element_of_every_action_has_a_row() {
+    let mut missing = Vec::new();
+    let mut seen = 0;
+    for kind in &ACTION_TYPES {
+        let of = family(kind.name).unwrap_or_else(|| family("workflow").expect("a family"));
+        for schema in of.schemas() {
+            let Some(root) = schema.root(kind.name) else { continue };
+            for name in elements(schema, schema.ty(root)) {
+                seen += 1;
+                let is_property = name == "configuration/property";
+                if !is_property && carried::element(kind.name, &name).is_none() {
+                    missing.push(format!("{} {name}", kind.name));
+                }
+            }
+        }
+    }
+    missing.sort();
+    missing.dedup();
+    assert!(seen > 300, "{seen}");
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+const WORKFLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'>
+  <global><launcher><memory.mb>512</memory.mb><env>A=1:B=2</env></launcher></global>
+  <start to='a'/>
+  <action name='a'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm:1</resource-manager>
+    <name-node>hdfs://nn</name-node><launcher><vcores>2</vcores></launcher>
+    <configuration>
+      <property><name>oozie.launcher.mapreduce.map.memory.mb</name><value>4096</value></property>
+    </configuration>
+    <exec>sh</exec><argument>-c</argument><argument>echo $A $B; ls</argument><capture-output/></shell>
+    <ok to='m'/><error to='k'/></action>
+  <action name='m'><map-reduce><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>
+    <config-class>a.B</config-class></map-reduce><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>bad</message></kill><end name='e'/>
+</workflow-app>";
+
+#[test]
+fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
+    let folder = tempfile::tempdir().expect("a folder");
+    application(folder.path(), &[("app/workflow.xml", WORKFLOW)]);
+    let listed = [
+        "app/workflow.xml:4: action `a`: <launcher>: vcores has no effect",
+        "app/workflow.xml:4: action `a`: oozie.launcher.memory.mb has no effect",
+        "app/workflow.xml:4: action `a`: oozie.launcher.mapreduce.map.memory.mb has no effect",
+        "app/workflow.xml:11: action `m`: <config-class> is refused",
+    ];
+    let dry = text(&ankus(folder.path(), &["run", "app", "--dry-run"]).output().expect("it runs"));
+    let doctor = ankus(folder.path(), &["doctor", "app"]).output().expect("it runs");
+    assert_eq!(doctor.status.code(), Some(1));
+    let doctor = text(&doctor).split_whitespace().collect::<Vec<_>>().join(" ");
+    for line in listed {
+        assert!(dry.contains(line), "{line}: {dry}");
+        assert!(doctor.contains(line), "{line}: {doctor}");
+    }
+    let run = ankus(folder.path(), &["run", "app", "--id", "x"]).output().expect("it runs");
+    assert!(text(&run).contains(listed[3]), "{}", text(&run));
+    let log = |name: &str| {
+        fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1").join(name)).expect("a log")
+    };
+    assert!(log("stderr").contains("[<launcher>: vcores has no effect"), "{}", log("stderr"));
+    assert!(log("stdout").starts_with("1 2"), "{}", log("stdout"));
+}
+
+/// A workflow whose only action lists its folder.
+fn listing(configuration: &str) -> String {
+    format!(
+        "<workflow-app xmlns='uri:oozie:workflow:0.5' name='x'><start to='a'/>
+  <action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm:1</job-tracker>
+    <name-node>hdfs://nn</name-node><configuration>{configuration}<property><name>n</name><value>1</value></property></configuration>
+    <exec>ls</exec></shell><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>"
+    )
+}
+
+fn property(name: &str, value: &str) -> String {
+    format!("<property><name>{name}</name><value>{value}</value></property>")
+}
+
+fn listed(folder: &Path, job: &str) -> Vec<String> {
+    let path = folder.join(format!(".ankus/jobs/{job}/a-0-1/stdout"));
+    fs::read_to_string(path).expect("a list").lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_share_library_is_brought() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let on = property("oozie.use.system.libpath", "true");
+    let named = property("oozie.action.sharelib.for.shell", "spark,none");
+    let workflow = listing(&(on + &named));
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", &workflow),
+            ("root/hdfs/nn/share/lib/lib_20200101000000/spark/old.jar", ""),
+            ("root/hdfs/nn/share/lib/lib_20240101000000/spark/new.jar", ""),
+            ("root/hdfs/nn/share/lib/lib_20240101000000/spark/guava.jar", ""),
+            (
+                "ankus.toml",
+                "[server]\nshare-lib = \"hdfs://nn/share/lib\"\n[hosts]\n\"hdfs://nn\" = \"root/hdfs/nn\"\n",
+            ),
+        ],
+    );
+    let exclude = "oozie.action.sharelib.for.shell.exclude=spark/gu.*";
+    let run = ankus(folder.path(), &["run", "app", "--id", "x", "-D", exclude]).output();
+    let run = run.expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+    assert_eq!(listed(folder.path(), "x"), ["new.jar"]);
+    let log = fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1/stderr")).expect("a log");
+    assert!(log.contains("the share library") && log.contains("has no folder `none`"), "{log}");
+}
+
+#[test]
+fn a_child_has_the_libraries_of_its_parents_if_it_is_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let parent = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='p'><start to='c'/>
+  <action name='c'><sub-workflow><app-path>${wf:appPath()}/child</app-path></sub-workflow><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", parent),
+            ("app/lib/parent.jar", ""),
+            ("app/child/workflow.xml", &listing("")),
+            ("app/child/lib/child.jar", ""),
+        ],
+    );
+    for (id, switch, found) in
+        [("off", "false", vec!["child.jar"]), ("on", "true", vec!["child.jar", "parent.jar"])]
+    {
+        let switch = format!("oozie.wf.subworkflow.classpath.inheritance={switch}");
+        let store = format!("store-{id}");
+        let arguments = ["run", "app", "--id", id, "--store", &store, "-D", &switch];
+        let run = ankus(folder.path(), &arguments).output().expect("it runs");
+        assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+        let jobs = fs::read_dir(folder.path().join(&store).join("jobs")).expect("jobs");
+        let lists = jobs.filter_map(|job| {
+            fs::read_to_string(job.expect("a job").path().join("a-0-1/stdout")).ok()
+        });
+        let lists: Vec<String> = lists.collect();
+        assert_eq!(lists.len(), 1, "{lists:?}");
+        assert_eq!(lists[0].lines().collect::<Vec<_>>(), found, "{id}");
+    }
+}
+
+#[test]
+fn a_launcher_that_no_server_takes_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, value, words) in [
+        ("oozie.launcher.memory.mb", "0", "oozie.launcher.memory.mb must be greater than zero"),
+        ("oozie.launcher.env", "A", "`A` is not NAME=VALUE"),
+    ] {
+        application(folder.path(), &[("app/workflow.xml", &listing(&property(name, value)))]);
+        let run = ankus(folder.path(), &["run", "app"]).output().expect("it runs");
+        assert_eq!(run.status.code(), Some(1), "{}", text(&run));
+        let said = text(&run);
+        assert!(said.contains("IllegalArgumentException") && said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn git_clones_into_the_file_system_of_the_run() {
+    let git = |folder: &Path, arguments: &[&str]| {
+        let done = std::process::Command::new("git")
+            .current_dir(folder)
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(arguments)
+            .output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::create_dir(folder.path().join("repository")).expect("a folder");
+    let repository = folder.path().join("repository");
+    if !git(&repository, &["init", "-q"]) {
+        println!("skipped: there is no git here");
+        return;
+    }
+    assert!(git(&repository, &["commit", "-q", "--allow-empty", "-m", "first"]));
+    let workflow = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'><start to='a'/>
+  <action name='a'><git xmlns='uri:oozie:git-action:1.0'><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>
+    <git-uri>file://{}</git-uri><destination-uri>hdfs://nn/clones/one</destination-uri></git><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>${{wf:errorMessage('a')}}</message></kill><end name='e'/></workflow-app>",
+        repository.display()
+    );
+    application(folder.path(), &[("app/workflow.xml", &workflow)]);
+    let run = ankus(folder.path(), &["run", "app", "--root", "root"]).output().expect("it runs");
+    assert_eq!(run.status.code(), Some(0), "{}", text(&run));
+    assert!(folder.path().join("root").join("clones/one/.git").is_dir());
+}
