@@ -205,8 +205,10 @@ fn site(settings: &Settings, shell: &mut Shell) -> miette::Result<()> {
 /// What a cluster says for itself.
 fn asked(authority: &str, text: &str) -> Result<String, String> {
     let place = Place::read(text, Path::new(""))?;
-    let files =
-        FileSystems::new("", [(authority.to_owned(), place)].into()).with_patience(PATIENCE);
+    let user = std::env::var("HADOOP_USER_NAME").ok().filter(|user| !user.is_empty());
+    let user = user.unwrap_or_else(|| ankus_project::user().to_owned());
+    let files = FileSystems::new("", [(authority.to_owned(), place)].into());
+    let files = files.with_patience(PATIENCE).with_user(&user);
     match files.status(&FileUri::parse(authority).with_path("/")) {
         Ok(Some(_)) => Ok(format!("{text} answers")),
         Ok(None) => Ok(format!("{text} answers, and has no such folder yet")),

@@ -58,7 +58,6 @@ pub(crate) fn needs(
                 places.insert(authority, folder.to_string_lossy().into_owned());
             }
             Place::Machine(folders) => machine = folders,
-            #[cfg(feature = "hdfs")]
             Place::Cluster(url) => {
                 places.insert(authority, url.to_string());
             }

@@ -111,8 +111,7 @@ impl Reader<'_> {
                         {
                             let message =
                                 format!("`{authority}` has a place that cannot be used: {why}");
-                            let help =
-                                "name a folder of this machine, or a cluster as `hdfs://host:port`";
+                            let help = "name a folder of this machine, or a cluster as `webhdfs://host:9870`";
                             self.problem(span, message, Some(help.to_owned()));
                         }
                     }

@@ -1,7 +1,7 @@
 //! `[hosts]` that name clusters: what a run does on HDFS itself, and what it says where nobody answers.
 
 use crate::run::{ankus, application, text};
-use ankus_engine::host::files::{ClusterFiles, ClusterUrl, FileUri, Files as _};
+use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Hosts, Place};
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
@@ -29,9 +29,9 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
     let workflow = format!(
         "{HEAD}<start to='make'/><action name='make'><fs><mkdir path='/made'/></fs><ok to='end'/><error to='bad'/></action>{TAIL}"
     );
-    let hosts = settings(&format!("hdfs://127.0.0.1:{port}"));
+    let hosts = settings(&format!("webhdfs://127.0.0.1:{port}"));
     application(folder.path(), &[("app/workflow.xml", &workflow), ("ankus.toml", &hosts)]);
-    let named = format!("the cluster hdfs://127.0.0.1:{port}, which `[hosts]` names for");
+    let named = format!("the cluster webhdfs://127.0.0.1:{port}, which `[hosts]` names for");
     let (code, told) = said(folder.path(), &["run", "app", "--id", "w"]);
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains("ConnectException") && told.contains(&named), "{told}");
@@ -39,13 +39,13 @@ fn a_cluster_that_is_down_is_named_with_its_setting() {
     assert_eq!(code, Some(1), "{told}");
     assert!(told.contains(&format!("cluster   hdfs://prod:8020: {named}")), "{told}");
 
-    application(folder.path(), &[("ankus.toml", &settings("s3a://bucket"))]);
+    application(folder.path(), &[("ankus.toml", &settings("ftp://host"))]);
     let (code, told) = said(folder.path(), &["run", "app"]);
     assert_eq!(code, Some(2), "{told}");
-    assert!(told.contains("`s3a://bucket` is not a file system that can be reached"), "{told}");
+    assert!(told.contains("`ftp://host` is not a file system that can be reached"), "{told}");
 }
 
-/// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, where everything in that folder goes.
+/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder` (or `hdfs:`, where that is built in), where everything in that folder goes.
 #[test]
 fn a_run_works_on_a_cluster() {
     let Ok(url) = std::env::var("ANKUS_HDFS") else {
@@ -117,15 +117,16 @@ fn a_run_works_on_a_cluster() {
     assert!(there.is_some(), "the workflow that lies on the cluster has run");
 }
 
-fn files(url: &str) -> ClusterFiles {
-    ClusterFiles::new("hdfs://prod:8020", ClusterUrl::parse(url).expect("the URL of a cluster"))
+fn files(url: &str) -> FileSystems {
+    let place = Place::read(url, Path::new("")).expect("the URL of a cluster");
+    FileSystems::new("", Hosts::from([("hdfs://prod:8020".to_owned(), place)])).with_user("root")
 }
 
 fn uri(path: &str) -> FileUri {
     FileUri::parse(&format!("hdfs://prod:8020{path}"))
 }
 
-fn write(cluster: &ClusterFiles, path: &str, content: &str) {
+fn write(cluster: &FileSystems, path: &str, content: &str) {
     cluster.write(&uri(path), content.as_bytes()).expect("a file on the cluster");
 }
 

@@ -9,7 +9,6 @@ mod actions;
 mod browser;
 mod cli;
 mod clocks;
-#[cfg(feature = "hdfs")]
 mod clusters;
 mod codes;
 mod commands;

@@ -114,52 +114,107 @@ impl fmt::Display for FileUri {
     }
 }
 
+/// How a cluster is talked to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// `hdfs:`, the protocol of Hadoop's own clients.
+    Native,
+    /// `webhdfs:`, its REST interface.
+    Web,
+    /// `swebhdfs:`, the same over TLS.
+    SecureWeb,
+}
+
+impl Protocol {
+    /// The scheme of its URLs.
+    pub fn scheme(self) -> &'static str {
+        match self {
+            Protocol::Native => "hdfs",
+            Protocol::Web => "webhdfs",
+            Protocol::SecureWeb => "swebhdfs",
+        }
+    }
+
+    /// The port of a name node that names none.
+    fn port(self) -> Option<u16> {
+        match self {
+            // There it is the name of a name service.
+            Protocol::Native => None,
+            Protocol::Web => Some(9870),
+            Protocol::SecureWeb => Some(9871),
+        }
+    }
+}
+
 /// Which cluster, as whom, and which folder of it: `hdfs://user@host:port/folder`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClusterUrl {
+    /// How it is talked to.
+    pub protocol: Protocol,
     /// The user to act as, if one is named.
     pub user: Option<String>,
-    /// Host and port, or the name of a name service.
+    /// Host and port, or the name of a name service. Of a REST interface, there may be several hosts with commas between.
     pub host: String,
     /// The folder that stands for the root; empty for the root itself.
     pub folder: String,
 }
 
 impl ClusterUrl {
-    /// Reads the URL of a cluster. Without a port the host is the name of a name service.
+    /// Reads the URL of a cluster. With `hdfs:` and without a port, the host is the name of a name service.
     ///
     /// ```
     /// use ankus_lang::uri::ClusterUrl;
     ///
     /// assert!(ClusterUrl::parse("hdfs://nn1.example.com:8020").is_ok());
-    /// assert!(ClusterUrl::parse("s3a://bucket").is_err());
+    /// assert_eq!(ClusterUrl::parse("webhdfs://nn1,nn2").expect("a URL").host, "nn1:9870,nn2:9870");
+    /// assert!(ClusterUrl::parse("ftp://host").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<ClusterUrl, String> {
         let uri = FileUri::parse(text);
-        if uri.scheme != "hdfs" {
+        let protocols = [Protocol::Native, Protocol::Web, Protocol::SecureWeb];
+        let Some(protocol) = protocols.into_iter().find(|it| it.scheme() == uri.scheme) else {
             return Err(format!("`{}` is not a file system that can be reached", uri.origin()));
-        }
-        let (user, host) = match uri.authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
+        };
+        let (user, hosts) = match uri.authority.rsplit_once('@') {
+            Some((user, hosts)) => (Some(user), hosts),
             None => (None, &*uri.authority),
         };
         if user.is_some_and(|user| user.contains(':')) {
             return Err("the URL of a cluster takes no password".to_owned());
         }
-        let port = host.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
-        if host.is_empty() || host.starts_with(':') || matches!(port, Some(Err(_))) {
-            return Err("the URL of a cluster is `hdfs://host:port`".to_owned());
-        }
+        let host = match protocol {
+            Protocol::Native => protocol.host(hosts)?,
+            Protocol::Web | Protocol::SecureWeb => {
+                let hosts: Result<Vec<_>, _> =
+                    hosts.split(',').map(|host| protocol.host(host.trim())).collect();
+                hosts?.join(",")
+            }
+        };
         let user = user.filter(|user| !user.is_empty()).map(str::to_owned);
         let folder = normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
-        Ok(ClusterUrl { user, host: host.to_owned(), folder })
+        Ok(ClusterUrl { protocol, user, host, folder })
+    }
+}
+
+impl Protocol {
+    fn host(self, host: &str) -> Result<String, String> {
+        let is_literal = host.starts_with('[') && host.ends_with(']');
+        let port = if is_literal { None } else { host.rsplit_once(':') };
+        let is_wrong = port.is_some_and(|(_, port)| port.parse::<u16>().is_err());
+        if host.is_empty() || host.starts_with(':') || host.contains(',') || is_wrong {
+            return Err(format!("the URL of a cluster is `{}://host:port`", self.scheme()));
+        }
+        Ok(match (port, self.port()) {
+            (None, Some(usual)) => format!("{host}:{usual}"),
+            _ => host.to_owned(),
+        })
     }
 }
 
 impl fmt::Display for ClusterUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let user = self.user.iter().map(|user| format!("{user}@")).collect::<String>();
-        write!(f, "hdfs://{user}{}{}", self.host, self.folder)
+        write!(f, "{}://{user}{}{}", self.protocol.scheme(), self.host, self.folder)
     }
 }
 

@@ -456,7 +456,7 @@ mod tests {
             "<move source='~/in/f.txt' target='~/in/sub'/>",
             "/in/g.txt /in/sub/f.txt /in/sub/h.txt",
         );
-        check("<move source='~/in/f.txt' target='/x/y/z'/>", "/in/g.txt /in/sub/h.txt /x/y/z");
+        check("<move source='~/in/f.txt' target='/in/z'/>", "/in/g.txt /in/sub/h.txt /in/z");
         check(
             "<chmod path='~/in' permissions='-rwxr-x---'><recursive/></chmod>",
             "/in/f.txt /in/g.txt /in/sub/h.txt",
@@ -507,6 +507,14 @@ mod tests {
             "<move source='~/none' target='~/x'/>",
             "FS006: move, source path [hdfs://nn/none] does not exist",
         );
+        for target in ["/x/y/z", "/in/g.txt"] {
+            check(
+                &format!("<move source='~/in/f.txt' target='{target}'/>"),
+                &format!(
+                    "FS008: move, could not move from [hdfs://nn/in/f.txt] to [hdfs://nn{target}]"
+                ),
+            );
+        }
         check("<touchz path='~/in'/>", "Exception: hdfs://nn/in is a directory");
         check(
             "<touchz path='~/in/f.txt'/>",

@@ -90,6 +90,14 @@ impl Default for Needs {
     }
 }
 
+impl Needs {
+    /// Who asks clusters that believe whoever asks.
+    pub fn cluster_user(&self) -> &str {
+        let named = self.environment.get("HADOOP_USER_NAME").filter(|name| !name.is_empty());
+        named.unwrap_or(&self.user)
+    }
+}
+
 /// A frontend for what it is told to go by.
 pub trait Frontends: Send + Sync {
     /// What makes plans for jobs with these needs.
@@ -126,7 +134,9 @@ impl Equipped {
         if !needs.machine.is_empty() {
             hosts.insert("file:".to_owned(), Place::Machine(needs.machine.clone()));
         }
-        let files = Applications::new(FileSystems::new(needs.root.clone(), hosts));
+        let files = Applications::new(
+            FileSystems::new(needs.root.clone(), hosts).with_user(needs.cluster_user()),
+        );
         for (uri, folder) in &needs.mounts {
             files.mount(FileUri::parse(uri), folder.clone());
         }

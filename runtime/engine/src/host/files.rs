@@ -1,16 +1,15 @@
 //! The file systems that URIs of an application name.
 //!
 //! In: a [`FileUri`]. Out: what Hadoop's client would answer, from a folder of this machine ([`LocalFiles`]), from a
-//! real cluster (with the feature `hdfs`) or from memory ([`MemoryFiles`], for scenarios). `hdfs://nn/a/b` is `a/b`
-//! below the file root, unless `[hosts]` maps that authority to a folder or a cluster ([`FileSystems`]); `file:///a/b`
-//! is `/a/b` of this machine, where `[hosts]` allows that. Nothing leaves its root, through `..` or links.
+//! cluster (over its REST interface or, with the feature `hdfs`, in its own protocol) or from memory ([`MemoryFiles`],
+//! for scenarios). `hdfs://nn/a/b` is `a/b` below the file root, unless `[hosts]` maps that authority to a folder or a
+//! cluster ([`FileSystems`]); `file:///a/b` is `/a/b` of this machine, where `[hosts]` allows that. Nothing leaves its
+//! root, through `..` or links.
 
 use std::io;
 
 pub use ankus_lang::uri::{ClusterUrl, FileUri};
 pub use beneath::Kind;
-#[cfg(feature = "hdfs")]
-pub use cluster::ClusterFiles;
 pub use hosts::{FileSystems, Hosts, Place};
 pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
@@ -23,6 +22,7 @@ mod glob;
 mod hosts;
 mod local;
 mod memory;
+mod web;
 
 /// What is known of a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub trait Files: Send + Sync {
     /// Deletes a file, or a folder with all below. Whether anything was there.
     fn delete(&self, uri: &FileUri) -> io::Result<bool>;
 
-    /// Renames; the folder of `to` is created. `to` must not be a folder.
+    /// Renames. Nothing may be at `to`, and the folder of `to` must be there.
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()>;
 
     /// The content of a file of at most `limit` bytes.
@@ -121,6 +121,13 @@ mod tests {
             2,
             "one more than the limit shows the excess"
         );
+        let absent = files.rename(&uri("/in/f.txt"), &uri("/new/deep/f")).expect_err("no folder");
+        assert_eq!(absent.kind(), io::ErrorKind::NotFound, "{absent}");
+        assert_eq!(files.status(&uri("/new")).expect("nothing was made"), None);
+        files.rename(&uri("/in/f.txt"), &uri("/in/g.txt")).expect_err("something is there");
+        files.rename(&uri("/in/sub"), &uri("/in/sub/sub")).expect_err("it would lie in itself");
+        assert_eq!(files.read(&uri("/in/g.txt"), 10).expect("its content"), b"x");
+        files.create_folder(&uri("/new/deep")).expect("a folder");
         files.rename(&uri("/in/f.txt"), &uri("/new/deep/f")).expect("a rename");
         assert_eq!(files.read(&uri("/new/deep/f"), 10).expect("its content"), b"x");
         assert!(files.read(&uri("/new/deep/f"), 0).is_err(), "larger than asked for");
@@ -148,24 +155,23 @@ mod tests {
         assert!(folder.path().join("x").is_file());
     }
 
-    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, where everything in that folder goes.
-    #[cfg(feature = "hdfs")]
+    /// Needs a cluster: `ANKUS_HDFS=hdfs://host:port/folder`, or `webhdfs:`, where everything in that folder goes.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "which cluster there is, the environment says")]
     #[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
     fn a_cluster_behaves_like_a_file_system() {
-        use super::hosts::Remote as _;
         let Ok(url) = std::env::var("ANKUS_HDFS") else {
             println!("skipped: ANKUS_HDFS names no cluster");
             return;
         };
         let url = ClusterUrl::parse(&format!("{url}/check-files")).expect("the URL of a cluster");
-        let files = ClusterFiles::new("hdfs://nn", url);
+        let mut files = hosts::remote("hdfs://nn", url);
+        files.set_user("root");
         let uri = |path: &str| FileUri::parse(&format!("hdfs://nn{path}"));
         for name in files.list(&uri("/")).expect("a list") {
             files.delete(&uri("/").child(&name)).expect("what an earlier test left");
         }
-        check_files(&files, "hdfs://nn");
+        check_files(&*files, "hdfs://nn");
 
         let long: Vec<u8> = (0..9_000_000_u32).map(|at| (at / 7) as u8).collect();
         files.write(&uri("/long"), &long).expect("a file of several pieces");

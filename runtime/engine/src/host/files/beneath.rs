@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+#[cfg(any(target_os = "linux", target_vendor = "apple"))]
+use rustix::fs::RenameFlags;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -211,15 +213,15 @@ impl Beneath {
         }
     }
 
-    /// Renames what is here to a place in another folder.
+    /// Renames what is here to a place in another folder, which is there, and where nothing has that name.
     pub(super) fn rename(&self, from: &[&str], other: &Beneath, to: &[&str]) -> io::Result<()> {
         let (Some((to, above)), false) = (to.split_last(), from.is_empty()) else {
             let why = "a root itself is not moved";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         };
         let (source, from) = self.parent(from)?;
-        let target = other.make_folder(above)?;
-        Ok(rustix::fs::renameat(&source, from, &target, *to)?)
+        let target = other.find(above, FOLDER)?;
+        rename_new(&source, from, &target, to)
     }
 
     /// The content of a regular file of at most `limit` bytes.
@@ -358,6 +360,20 @@ impl Beneath {
             return Ok(());
         }
         Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()))
+    }
+}
+
+/// Renames to where nothing is. Some file systems cannot say that to the system, which then looks first.
+fn rename_new(source: &OwnedFd, from: &str, target: &OwnedFd, to: &str) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_vendor = "apple"))]
+    match rustix::fs::renameat_with(source, from, target, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+        other => return Ok(other?),
+    }
+    match rustix::fs::statat(target, to, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(_) => Err(Errno::EXIST.into()),
+        Err(Errno::NOENT) => Ok(rustix::fs::renameat(source, from, target, to)?),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -5,15 +5,12 @@
 //! be called from anywhere, and each request has a time limit. The client itself reads `HADOOP_CONF_DIR` (name
 //! services, Kerberos) and `HADOOP_USER_NAME`.
 
-#![expect(clippy::disallowed_methods, reason = "this is where what a cluster has is brought here")]
+#![expect(clippy::disallowed_methods, reason = "how long a cluster takes, the clock says")]
 
 use std::fmt;
-use std::fs;
 use std::future::Future;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -26,6 +23,7 @@ use tokio::sync::oneshot;
 
 use super::ClusterUrl;
 use super::hosts::Remote;
+use super::web::{first_line, kind_of};
 use super::{FileStatus, FileUri, Files};
 use ankus_lang::uri::normal_parts;
 
@@ -37,7 +35,7 @@ const PATIENCE_FOR_DATA: Duration = Duration::from_secs(150);
 const PIECE: usize = 4 << 20;
 
 /// The file system of a cluster.
-pub struct ClusterFiles {
+pub(crate) struct ClusterFiles {
     authority: String,
     url: ClusterUrl,
     patience: Duration,
@@ -66,7 +64,7 @@ impl fmt::Debug for ClusterFiles {
 
 impl ClusterFiles {
     /// The cluster that stands for an authority. It is not reached yet.
-    pub fn new(authority: impl Into<String>, url: ClusterUrl) -> ClusterFiles {
+    pub(crate) fn new(authority: impl Into<String>, url: ClusterUrl) -> ClusterFiles {
         ClusterFiles {
             authority: authority.into(),
             url,
@@ -208,55 +206,17 @@ impl ClusterFiles {
     }
 }
 
-/// What an exception of a name node is here.
-fn kind_of(class: &str) -> io::ErrorKind {
-    match class.rsplit('.').next().unwrap_or_default() {
-        "AccessControlException" => io::ErrorKind::PermissionDenied,
-        "FileNotFoundException" => io::ErrorKind::NotFound,
-        "ParentNotDirectoryException" => io::ErrorKind::NotADirectory,
-        "FileAlreadyExistsException" => io::ErrorKind::AlreadyExists,
-        "InvalidPathException" => io::ErrorKind::InvalidInput,
-        // It is about to start, stands by for another, or is in safe mode.
-        "RetriableException" | "StandbyException" | "SafeModeException" => {
-            io::ErrorKind::ResourceBusy
-        }
-        "DSQuotaExceededException" | "NSQuotaExceededException" => io::ErrorKind::QuotaExceeded,
-        _ => io::ErrorKind::Other,
-    }
-}
-
-/// A message without the stack that stands behind it.
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().trim().to_owned()
-}
-
 impl Remote for ClusterFiles {
     fn set_patience(&mut self, patience: Duration) {
         self.patience = patience;
     }
 
-    fn fetch(&self, uri: &FileUri, to: &Path) -> io::Result<()> {
-        let absent = || io::Error::new(io::ErrorKind::NotFound, format!("{uri} does not exist"));
-        let mut open = vec![(uri.clone(), to.to_owned())];
-        while let Some((uri, to)) = open.pop() {
-            let status = self.status(&uri)?.ok_or_else(absent)?;
-            if status.directory {
-                fs::create_dir_all(&to)?;
-                open.extend(self.list(&uri)?.iter().map(|name| (uri.child(name), to.join(name))));
-                continue;
-            }
-            if let Some(folder) = to.parent() {
-                fs::create_dir_all(folder)?;
-            }
-            let mut file = fs::File::create(&to)?;
-            let mut reader = self.open(&uri)?;
-            while reader.remaining() > 0 {
-                let piece;
-                (reader, piece) = self.piece(reader)?;
-                file.write_all(&piece)?;
-            }
-            file.set_permissions(fs::Permissions::from_mode(status.mode & 0o777 | 0o600))?;
-            file.sync_data()?;
+    fn bring(&self, uri: &FileUri, _length: u64, to: &mut dyn Write) -> io::Result<()> {
+        let mut reader = self.open(uri)?;
+        while reader.remaining() > 0 {
+            let piece;
+            (reader, piece) = self.piece(reader)?;
+            to.write_all(&piece)?;
         }
         Ok(())
     }
@@ -334,9 +294,6 @@ impl Files for ClusterFiles {
     }
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
-        if let Some(folder) = to.parent() {
-            self.create_folder(&folder)?;
-        }
         let (from, to) = (self.path(from), self.path(to));
         // A file that is there already stays, as with Hadoop's own client.
         self.ask(self.patience, async move |client| client.rename(&from, &to, false).await)

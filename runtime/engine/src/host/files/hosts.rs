@@ -1,15 +1,20 @@
 //! All file systems of a run: the file root, and what `[hosts]` maps authorities to.
 
+#![expect(clippy::disallowed_methods, reason = "this is where what a cluster has is brought here")]
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 #[cfg(feature = "hdfs")]
 use super::cluster::ClusterFiles;
+use super::web::WebFiles;
 use super::{ClusterUrl, FileStatus, FileUri, Files, Kind, LocalFiles};
-use ankus_lang::uri::normal_parts;
+use ankus_lang::uri::{Protocol, normal_parts};
 
 /// What stands for an authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,8 +23,7 @@ pub enum Place {
     Folder(PathBuf),
     /// For `file:` itself: folders of this machine that such URIs may reach, each under its own name.
     Machine(Vec<PathBuf>),
-    /// A cluster; only where clusters are built in.
-    #[cfg(feature = "hdfs")]
+    /// A cluster.
     Cluster(ClusterUrl),
 }
 
@@ -43,16 +47,16 @@ impl Place {
         Place::Machine(folders.iter().map(whole).collect())
     }
 
-    #[cfg(feature = "hdfs")]
     fn cluster(url: ClusterUrl) -> Result<Place, String> {
+        if url.protocol == Protocol::Native && !cfg!(feature = "hdfs") {
+            // Which port the REST interface has, the one of the protocol does not tell.
+            let host = url.host.split(':').next().unwrap_or_default();
+            return Err(format!(
+                "{url} speaks a protocol that this ankus was built without: name the REST interface of the cluster, \
+                 as in `webhdfs://{host}:9870`, or build ankus with `--features hdfs`"
+            ));
+        }
         Ok(Place::Cluster(url))
-    }
-
-    #[cfg(not(feature = "hdfs"))]
-    fn cluster(url: ClusterUrl) -> Result<Place, String> {
-        Err(format!(
-            "{url} is a cluster, and this ankus was built without them; build it with `--features hdfs`, or name a folder"
-        ))
     }
 }
 
@@ -61,11 +65,52 @@ pub type Hosts = BTreeMap<String, Place>;
 
 /// A file system that is not of this machine.
 pub(crate) trait Remote: Files + fmt::Debug {
+    /// Writes the content of a file, whose length is known, to a file of this machine.
+    fn bring(&self, uri: &FileUri, length: u64, to: &mut dyn Write) -> io::Result<()>;
+
     /// Copies a file, or a folder with all below, to a path of this machine where nothing is yet.
-    fn fetch(&self, uri: &FileUri, to: &Path) -> io::Result<()>;
+    fn fetch(&self, uri: &FileUri, to: &Path) -> io::Result<()> {
+        let absent = || io::Error::new(io::ErrorKind::NotFound, format!("{uri} does not exist"));
+        let mut open = vec![(uri.clone(), to.to_owned())];
+        while let Some((uri, to)) = open.pop() {
+            let status = self.status(&uri)?.ok_or_else(absent)?;
+            if status.directory {
+                fs::create_dir_all(&to)?;
+                for name in self.list(&uri)? {
+                    // What a cluster answers must not lead out of the folder.
+                    if name.contains('/') || matches!(&*name, "" | "." | "..") {
+                        let why = format!("{uri} has something named `{name}`");
+                        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                    }
+                    open.push((uri.child(&name), to.join(&name)));
+                }
+                continue;
+            }
+            if let Some(folder) = to.parent() {
+                fs::create_dir_all(folder)?;
+            }
+            let mut file = fs::File::create(&to)?;
+            self.bring(&uri, status.length, &mut file)?;
+            file.set_permissions(fs::Permissions::from_mode(status.mode & 0o777 | 0o600))?;
+            file.sync_data()?;
+        }
+        Ok(())
+    }
 
     /// Sets how long it may take to answer.
     fn set_patience(&mut self, patience: Duration);
+
+    /// Sets who asks, where neither the URL nor the environment says so.
+    fn set_user(&mut self, _user: &str) {}
+}
+
+/// The file system that a URL names, in place of an authority. It is not reached yet.
+pub(crate) fn remote(authority: &str, url: ClusterUrl) -> Box<dyn Remote> {
+    match url.protocol {
+        #[cfg(feature = "hdfs")]
+        Protocol::Native => Box::new(ClusterFiles::new(authority, url)),
+        _ => Box::new(WebFiles::new(authority, url)),
+    }
 }
 
 /// The file systems of a run, each asked for what is its own.
@@ -80,7 +125,6 @@ impl FileSystems {
     pub fn new(root: impl Into<PathBuf>, hosts: Hosts) -> FileSystems {
         let mut folders = BTreeMap::new();
         let mut machine = Vec::new();
-        #[cfg_attr(not(feature = "hdfs"), expect(unused_mut, reason = "nothing else is remote"))]
         let mut remote: BTreeMap<String, Box<dyn Remote>> = BTreeMap::new();
         for (authority, place) in hosts {
             match place {
@@ -88,10 +132,9 @@ impl FileSystems {
                     folders.insert(authority, folder);
                 }
                 Place::Machine(allowed) => machine.extend(allowed),
-                #[cfg(feature = "hdfs")]
                 Place::Cluster(url) => {
-                    let cluster = ClusterFiles::new(authority.clone(), url);
-                    remote.insert(authority, Box::new(cluster));
+                    let cluster = self::remote(&authority, url);
+                    remote.insert(authority, cluster);
                 }
             }
         }
@@ -103,6 +146,14 @@ impl FileSystems {
     pub fn with_patience(mut self, patience: Duration) -> FileSystems {
         for remote in self.remote.values_mut() {
             remote.set_patience(patience);
+        }
+        self
+    }
+
+    /// The same, asked by this user where nothing else says by whom.
+    pub fn with_user(mut self, user: &str) -> FileSystems {
+        for remote in self.remote.values_mut() {
+            remote.set_user(user);
         }
         self
     }
@@ -223,7 +274,10 @@ mod tests {
         let url = ClusterUrl::parse("hdfs://etl@nn1:8020/a/../sandbox/").expect("a URL");
         assert_eq!(url.to_string(), "hdfs://etl@nn1:8020/sandbox");
         assert_eq!(ClusterUrl::parse("hdfs://nameservice1").expect("a URL").host, "nameservice1");
-        check_refused("s3a://bucket/x", "`s3a://bucket`");
+        check_refused("ftp://host/x", "`ftp://host`");
+        check_refused("webhdfs://me:secret@nn1", "no password");
+        check_refused("webhdfs://nn1,,nn2", "webhdfs://host:port");
+        check_refused("hdfs://nn1:8020,nn2:8020", "hdfs://host:port");
         check_refused("hdfs://me:secret@nn1:8020", "no password");
         check_refused("hdfs://nn1:port", "hdfs://host:port");
         check_refused("hdfs:///x", "hdfs://host:port");
@@ -233,15 +287,19 @@ mod tests {
     #[test]
     fn a_cluster_is_refused_where_none_is_built_in() {
         let refused = Place::read("hdfs://nn1:8020", Path::new("")).expect_err("no cluster");
-        assert!(refused.contains("--features hdfs"), "{refused}");
+        assert!(
+            refused.contains("--features hdfs") && refused.contains("webhdfs://nn1:9870"),
+            "{refused}"
+        );
     }
 
-    #[cfg(feature = "hdfs")]
     #[test]
     fn each_authority_is_asked_where_it_is() {
         let folder = tempfile::tempdir().expect("a folder");
         let mut hosts = Hosts::new();
-        for (authority, text) in [("hdfs://dev", "dev"), ("hdfs://prod:8020", "hdfs://nowhere")] {
+        for (authority, text) in
+            [("hdfs://dev", "dev"), ("hdfs://prod:8020", "webhdfs://127.0.0.1:1")]
+        {
             let place = Place::read(text, folder.path()).expect("a place");
             hosts.insert(authority.to_owned(), place);
         }
@@ -256,7 +314,7 @@ mod tests {
         assert_eq!(files.system(&uri("hdfs://prod:8020/x")), "hdfs://prod:8020");
         let error = files.rename(&uri("hdfs://dev/x"), &uri("hdfs://prod:8020/x"));
         assert_eq!(error.map_err(|error| error.kind()), Err(io::ErrorKind::CrossesDevices));
-        assert!(Place::read("s3a://bucket", folder.path()).is_err());
+        assert!(Place::read("ftp://host", folder.path()).is_err());
         let place = Place::read("file:///data", folder.path());
         assert_eq!(place, Ok(Place::Folder("/data".into())));
     }

@@ -97,6 +97,19 @@ impl State {
         }
     }
 
+    /// Whether the folder is there in which something shall be.
+    fn has_parent(&self, key: &(String, String)) -> io::Result<()> {
+        let above = key.1.rsplit_once('/').map_or("", |(above, _)| above);
+        match self.entries.get(&(key.0.clone(), above.to_owned())) {
+            _ if above.is_empty() => Ok(()),
+            Some(Entry { content: None, .. }) => Ok(()),
+            Some(_) => {
+                Err(io::Error::new(io::ErrorKind::NotADirectory, format!("{above} is a file")))
+            }
+            None => Err(io::Error::new(io::ErrorKind::NotFound, format!("{above} does not exist"))),
+        }
+    }
+
     fn entry(&mut self, uri: &FileUri) -> io::Result<&mut Entry> {
         self.entries.get_mut(&key(uri)).ok_or_else(|| absent(uri))
     }
@@ -154,9 +167,19 @@ impl Files for MemoryFiles {
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         let (old, new) = (key(from), key(to));
         let mut state = self.state();
+        if !state.entries.contains_key(&old) {
+            return Err(absent(from));
+        }
+        if state.entries.contains_key(&new) {
+            return Err(io::Error::new(io::ErrorKind::AlreadyExists, format!("{to} is there")));
+        }
+        if new.1.starts_with(&format!("{}/", old.1)) {
+            let why = format!("{to} lies in {from}");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        state.has_parent(&new)?;
         let below = state.below(&old);
         let entry = state.entries.remove(&old).ok_or_else(|| absent(from))?;
-        state.add_parents(&new)?;
         state.entries.insert(new.clone(), entry);
         for key in below {
             if let Some(entry) = state.entries.remove(&key) {
