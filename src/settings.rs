@@ -6,6 +6,7 @@
 
 mod checking;
 mod formatting;
+pub mod launchers;
 mod reader;
 pub mod schema;
 pub mod secrets;
@@ -13,11 +14,12 @@ pub mod site;
 
 use crate::diag::{Confidence, Diagnostic, Group, Kind, Level};
 use crate::source::Span;
-use ankus_lang::action_types::ACTION_TYPES;
 use ankus_lang::time::{Instant, ProcessingZone};
 pub use checking::{Checking, EXCLUDED};
 pub use formatting::{EditorConfig, Formatting, Indent};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+pub(crate) use launchers::program_types;
+pub use launchers::{AfterReboot, Launchers, LocalLauncher, Sandbox};
 use reader::Reader;
 use secrets::Secrets;
 use site::Site;
@@ -285,197 +287,6 @@ pub struct Limits {
     pub timeout: Option<u64>,
     /// MiB.
     pub memory: Option<u64>,
-}
-
-/// What becomes of a program that a shutdown ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum AfterReboot {
-    /// It is started again.
-    #[default]
-    Again,
-    /// Its action ends with an error.
-    Error,
-}
-
-impl AfterReboot {
-    /// Its word in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            AfterReboot::Again => "again",
-            AfterReboot::Error => "error",
-        }
-    }
-}
-
-/// How programs are started and stopped.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launchers {
-    /// What becomes of a program that a shutdown ended.
-    pub after_reboot: AfterReboot,
-    /// How many seconds a program has to end when it is asked to; 5 where nothing is said.
-    pub grace: Option<u64>,
-    /// How many programs may run at once in a store; [`Launchers::usual_max`] where nothing is said.
-    pub max: Option<u64>,
-    /// How many of a type of action.
-    pub types: BTreeMap<String, u64>,
-    /// How many in a queue.
-    pub queues: BTreeMap<String, u64>,
-    /// How many bytes are kept of each stream of a program; 256 MB where nothing is said.
-    pub output: Option<u64>,
-    /// How many bytes are kept of all programs of one run of a job; 4 GB where nothing is said.
-    pub output_job: Option<u64>,
-    /// With fewer bytes free on the disk of the store nothing new starts; [`Launchers::USUAL_FLOOR`] where nothing is said.
-    pub disk_floor: Option<u64>,
-    /// Programs of this machine.
-    pub local: LocalLauncher,
-}
-
-impl Launchers {
-    /// Free bytes below which nothing new starts.
-    pub const USUAL_FLOOR: u64 = 100 << 20;
-
-    /// How many programs run at once on a machine of so many processors: most of them wait for something else.
-    pub fn usual_max(processors: usize) -> usize {
-        (2 * processors).max(8)
-    }
-
-    /// What `base` says where these say nothing.
-    fn over(mut self, base: &Launchers) -> Launchers {
-        if self.after_reboot == AfterReboot::default() {
-            self.after_reboot = base.after_reboot;
-        }
-        self.grace = self.grace.or(base.grace);
-        self.max = self.max.or(base.max);
-        for (own, base) in [(&mut self.types, &base.types), (&mut self.queues, &base.queues)] {
-            for (name, most) in base {
-                own.entry(name.clone()).or_insert(*most);
-            }
-        }
-        self.disk_floor = self.disk_floor.or(base.disk_floor);
-        self.output = self.output.or(base.output);
-        self.output_job = self.output_job.or(base.output_job);
-        let (own, base) = (&mut self.local, &base.local);
-        if own.environment.is_none() {
-            own.environment.clone_from(&base.environment);
-        }
-        // Nobody's tree takes a sandbox away.
-        if base.sandbox.is_some_and(|kind| kind != Sandbox::None) {
-            (own.sandbox, own.network) = (base.sandbox, base.network);
-            own.writable.clear();
-        }
-        own.sandbox = own.sandbox.or(base.sandbox);
-        own.network = own.network.or(base.network);
-        own.writable.extend(base.writable.iter().cloned());
-        own.time = own.time.or(base.time);
-        own.cpu = own.cpu.or(base.cpu);
-        own.memory = own.memory.or(base.memory);
-        own.disk = own.disk.or(base.disk);
-        own.tasks = own.tasks.or(base.tasks);
-        self
-    }
-}
-
-/// Types of actions that run a program, beside those of the site, sorted.
-pub(crate) fn program_types() -> Vec<&'static str> {
-    let programs = ACTION_TYPES.iter().filter(|kind| kind.program.is_some());
-    let mut names: Vec<&str> = programs.map(|kind| kind.name).collect();
-    names.sort_unstable();
-    names
-}
-
-/// What stands around the programs of jobs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sandbox {
-    /// Nothing.
-    #[default]
-    None,
-    /// Namespaces, created by `bwrap`.
-    Bubblewrap,
-    /// A scope of systemd, created by `systemd-run`.
-    SystemdRun,
-}
-
-impl Sandbox {
-    /// All of them.
-    pub const ALL: [Sandbox; 3] = [Sandbox::None, Sandbox::Bubblewrap, Sandbox::SystemdRun];
-
-    /// Its word in the settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Sandbox::None => "none",
-            Sandbox::Bubblewrap => "bubblewrap",
-            Sandbox::SystemdRun => "systemd-run",
-        }
-    }
-}
-
-/// How programs are started on this machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LocalLauncher {
-    /// Variables that jobs take with them from where they are submitted: names, with `*` for anything, and `!` before what is
-    /// left out after all; the last that fits counts. Where nothing is said all, or in a sandbox those of `IN_SANDBOX`.
-    pub environment: Option<Vec<String>>,
-    /// What stands around programs.
-    pub sandbox: Option<Sandbox>,
-    /// Whether programs in a sandbox reach the network; they do where nothing is said.
-    pub network: Option<bool>,
-    /// Folders that programs in a sandbox may write to, beside their own.
-    pub writable: Vec<String>,
-    /// How many seconds a program may run.
-    pub time: Option<u64>,
-    /// How many seconds a process of it may compute.
-    pub cpu: Option<u64>,
-    /// How many bytes of memory it may have.
-    pub memory: Option<u64>,
-    /// How many bytes it may put into its folder.
-    pub disk: Option<u64>,
-    /// How many processes and threads there may be of it.
-    pub tasks: Option<u64>,
-}
-
-/// Variables that go into a sandbox where settings list none.
-pub(crate) const IN_SANDBOX: [&str; 11] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "LANG",
-    "LANGUAGE",
-    "LC_*",
-    "TZ",
-    "*_HOME",
-    "*_CONF_DIR",
-];
-
-impl LocalLauncher {
-    /// Whether jobs take this variable with them.
-    pub fn takes(&self, name: &str) -> bool {
-        let is_sandboxed = self.sandbox.is_some_and(|kind| kind != Sandbox::None);
-        let usual = || IN_SANDBOX.map(str::to_owned).to_vec();
-        let listed = match &self.environment {
-            Some(listed) => listed.clone(),
-            None if is_sandboxed => usual(),
-            None => return true,
-        };
-        let fits = |pattern: &str| match pattern.split_once('*') {
-            None => name == pattern,
-            Some((start, end)) => {
-                name.len() >= start.len() + end.len()
-                    && name.starts_with(start)
-                    && name.ends_with(end)
-            }
-        };
-        let mut taken = false;
-        for pattern in &listed {
-            match pattern.strip_prefix('!') {
-                Some(pattern) if fits(pattern) => taken = false,
-                None if fits(pattern) => taken = true,
-                _ => {}
-            }
-        }
-        taken
-    }
 }
 
 /// How many seconds ended jobs are kept, where they are not kept for ever.

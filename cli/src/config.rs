@@ -1,11 +1,12 @@
 //! `ankus config`: the settings in effect, where each comes from, and a file to start with.
 
 use super::{Exit, Failure, Shell};
+use ankus::settings::launchers::{Form, Place, PlaceKey};
 use ankus::settings::site::Effect;
 use ankus::settings::{AfterReboot, Indent, Profile, Rating, Settings, Target, size_text};
 use ankus_lang::time::ProcessingZone;
 use ankus_project::{Kind, unreadable};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
@@ -75,6 +76,28 @@ fn told(settings: &Settings) -> String {
         text.push_str(&format!("#   {}\n", line(&format!("{name} = {value}  ({told})"))));
     }
     text
+}
+
+/// A launcher of another place.
+fn written_place(name: &str, place: &Place) -> String {
+    let value = |key: &PlaceKey| {
+        let value = place.values.get(key.name)?;
+        let shown = match key.form {
+            Form::Number => value.clone(),
+            Form::Span => quoted(&format!("{value}s")),
+            Form::Size => quoted(&size_text(value.parse().unwrap_or_default())),
+            Form::Text => quoted(value),
+        };
+        Some(format!("{} = {shown}", key.name))
+    };
+    let mut lines = vec![format!("kind = {}", quoted(place.kind.name))];
+    lines.extend(place.kind.keys.iter().filter_map(value));
+    for (key, map) in [("tools", &place.tools), ("environment", &place.environment)] {
+        let pairs = map.iter().map(|(key, value)| format!("{} = {}", quoted(key), quoted(value)));
+        let pairs: Vec<_> = pairs.collect();
+        lines.extend((!pairs.is_empty()).then(|| format!("{key} = {{ {} }}", pairs.join(", "))));
+    }
+    section(&format!("[launchers.{}]", quoted(name)), &lines)
 }
 
 /// Settings as a file would say them; what is as without a file is marked.
@@ -190,9 +213,14 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend(bytes.map(|bytes| format!("{key} = {}", quoted(&size_text(bytes)))));
     }
     text.push_str(&section("[launchers]", &lines));
-    for (kind, most) in &launchers.types {
+    for kind in launchers.types.keys().chain(launchers.chosen.keys()).collect::<BTreeSet<_>>() {
         let title = format!("[launchers.{}]", quoted(kind));
-        text.push_str(&section(&title, &[format!("max = {most}")]));
+        let most = launchers.types.get(kind).map(|most| format!("max = {most}"));
+        let name = launchers.chosen.get(kind).map(|name| format!("launcher = {}", quoted(name)));
+        text.push_str(&section(&title, &most.into_iter().chain(name).collect::<Vec<_>>()));
+    }
+    for (name, place) in &launchers.places {
+        text.push_str(&written_place(name, place));
     }
     let queues = launchers.queues.iter();
     let lines: Vec<_> = queues.map(|(queue, most)| format!("{} = {most}", quoted(queue))).collect();

@@ -160,7 +160,7 @@ pub mod testing {
     use ankus::settings::Settings;
     use ankus_engine::driver::places::Limits;
     use ankus_engine::driver::{Compiler, Needs, Surroundings};
-    use ankus_engine::host::process::Local;
+    use ankus_engine::host::elsewhere::Everywhere;
     use ankus_project::application::Frontend;
     use std::path::{Path, PathBuf};
     use std::sync::Arc;
@@ -176,7 +176,7 @@ pub mod testing {
         let needs = needs.expect("nothing is set that could be wrong");
         Surroundings {
             needs: Needs { grace_ms: 1_000, ..needs },
-            launchers: Box::new(Local::new(launcher)),
+            launchers: Box::new(Everywhere::new(launcher)),
             limits: Limits::default(),
             frontends: Box::new(needs::Kept),
         }

@@ -6,6 +6,7 @@ use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::actions::workplace::ActionDefaults;
 use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
+use ankus_engine::host::elsewhere::{self, Ssh, System, Yarn};
 use ankus_engine::host::files::{Hosts, Place};
 use ankus_engine::host::process::Bounds;
 use ankus_engine::host::process::sandbox::{Kind, Sandbox};
@@ -117,6 +118,7 @@ pub(crate) fn needs(
         output_of_job: launchers.output_job.unwrap_or(usual.output_of_job),
         bounds: bounds(settings),
         sandbox: sandbox(settings, base),
+        places: places_of(settings, base),
         settings: written(settings),
         settings_file: file.map(absolute),
         user: ankus_project::user().to_owned(),
@@ -177,6 +179,47 @@ fn bounds(settings: &Settings) -> Bounds {
         cpu_seconds: local.cpu,
         ..Bounds::default()
     }
+}
+
+/// Where programs run that do not run on this machine; files are those below the folder of the settings.
+fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Place> {
+    let launchers = &settings.launchers;
+    let chosen = launchers.chosen.iter().filter_map(|(kind, name)| {
+        let place = launchers.places.get(name)?;
+        let text = |key: &str| place.values.get(key).cloned();
+        let list = |text: &str| {
+            let parts = text.split(',').map(|part| part.trim().trim_end_matches('/').to_owned());
+            parts.filter(|part| !part.is_empty()).collect()
+        };
+        let number = |key: &str| place.values.get(key).and_then(|value| value.parse().ok());
+        let file = |key: &str| {
+            let path = base.join(place.values.get(key)?);
+            let path = std::path::absolute(&path).unwrap_or(path);
+            Some(path.to_string_lossy().into_owned())
+        };
+        let system = match place.kind.name {
+            "ssh" => System::Ssh(Ssh {
+                host: text("host").unwrap_or_default(),
+                port: number("port"),
+                identity: file("identity"),
+                config: file("config"),
+                folder: text("folder"),
+            }),
+            "yarn" => System::Yarn(Yarn {
+                web: list(&text("web").unwrap_or_default()),
+                user: text("user").unwrap_or_else(|| ankus_project::user().to_owned()),
+                queue: text("queue"),
+                memory: number("memory"),
+                vcores: number("vcores"),
+                classpath: text("classpath"),
+                java: text("java"),
+            }),
+            _ => return None,
+        };
+        let (tools, environment) = (place.tools.clone(), place.environment.clone());
+        Some((kind.clone(), elsewhere::Place { name: name.clone(), system, tools, environment }))
+    });
+    chosen.collect()
 }
 
 /// What the engine calls the sandbox that the settings name.

@@ -9,7 +9,7 @@ use ankus_engine::driver::bundle::SubmitBundle;
 use ankus_engine::driver::coordinator::{self as kept, SubmitCoordinator};
 use ankus_engine::driver::places::{Limits, Waiting};
 use ankus_engine::driver::{self, Driver, Needs, Opened, Place, Submit, Surroundings};
-use ankus_engine::host::process::Local;
+use ankus_engine::host::elsewhere::Everywhere;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::control::{Client, ControlError};
@@ -43,7 +43,7 @@ fn link(store: &StoreArguments, needs: &Needs, limits: &Limits) -> Result<Link, 
         .map_err(|error| driver::Error::Folder("the program that is running".into(), error))?;
     let surroundings = Surroundings {
         needs: needs.clone(),
-        launchers: Box::new(Local::new(launcher)),
+        launchers: Box::new(Everywhere::new(launcher)),
         limits: limits.clone(),
         frontends: Box::new(needs::Kept),
     };

@@ -340,6 +340,11 @@ impl Project {
         }
         settings.is_isolated = self.invocation.isolated;
         let is_own = self.invocation.config.as_deref() == Some(file);
+        let launchers = &settings.launchers;
+        let chooses = !launchers.places.is_empty() || !launchers.chosen.is_empty();
+        if chooses && !is_own {
+            return Err(elsewhere(file).into());
+        }
         let rates = !settings.rules.is_empty()
             || !settings.overrides.is_empty()
             || settings.check.level.is_some();
@@ -349,6 +354,16 @@ impl Project {
         let settings = Arc::new(settings);
         Ok(LoadedSettings { settings, file: Some(file.to_path_buf()) })
     }
+}
+
+/// A tree that says where programs run could have them run outside of a sandbox, or as whoever can log in somewhere.
+fn elsewhere(file: &Path) -> Failure {
+    let own = user_file()
+        .map_or_else(|| "your own settings".to_owned(), |own| format!("`{}`", own.display()));
+    let message = format!("`{}` chooses launchers, which a tree cannot do", shown(file));
+    Failure::new(message).help(format!(
+        "name them in {own}, or pass this file as `--config` if you trust it: `kind` and `launcher` in [launchers.…]"
+    ))
 }
 
 /// Where the user's own settings are: `ANKUS_USER_CONFIG`, or `ankus/config.toml` in the platform's folder of them.

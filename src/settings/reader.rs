@@ -1,9 +1,8 @@
 //! Reads `ankus.toml` value by value, and reports every problem with its place.
 
-use super::program_types;
 use super::{
-    AfterReboot, Keep, Launchers, LocalLauncher, Mail, Override, Problem, Profile, Rating, Sandbox,
-    Server, Settings, SiteAction, SiteFunction, Target, instant, seconds, size,
+    Keep, Mail, Override, Problem, Profile, Rating, Server, Settings, SiteAction, SiteFunction,
+    Target, instant, seconds, size,
 };
 use crate::diag::{Group, nearest};
 use crate::source::Span;
@@ -457,7 +456,7 @@ impl Reader<'_> {
         read
     }
 
-    fn at_least_one(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
+    pub(super) fn at_least_one(&mut self, name: &str, value: Value<'_>) -> Option<u64> {
         let number = self.number(name, value)?;
         if number == 0 {
             let message = format!("with `{name} = 0` nothing would ever start");
@@ -477,92 +476,6 @@ impl Reader<'_> {
             return size;
         }
         self.number(name, value)
-    }
-
-    pub(super) fn launchers(&mut self, value: Value<'_>, types: &[String]) -> Launchers {
-        let mut read = Launchers::default();
-        let own = [
-            "after_reboot",
-            "disk_floor",
-            "grace",
-            "local",
-            "max",
-            "output",
-            "output_job",
-            "queues",
-        ];
-        let site = types.iter().map(String::as_str);
-        let known: Vec<&str> = own.into_iter().chain(program_types()).chain(site).collect();
-        self.table("launchers", value, &known, |reader, key, value| match key {
-            "max" => read.max = reader.at_least_one(key, value),
-            "disk_floor" => read.disk_floor = reader.size(key, value),
-            "queues" => {
-                let DeValue::Table(table) = value.get_ref() else {
-                    return reader.problem(span_of(value), format!("`{key}` is a table"), None);
-                };
-                for (queue, value) in table {
-                    let queue: &str = queue.get_ref();
-                    if let Some(most) = reader.at_least_one(queue, value) {
-                        read.queues.insert(queue.to_owned(), most);
-                    }
-                }
-            }
-            "after_reboot" => {
-                let words = [AfterReboot::Again, AfterReboot::Error];
-                let word = reader.word(key, value, &words.map(AfterReboot::name));
-                let named = |word: String| words.into_iter().find(|known| known.name() == word);
-                read.after_reboot = word.and_then(named).unwrap_or_default();
-            }
-            "grace" => read.grace = reader.number(key, value),
-            "output" => read.output = reader.size(key, value),
-            "output_job" => read.output_job = reader.size(key, value),
-            "local" => read.local = reader.local_launcher(key, value),
-            kind => reader.table(kind, value, &["max"], |reader, key, value| {
-                if let Some(most) = reader.at_least_one(key, value) {
-                    read.types.insert(kind.to_owned(), most);
-                }
-            }),
-        });
-        read
-    }
-
-    fn local_launcher(&mut self, key: &str, value: Value<'_>) -> LocalLauncher {
-        const KEYS: &[&str] = &[
-            "environment",
-            "sandbox",
-            "network",
-            "writable",
-            "time",
-            "cpu",
-            "memory",
-            "disk",
-            "tasks",
-        ];
-        let mut read = LocalLauncher::default();
-        let mut scoped = None;
-        self.table(key, value, KEYS, |reader, key, value| match key {
-            "environment" => read.environment = Some(reader.strings(key, value)),
-            "sandbox" => {
-                let word = reader.word(key, value, &Sandbox::ALL.map(Sandbox::name));
-                let named = |word: String| Sandbox::ALL.into_iter().find(|it| it.name() == word);
-                read.sandbox = word.and_then(named);
-            }
-            "network" => read.network = reader.boolean(key, value),
-            "writable" => read.writable = reader.strings(key, value),
-            "time" => read.time = reader.span(key, value),
-            "cpu" => read.cpu = reader.span(key, value),
-            "memory" => read.memory = reader.size(key, value),
-            "disk" => read.disk = reader.size(key, value),
-            _ => {
-                scoped = Some(span_of(value));
-                read.tasks = reader.at_least_one(key, value);
-            }
-        });
-        if let Some(span) = scoped.filter(|_| read.sandbox != Some(Sandbox::SystemdRun)) {
-            let help = "only `sandbox = \"systemd-run\"` counts them".to_owned();
-            self.problem(span, "`tasks` has no effect here".to_owned(), Some(help));
-        }
-        read
     }
 
     /// Seconds: a number, or a text as `"90s"`, `"15m"`, `"2h"` or `"30d"`.

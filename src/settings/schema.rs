@@ -3,6 +3,7 @@
 //! In: the list of rules. Out: a schema (draft 2020-12) of what [`Settings::parse`](super::Settings::parse) accepts; a
 //! test keeps the two consistent.
 
+use super::launchers::{Form, PlaceKind};
 use super::{Profile, Target};
 use crate::diag::{Group, Kind};
 use serde_json::{Map, Value, json};
@@ -153,17 +154,45 @@ pub fn schema(kinds: &[&Kind]) -> Value {
     );
     let of_type = object(
         "Programs of this type of action.",
-        json!({"max": most("How many may run at once in a store.")}),
+        json!({
+            "max": most("How many may run at once in a store."),
+            "launcher": text("The launcher that starts them: `local`, or the name of a table with a `kind`."),
+        }),
     );
+    let places: Vec<Value> = super::launchers::KINDS.iter().map(place).collect();
     let launchers = &mut settings["properties"]["launchers"];
     for kind in super::program_types() {
         launchers["properties"][kind] = of_type.clone();
     }
     // Types of the site.
-    launchers["additionalProperties"] = of_type;
+    launchers["additionalProperties"] =
+        json!({"anyOf": places.into_iter().chain([of_type]).collect::<Vec<_>>()});
     settings["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
     settings["title"] = json!("ankus.toml");
     settings
+}
+
+/// A launcher of another place.
+fn place(kind: &PlaceKind) -> Value {
+    let mut place = json!({"type": "object", "properties": {
+        "kind": {"const": kind.name, "description": "What runs programs there."},
+        "tools": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Programs by the names of tools, as they are called there."},
+        "environment": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables of programs."},
+    }, "additionalProperties": false});
+    let mut required = vec!["kind"];
+    for key in kind.keys {
+        let form = match key.form {
+            Form::Text => json!({"type": "string"}),
+            Form::Number => json!({"type": "integer", "minimum": 1}),
+            Form::Size | Form::Span => {
+                json!({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})
+            }
+        };
+        place["properties"][key.name] = described(&form, key.what);
+        required.extend(key.required.then_some(key.name));
+    }
+    place["required"] = json!(required);
+    place
 }
 
 /// An object with these keys and no others.

@@ -20,6 +20,7 @@ mod corpus;
 mod crash;
 mod damage;
 mod docs;
+mod elsewhere;
 mod estate;
 mod eval;
 mod expressions;

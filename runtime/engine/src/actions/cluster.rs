@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 use roxmltree::Node;
 use serde::{Deserialize, Serialize};
 
+pub use crate::host::elsewhere::note;
+use crate::host::elsewhere::tag;
 use ankus_lang::configuration;
 
 /// Files that an action brings, by the names under which its program finds them.
@@ -108,16 +110,6 @@ pub fn trace(folder: &Path) -> Option<Trace> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// Adds a line to what the program of an attempt said, where whoever reads its log finds it.
-pub fn note(folder: &Path, line: &str) {
-    use std::io::Write as _;
-    let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.join("stderr"));
-    if let Ok(mut log) = log {
-        // A disk that is full is told of elsewhere.
-        let _ = writeln!(log, "{line}");
-    }
-}
-
 /// Whether a program told of jobs in a cluster.
 pub fn told_of_jobs(folder: &Path) -> bool {
     super::workplace::job_ids(folder).is_some()
@@ -163,18 +155,6 @@ fn encoded(path: &Path) -> String {
         }
     }
     out
-}
-
-/// The tag of an attempt: the same whenever it is asked for, and of no other attempt on any machine that uses the cluster.
-fn tag(attempt: &Path) -> String {
-    let machine = rustix::system::uname();
-    let folder = std::path::absolute(attempt).unwrap_or_else(|_| attempt.to_owned());
-    // FNV-1a, which is written down and stays what it is.
-    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    for byte in machine.nodename().to_bytes().iter().chain(folder.to_string_lossy().as_bytes()) {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    format!("ankus-{hash:016x}")
 }
 
 /// Where the web services of a resource manager are, as the site's own configuration says.

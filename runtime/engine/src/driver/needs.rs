@@ -13,7 +13,8 @@ use super::keep::{JobRecord, spaces};
 use super::{Compiler, Error, Shared, bundle, coordinator, view};
 use crate::actions::workplace::ActionDefaults;
 use crate::host::applications::Applications;
-use crate::host::files::{FileSystems, FileUri, Hosts, Place};
+use crate::host::elsewhere::Place;
+use crate::host::files::{self, FileSystems, FileUri, Hosts};
 use crate::host::process::Bounds;
 use crate::host::process::sandbox::Sandbox;
 use ankus_lang::time::ProcessingZone;
@@ -55,6 +56,8 @@ pub struct Needs {
     pub bounds: Bounds,
     /// What stands around it.
     pub sandbox: Sandbox,
+    /// Where programs run that do not run on this machine, by the types of actions.
+    pub places: BTreeMap<String, Place>,
     /// What else the frontend goes by, in its own words.
     pub settings: String,
     /// The settings file that it is from.
@@ -83,6 +86,7 @@ impl Default for Needs {
             output_of_job: 4 << 30,
             bounds: Bounds::default(),
             sandbox: Sandbox::default(),
+            places: BTreeMap::new(),
             settings: String::new(),
             settings_file: None,
             user: String::new(),
@@ -125,14 +129,14 @@ impl Equipped {
             .map_err(|error| Error::Folder(needs.root.clone(), error))?;
         let mut hosts = Hosts::new();
         for (authority, place) in &needs.hosts {
-            let place = Place::read(place, Path::new("/"));
+            let place = files::Place::read(place, Path::new("/"));
             let place = place.map_err(|why| {
                 Error::State(format!("what stands for `{authority}` cannot be used: {why}"))
             })?;
             hosts.insert(authority.clone(), place);
         }
         if !needs.machine.is_empty() {
-            hosts.insert("file:".to_owned(), Place::Machine(needs.machine.clone()));
+            hosts.insert("file:".to_owned(), files::Place::Machine(needs.machine.clone()));
         }
         let files = Applications::new(
             FileSystems::new(needs.root.clone(), hosts).with_user(needs.cluster_user()),

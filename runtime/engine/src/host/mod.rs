@@ -2,6 +2,7 @@
 
 pub mod applications;
 pub mod defaults;
+pub mod elsewhere;
 pub mod files;
 pub mod network;
 pub mod process;

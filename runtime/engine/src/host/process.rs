@@ -31,6 +31,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde::{Deserialize, Serialize};
 
+use super::elsewhere::{Address, Seat};
 use ankus_procedure::private;
 pub use launcher::{become_program, launch};
 pub use table::Identity;
@@ -77,6 +78,9 @@ pub struct Program {
     /// What its readers should know before what it says itself: lines at the start of its standard error.
     #[serde(default)]
     pub notes: Vec<String>,
+    /// Where it runs, if not on this machine.
+    #[serde(default)]
+    pub seat: Option<Seat>,
 }
 
 /// What a program may use.
@@ -125,6 +129,9 @@ pub struct Exit {
     /// The bound that it was ended for.
     #[serde(default)]
     pub bound: Option<Bound>,
+    /// What was said of its end where it ran: it did not end well.
+    #[serde(default)]
+    pub said: Option<String>,
 }
 
 /// What is known of a folder.
@@ -171,6 +178,11 @@ pub trait Launchers: Send + Sync {
 
     /// From now on nobody is to be called. What runs goes on.
     fn leave(&self) {}
+
+    /// How others know what runs in a folder, where it is not of this machine.
+    fn address(&self, _folder: &Path) -> Option<Address> {
+        None
+    }
 
     /// The program of ours that programs may be run by, where there is one.
     fn helper(&self) -> Option<&Path> {
@@ -437,7 +449,7 @@ fn note_reserved(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Writes a file whole or not at all, and durably.
-fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     let new = path.with_extension(NEW);
     write_synced(&new, content)?;
     fs::rename(&new, path)

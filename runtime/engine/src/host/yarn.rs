@@ -24,6 +24,9 @@ pub struct Application {
     /// What the cluster says of it, mostly where it failed.
     #[serde(default)]
     pub diagnostics: String,
+    /// Where the logs of its master are.
+    #[serde(default)]
+    pub am_container_logs: Option<String>,
 }
 
 impl Application {
@@ -56,13 +59,15 @@ pub enum Fault {
     Unreachable(String),
     /// It does not do what it was asked to.
     Refused(String),
+    /// It knows nothing of an application.
+    Missing(String),
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Fault::Unreachable(why) => write!(f, "the resource manager cannot be reached: {why}"),
-            Fault::Refused(why) => f.write_str(why),
+            Fault::Refused(why) | Fault::Missing(why) => f.write_str(why),
         }
     }
 }
@@ -78,7 +83,11 @@ pub struct ResourceManager<'a> {
 impl ResourceManager<'_> {
     /// The applications with a tag.
     pub fn tagged(&self, tag: &str) -> Result<Vec<Application>, Fault> {
-        let path = format!("/ws/v1/cluster/apps?applicationTags={tag}");
+        self.list(&format!("applicationTags={tag}"))
+    }
+
+    fn list(&self, which: &str) -> Result<Vec<Application>, Fault> {
+        let path = format!("/ws/v1/cluster/apps?{which}");
         let text = self.each(|web| {
             let request = agent().get(format!("{web}{path}&user.name={}", self.user));
             request.header("Accept", "application/json").call()
@@ -86,6 +95,20 @@ impl ResourceManager<'_> {
         let answer: Answer = serde_json::from_str(&text)
             .map_err(|error| Fault::Refused(format!("it answered something else: {error}")))?;
         Ok(answer.apps.map(|list| list.app).unwrap_or_default())
+    }
+
+    /// Those of them that wait or run.
+    pub fn running(&self, tag: &str) -> Result<Vec<Application>, Fault> {
+        self.list(&format!("applicationTags={tag}&states={RUNNING}"))
+    }
+
+    /// Posts a text of JSON.
+    pub fn post(&self, path: &str, text: &str) -> Result<String, Fault> {
+        self.each(|web| {
+            let request = agent().post(format!("{web}{path}?user.name={}", self.user));
+            let request = request.header("Accept", "application/json");
+            request.header("Content-Type", "application/json").send(text)
+        })
     }
 
     /// One application.
@@ -122,15 +145,32 @@ impl ResourceManager<'_> {
                     let text = answer.body_mut().read_to_string();
                     return text.map_err(|error| Fault::Unreachable(format!("{web}: {error}")));
                 }
-                Ok(answer) => Fault::Refused(format!("{web} answered {}", answer.status())),
+                Ok(answer) if answer.status() == 404 => {
+                    Fault::Missing(format!("{web} knows nothing of it"))
+                }
+                Ok(mut answer) => {
+                    let text = answer.body_mut().read_to_string().unwrap_or_default();
+                    let why = reason(&text).map(|why| format!(": {why}")).unwrap_or_default();
+                    Fault::Refused(format!("{web} answered {}{why}", answer.status()))
+                }
                 Err(error) => match last {
-                    Fault::Refused(_) => last,
+                    Fault::Refused(_) | Fault::Missing(_) => last,
                     Fault::Unreachable(_) => Fault::Unreachable(format!("{web}: {error}")),
                 },
             };
         }
         Err(last)
     }
+}
+
+/// States of applications that wait or run.
+const RUNNING: &str = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING";
+
+/// What an answer says of a refusal.
+fn reason(text: &str) -> Option<String> {
+    let answer: serde_json::Value = serde_json::from_str(text).ok()?;
+    let why = answer.get("RemoteException")?.get("message")?.as_str()?;
+    Some(why.lines().next()?.chars().take(500).collect())
 }
 
 fn agent() -> ureq::Agent {

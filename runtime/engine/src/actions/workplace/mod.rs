@@ -20,6 +20,7 @@ use super::credentials;
 use super::fs::{Operations, glob_limit};
 use super::submission;
 use crate::host::applications::Applications;
+use crate::host::elsewhere::Place;
 use crate::host::files::{FileUri, Files, archive};
 use crate::host::process::sandbox::{Folders, Kind, Sandbox};
 use crate::host::process::{Bounds, Program};
@@ -29,6 +30,7 @@ use ankus_lang::machine::Class;
 use ankus_lang::machine::Run;
 use ankus_procedure::private;
 
+mod elsewhere;
 mod libraries;
 mod outcome;
 mod places;
@@ -104,6 +106,8 @@ pub struct Provisions<'a> {
     pub bounds: Bounds,
     /// What stands around it.
     pub sandbox: &'a Sandbox,
+    /// Where programs run that do not run on this machine, by the types of actions.
+    pub places: &'a BTreeMap<String, Place>,
     /// This program itself, which waits for jobs where a client does not.
     pub helper: Option<PathBuf>,
 }
@@ -220,7 +224,8 @@ impl Workplace<'_, '_> {
         };
 
         let output = match self.needs.sandbox.kind {
-            Kind::Bubblewrap => {
+            // The sandbox is one of this machine.
+            Kind::Bubblewrap if !self.needs.places.contains_key(kind) => {
                 // Of the folder of an attempt it may write to these alone.
                 let own = self.folder.join(OWN);
                 private::folder(&own).map_err(|error| self::own(&error, &own))?;
@@ -415,6 +420,9 @@ impl Workplace<'_, '_> {
         work: &Path,
         request: &Request<'_, '_>,
     ) -> Result<Program, Refusal> {
+        if let Some(place) = self.needs.places.get(kind) {
+            return self.program_elsewhere(place, command, work, request);
+        }
         let tool = &command.tool;
         let given = self.needs.tools.get(tool);
         let brought = work.join(tool);
@@ -435,10 +443,9 @@ impl Workplace<'_, '_> {
             },
         };
         let needs = &self.needs;
-        let mut environment = command.environment;
-        if is_cluster(kind) {
-            environment.extend(settings::variables(request.configuration)?);
-        }
+        let root =
+            std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
+        let mut environment = self.variables(kind, command.environment, request)?;
         // Options of Java join those that the environment has already.
         for (name, value) in &mut environment {
             let own = self.variable(name).filter(|own| !own.is_empty());
@@ -446,24 +453,8 @@ impl Workplace<'_, '_> {
                 *value = format!("{own} {value}");
             }
         }
-        let root =
-            std::path::absolute(self.files.root()).unwrap_or_else(|_| self.files.root().into());
-        let ours = [
-            ("ANKUS_FILE_ROOT", self.text(&root)),
-            ("ANKUS_JOB_ID", self.run.job.id.clone()),
-            ("ANKUS_NODE", self.node.to_owned()),
-            ("OOZIE_ACTION_CONF_XML", request.configuration_file.to_owned()),
-        ];
-        for (name, value) in ours {
-            if !environment.iter().any(|(known, _)| known == name) {
-                environment.push((name.to_owned(), value));
-            }
-        }
-        let is_known = |environment: &[(String, String)], name: &str| {
-            environment.iter().any(|(known, _)| known == name)
-        };
-        if is_cluster(kind) && !is_known(&environment, "HADOOP_USER_NAME") {
-            environment.push(("HADOOP_USER_NAME".to_owned(), self.cluster_user()));
+        if !environment.iter().any(|(known, _)| known == "ANKUS_FILE_ROOT") {
+            environment.push(("ANKUS_FILE_ROOT".to_owned(), self.text(&root)));
         }
         let (mut program, mut arguments) = (program, command.arguments);
         if let Some(helper) = needs.helper.as_ref().filter(|_| command.is_job) {
@@ -497,15 +488,27 @@ impl Workplace<'_, '_> {
             bounds,
             wrapper,
             has_guard: needs.sandbox.kind == Kind::Bubblewrap,
-            notes: self.notes(request),
+            notes: self.notes(request, None),
+            seat: None,
         })
     }
 
     /// What the element asks for and a program of this machine does without.
-    fn notes(&self, request: &Request<'_, '_>) -> Vec<String> {
+    fn notes(&self, request: &Request<'_, '_>, place: Option<&Place>) -> Vec<String> {
         let mut notes = request.shipped.notes.clone();
         let names = request.configuration.keys().map(String::as_str);
         for Unheeded { what, why, .. } in carried::unheeded(self.element, names) {
+            let is_heard = place.is_some_and(|place| place.system.has_resources());
+            let of_container = ["memory.mb", "vcores", "priority"];
+            if is_heard && of_container.iter().any(|name| what.contains(name)) {
+                continue;
+            }
+            let elsewhere =
+                place.map(|place| format!("the program runs on {}", place.system.what()));
+            let why = match elsewhere {
+                Some(there) => why.replace("the program runs on this machine", &there),
+                None => why.to_owned(),
+            };
             notes.push(format!("{what} has no effect: {why}"));
         }
         notes

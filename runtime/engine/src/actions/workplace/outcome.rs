@@ -38,6 +38,9 @@ pub fn outcome(folder: &Path, kind: &str, capture: Capture, limit: u64, state: S
         let message = format!("the {kind} action's program {what} ([launchers.local] {setting})");
         return failed("JA018", format!("{message}, and was ended{}", log()));
     }
+    if let Some(said) = exit.said {
+        return failed("JA018", format!("the {kind} action's job {said}{}", log()));
+    }
     if let Some(error) = exit.error {
         return failed("JA018", format!("Cannot run program {error}"));
     }

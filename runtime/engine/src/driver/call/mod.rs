@@ -752,6 +752,7 @@ fn provisions(needs: &Needs) -> Provisions<'_> {
         output_of_job: needs.output_of_job,
         bounds: Bounds { grace_ms: needs.grace_ms, ..needs.bounds.clone() },
         sandbox: &needs.sandbox,
+        places: &needs.places,
         helper: None,
     }
 }

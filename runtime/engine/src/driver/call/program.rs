@@ -6,10 +6,12 @@ use super::{
 use crate::actions::cluster;
 use crate::actions::workplace::{Worked, Workplace};
 use crate::driver::Needs;
+use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
 use crate::host::yarn::{Fault, ResourceManager};
 use ankus_lang::machine::{Answer, Class, External, Phase};
 use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
+use std::io;
 use std::path::Path;
 
 /// So long after a look at a cluster the next one comes, in milliseconds.
@@ -41,16 +43,33 @@ impl Call {
                 self.wait_for_room(context, kind, &fault.to_string());
                 return Ok(Step::Suspend(Wait::new().or_pause(ROOM_MS)));
             }
-            let message = format!("cannot start a program in {}: {fault}", folder.display());
-            let answer = Answer::Error(Class::Transient, "JA009".into(), message);
+            let answer = match (&program.seat, fault.kind()) {
+                // It is of no use to ask a second time.
+                (Some(seat), io::ErrorKind::InvalidInput) => {
+                    let place = &seat.place.name;
+                    let message =
+                        format!("the launcher `{place}` cannot start the {kind} action: {fault}");
+                    Answer::Error(Class::Error, "JA018".into(), message)
+                }
+                _ => {
+                    let message =
+                        format!("cannot start a program in {}: {fault}", folder.display());
+                    Answer::Error(Class::Transient, "JA009".into(), message)
+                }
+            };
             return Ok(self.not_started(context, &folder, answer));
         }
         self.watch(context.id(), &folder);
         if self.saved.again == 0 {
-            let external = External {
-                id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
-                tracker: "local".into(),
-                console: format!("file://{}", folder.display()).into(),
+            let external = match self.shared.surroundings.launchers.address(&folder) {
+                Some(Address { id, tracker, console }) => {
+                    External { id: id.into(), tracker: tracker.into(), console: console.into() }
+                }
+                None => External {
+                    id: format!("{}#{}", self.saved.what.job, workplace.node).into(),
+                    tracker: "local".into(),
+                    console: format!("file://{}", folder.display()).into(),
+                },
             };
             let event = self.event(Phase::Start, Answer::Started(external));
             context.send(self.saved.what.procedure, 0, event);
@@ -172,7 +191,21 @@ impl Call {
             _ => Urgency::Force,
         };
         // What cannot be looked at is looked at again.
-        let there = self.shared.surroundings.launchers.stop(&folder, urgency).unwrap_or(1);
+        let launchers = &self.shared.surroundings.launchers;
+        let there = match launchers.stop(&folder, urgency) {
+            Err(fault) if now.saturating_sub(since) >= CLUSTER_PATIENCE_MS => {
+                match launchers.address(&folder) {
+                    Some(Address { console, .. }) => {
+                        let why =
+                            format!("[{console} may still run, and could not be ended: {fault}]");
+                        cluster::note(&folder, &why);
+                        0
+                    }
+                    None => 1,
+                }
+            }
+            there => there.unwrap_or(1),
+        };
         if there > 0 {
             self.asked = Some((since, (pause * 2).min(STOPPING_MS.1)));
             if !is_first {

@@ -1,0 +1,111 @@
+//! Programs of actions at other places than this machine: what of the command line holds there.
+
+use super::{Workplace, refusal, settings};
+use crate::actions::command::{CommandLine, Refusal, Request};
+use crate::host::elsewhere::{Place, Resources, Seat};
+use crate::host::process::Program;
+use ankus_lang::action_types::is_cluster;
+use ankus_lang::machine::{Class, Run};
+use std::path::Path;
+
+impl Workplace<'_, '_> {
+    /// The variables of an action, wherever its program runs.
+    pub(super) fn variables(
+        &self,
+        kind: &str,
+        own: Vec<(String, String)>,
+        request: &Request<'_, '_>,
+    ) -> Result<Vec<(String, String)>, Refusal> {
+        let mut environment = own;
+        if is_cluster(kind) {
+            environment.extend(settings::variables(request.configuration)?);
+        }
+        let mut ours = vec![
+            ("ANKUS_JOB_ID", self.run.job.id.clone()),
+            ("ANKUS_NODE", self.node.to_owned()),
+            ("OOZIE_ACTION_CONF_XML", request.configuration_file.to_owned()),
+        ];
+        if is_cluster(kind) {
+            ours.push(("HADOOP_USER_NAME", self.cluster_user()));
+        }
+        for (name, value) in ours {
+            if !environment.iter().any(|(known, _)| known == name) {
+                environment.push((name.to_owned(), value));
+            }
+        }
+        Ok(environment)
+    }
+
+    /// What the action asks for, where a place knows of it.
+    fn resources(&self, place: &Place, request: &Request<'_, '_>) -> Result<Resources, Refusal> {
+        if !place.system.has_resources() {
+            return Ok(Resources::default());
+        }
+        let text = |name: &str| {
+            let found = request.configuration.get(&format!("oozie.launcher.{name}"));
+            found.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+        };
+        let number = |name: &str| match text(name) {
+            None => Ok(None),
+            Some(value) => value.parse().map(Some).map_err(|_| {
+                let message = format!("oozie.launcher.{name} is not a number: `{value}`");
+                refusal(Class::Error, "JA018", message)
+            }),
+        };
+        Ok(Resources {
+            memory_mb: number("memory.mb")?,
+            vcores: number("vcores")?,
+            queue: text("queue"),
+            priority: number("priority")?,
+        })
+    }
+
+    /// The same program at another place, which has tools and variables of its own.
+    pub(super) fn program_elsewhere(
+        &self,
+        place: &Place,
+        command: CommandLine,
+        work: &Path,
+        request: &Request<'_, '_>,
+    ) -> Result<Program, Refusal> {
+        let kind = self.element.tag_name().name();
+        let cannot = |what: &str| {
+            let name = &place.name;
+            let message = format!(
+                "the launcher `{name}` cannot carry {what}: choose another in [launchers.{kind}] launcher"
+            );
+            refusal(Class::Error, "JA018", message)
+        };
+        if command.is_job {
+            return Err(cannot("a map-reduce job"));
+        }
+        if kind == "spark" && !request.shipped.archives.is_empty() {
+            return Err(cannot("the <archive> of a spark action"));
+        }
+        let brought = work.join(&command.tool);
+        let program = match place.tools.get(&command.tool) {
+            Some(program) => program.clone(),
+            None if kind == "shell" && brought.exists() => self.text(&brought),
+            None => command.tool.clone(),
+        };
+        let Run { job, .. } = self.run;
+        Ok(Program {
+            program,
+            arguments: command.arguments,
+            environment: self.variables(kind, command.environment, request)?,
+            folder: work.to_owned(),
+            kept: self.needs.output,
+            notes: self.notes(request, Some(place)),
+            seat: Some(Seat {
+                place: place.clone(),
+                kind: kind.to_owned(),
+                resources: self.resources(place, request)?,
+                title: format!(
+                    "oozie:action:T={kind}:W={}:A={}:ID={}",
+                    job.name, self.node, job.id
+                ),
+            }),
+            ..Program::default()
+        })
+    }
+}

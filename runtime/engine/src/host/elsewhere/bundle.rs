@@ -1,0 +1,149 @@
+//! What a job needs where it runs: the files of its attempt, and a script that becomes its program.
+//!
+//! Paths below the folder of the attempt stand in command lines, variables and configurations. Where the folder will be
+//! is known only there, so the script puts it in.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Seat;
+use crate::host::process::{MARK, Program};
+
+/// Stands for the folder of the attempt in files.
+const HERE: &str = "@ANKUS_ATTEMPT@";
+/// The script.
+pub(crate) const SCRIPT: &str = "run.sh";
+/// Files and folders that programs are told of.
+const TEXTS: [&str; 3] = ["action.xml", "action.properties", "element.xml"];
+const FOLDERS: [&str; 2] = ["work", "copies"];
+const CLIENTS: &str = "hadoop-conf";
+
+/// What goes along with a job.
+pub(crate) struct Bundle<'a> {
+    /// The folder of the attempt.
+    pub(crate) folder: &'a Path,
+    /// What is to be run.
+    pub(crate) program: &'a Program,
+    /// Where.
+    pub(crate) seat: &'a Seat,
+}
+
+impl Bundle<'_> {
+    /// A script for a POSIX shell, which lies in the folder of the attempt and becomes the program.
+    pub(crate) fn script(&self) -> String {
+        let Bundle { folder, program, seat } = self;
+        let folder = folder.to_string_lossy();
+        let word = |text: &str| word(text, &folder);
+        let mut out = format!(
+            "#!/bin/sh\n{MARK}=$(cd \"$(dirname \"$0\")\" && pwd -P) && cd \"${MARK}\" || exit 127\nexport {MARK}\n\
+             for file in {} {CLIENTS}/*.xml; do\n  [ -f \"$file\" ] || continue\n  \
+             sed \"s|{HERE}|${MARK}|g\" \"$file\" > \"$file.new\" && mv \"$file.new\" \"$file\" || exit 127\ndone\n",
+            TEXTS.join(" ")
+        );
+        let own = program.environment.iter();
+        let own: Vec<_> = own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let of_place =
+            seat.place.environment.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let is_own = |name: &str| own.iter().any(|(known, _)| *known == name);
+        let has_path = is_own("PATH") || seat.place.environment.contains_key("PATH");
+        for (name, value) in of_place.filter(|(name, _)| !is_own(name)).chain(own.iter().copied()) {
+            // Others cannot be set by a shell, and no program of a shell could ask for them.
+            let is_name = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                && !name.starts_with(|first: char| first.is_ascii_digit());
+            if is_name && name != MARK {
+                out.push_str(&format!("export {name}={}\n", word(value)));
+            }
+        }
+        if seat.kind == "shell" && !has_path {
+            out.push_str("export PATH=\".:$PATH\"\n");
+        }
+        out.push_str("cd work || exit 127\nexec");
+        for text in std::iter::once(&program.program).chain(&program.arguments) {
+            out.push(' ');
+            out.push_str(&word(text));
+        }
+        out.push('\n');
+        out
+    }
+
+    /// All of it as a packed archive, with more files beside.
+    pub(crate) fn pack(&self, more: &[(&str, &str)], out: impl Write) -> io::Result<()> {
+        let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::fast()));
+        let text = |archive: &mut tar::Builder<_>, name: &str, text: &[u8]| {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            header.set_mode(0o700);
+            archive.append_data(&mut header, name, text)
+        };
+        text(&mut archive, SCRIPT, self.script().as_bytes())?;
+        for (name, content) in more {
+            text(&mut archive, name, content.as_bytes())?;
+        }
+        let own = self.folder.to_string_lossy().into_owned();
+        let named = |archive: &mut tar::Builder<_>, name: &str| match std::fs::read_to_string(
+            self.folder.join(name),
+        ) {
+            Ok(found) => text(archive, name, found.replace(&own, HERE).as_bytes()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+        };
+        for name in TEXTS {
+            named(&mut archive, name)?;
+        }
+        if let Ok(entries) = std::fs::read_dir(self.folder.join(CLIENTS)) {
+            for entry in entries {
+                named(
+                    &mut archive,
+                    &format!("{CLIENTS}/{}", entry?.file_name().to_string_lossy()),
+                )?;
+            }
+        }
+        // Large files are links here, and files there.
+        archive.follow_symlinks(true);
+        for name in FOLDERS {
+            let folder = self.folder.join(name);
+            if folder.is_dir() {
+                archive.append_dir_all(name, folder)?;
+            }
+        }
+        archive.into_inner()?.finish()?.flush()
+    }
+}
+
+/// One word for a POSIX shell, with the folder of the attempt as it is there.
+fn word(text: &str, folder: &str) -> String {
+    let quoted = |text: &str| match text {
+        "" => String::new(),
+        _ => format!("'{}'", text.replace('\'', "'\\''")),
+    };
+    let parts: Vec<String> = text.split(folder).map(quoted).collect();
+    let joined = parts.join(&format!("\"${MARK}\""));
+    if joined.is_empty() { "''".to_owned() } else { joined }
+}
+
+/// One word for a POSIX shell.
+pub(crate) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_keep_what_they_are_and_follow_the_folder() {
+        for (text, expected) in [
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", "'it'\\''s'"),
+            ("$HOME", "'$HOME'"),
+            ("/s/j/a", "\"$ANKUS_ATTEMPT\""),
+            ("-D=/s/j/a/x y,/s/j/a/z", "'-D='\"$ANKUS_ATTEMPT\"'/x y,'\"$ANKUS_ATTEMPT\"'/z'"),
+        ] {
+            assert_eq!(word(text, "/s/j/a"), expected);
+        }
+    }
+}

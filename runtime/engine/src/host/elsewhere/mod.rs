@@ -1,0 +1,455 @@
+//! Programs that run elsewhere than on this machine: on a host, in a cluster.
+//!
+//! A [`Place`] is what `[launchers.NAME]` of the settings describes, and a [`Backend`] is what can be done there: start a
+//! job, look at all of them with one request, end one, fetch what it left behind. [`Everywhere`] makes the interface of
+//! programs ([`Launchers`]) of it, with the programs of this machine beside them; which of them a folder belongs to is
+//! written in its `launch.json`.
+//!
+//! A job is never started twice. Its id is on our disk (`ticket.json`) before anybody is asked for anything, a backend
+//! refuses or passes over an id that it knows, and an attempt that was stopped is never started after that. So whoever
+//! takes up an attempt after a crash asks for the same start again.
+#![expect(clippy::disallowed_methods, reason = "other hosts are the outside world")]
+
+mod bundle;
+mod post;
+mod receive;
+mod ssh;
+mod yarn;
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::process::{Exit, Launchers, Local, Program, State, Urgency, write_whole};
+use ankus_procedure::private;
+use bundle::Bundle;
+use post::Post;
+pub use ssh::Ssh;
+pub use yarn::Yarn;
+
+/// A place where programs run, as the settings describe it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// Its name in the settings.
+    pub name: String,
+    /// What is there.
+    pub system: System,
+    /// Programs by the names of tools, as they are called there.
+    pub tools: BTreeMap<String, String>,
+    /// Variables of programs.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// What runs programs at a place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum System {
+    /// A host.
+    Ssh(Ssh),
+    /// A cluster of YARN.
+    Yarn(Yarn),
+}
+
+impl System {
+    fn backend(&self) -> Box<dyn Backend> {
+        match self {
+            System::Ssh(ssh) => Box::new(ssh.clone()),
+            System::Yarn(yarn) => Box::new(yarn.clone()),
+        }
+    }
+
+    /// What it is, in the sentences of logs.
+    pub fn what(&self) -> String {
+        match self {
+            System::Ssh(ssh) => format!("the host {}", ssh.host),
+            System::Yarn(_) => "a cluster of YARN".to_owned(),
+        }
+    }
+
+    /// Whether it knows of memory, processors, queue and priority, as a `<launcher>` names them.
+    pub fn has_resources(&self) -> bool {
+        match self {
+            System::Ssh(_) => false,
+            System::Yarn(_) => true,
+        }
+    }
+}
+
+/// The place of one program, and what its action asks for there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seat {
+    /// The place.
+    pub place: Place,
+    /// The type of the action.
+    pub kind: String,
+    /// How its job is named where jobs have names.
+    pub title: String,
+    /// What its action asks for.
+    #[serde(default)]
+    pub resources: Resources,
+}
+
+/// What an action asks for, where whoever runs it knows of such things.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Resources {
+    /// Memory in MB.
+    pub memory_mb: Option<u64>,
+    /// Processors.
+    pub vcores: Option<u64>,
+    /// The queue.
+    pub queue: Option<String>,
+    /// The priority in the queue.
+    pub priority: Option<u64>,
+}
+
+/// How a job is known: to us, and where it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// Of this attempt alone.
+    pub id: String,
+    /// Of all jobs of this store.
+    pub store: String,
+    /// What the system calls it, where it is the system that gives names.
+    #[serde(default)]
+    pub own: Option<String>,
+}
+
+/// How others know a job.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Address {
+    /// Its id.
+    pub id: String,
+    /// Who runs it.
+    pub tracker: String,
+    /// Where it can be looked at.
+    pub console: String,
+}
+
+/// What was seen of a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    /// It waits or runs.
+    Runs,
+    /// It has ended.
+    Ended(Exit),
+    /// Nothing is known of it.
+    Gone,
+}
+
+/// Why something could not be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// Nobody answers, or not now.
+    Unreachable(String),
+    /// It will not be done.
+    Refused(String),
+}
+
+impl From<Fault> for io::Error {
+    fn from(fault: Fault) -> io::Error {
+        match fault {
+            Fault::Unreachable(why) => io::Error::new(io::ErrorKind::WouldBlock, why),
+            Fault::Refused(why) => io::Error::new(io::ErrorKind::InvalidInput, why),
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Fault {
+        Fault::Unreachable(error.to_string())
+    }
+}
+
+/// What can be done with jobs at a place. Calls wait for a few seconds at most, uploads apart.
+pub(crate) trait Backend: Send + Sync {
+    /// Asks for the name of a job that is to be started, where the system gives names.
+    fn name(&self) -> Result<Option<String>, Fault> {
+        Ok(None)
+    }
+
+    /// Starts a job, unless a job with this ticket was started before.
+    fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault>;
+
+    /// How these jobs are, with one request for all that run. A job that the answer leaves out is unknown there.
+    fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault>;
+
+    /// Has a job end, and sees to it that it is not started any more.
+    fn end(&self, ticket: &Ticket, urgency: Urgency) -> Result<(), Fault>;
+
+    /// Brings what a job left behind into the folder of its attempt, up to so many bytes of a stream.
+    fn fetch(&self, ticket: &Ticket, folder: &Path, program: &Program) -> Result<(), Fault>;
+
+    /// Clears away what is there of a job that has ended.
+    fn forget(&self, ticket: &Ticket) -> Result<(), Fault>;
+
+    /// How others know it.
+    fn address(&self, ticket: &Ticket) -> Address;
+
+    /// The pause between two looks at everything.
+    fn pause(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+}
+
+/// Starts programs on this machine, and wherever settings have them run.
+pub struct Everywhere {
+    local: Local,
+    /// By the place.
+    posts: Mutex<HashMap<String, Arc<Post>>>,
+    /// When an attempt was asked to end.
+    asked: Mutex<HashMap<PathBuf, Instant>>,
+}
+
+/// What lies in the folder of an attempt that runs elsewhere.
+struct Attempt {
+    program: Program,
+    seat: Seat,
+    ticket: Option<Ticket>,
+}
+
+/// The file that says what is to be run.
+const LAUNCH: &str = "launch.json";
+/// The file with the id of the job.
+const TICKET: &str = "ticket.json";
+/// The file that is there when the job was started.
+const BEGUN: &str = "begun";
+/// A look that is no older than this is not repeated.
+const FRESH: Duration = Duration::from_millis(900);
+/// The same while somebody waits for an end.
+const FRESHER: Duration = Duration::from_millis(300);
+
+impl Everywhere {
+    /// With the program that starts programs of this machine.
+    pub fn new(launcher: PathBuf) -> Everywhere {
+        Everywhere { local: Local::new(launcher), posts: Mutex::default(), asked: Mutex::default() }
+    }
+
+    fn post(&self, place: &Place) -> io::Result<Arc<Post>> {
+        let key = serde_json::to_string(&place.system).map_err(io::Error::other)?;
+        let mut posts = self.posts.lock().unwrap_or_else(PoisonError::into_inner);
+        let post = posts.entry(key).or_insert_with(|| Arc::new(Post::new(place.system.backend())));
+        Ok(post.clone())
+    }
+
+    /// The attempt of a folder, where it is one that runs elsewhere.
+    fn attempt(&self, folder: &Path) -> io::Result<Option<Attempt>> {
+        let Some(program) = read::<Program>(&folder.join(LAUNCH))? else { return Ok(None) };
+        let Some(seat) = program.seat.clone() else { return Ok(None) };
+        let ticket = read(&folder.join(TICKET))?;
+        Ok(Some(Attempt { program, seat, ticket }))
+    }
+
+    fn start_elsewhere(&self, folder: &Path, program: &Program, seat: &Seat) -> io::Result<()> {
+        private::folder(folder)?;
+        if folder.join(BEGUN).exists() {
+            return Ok(());
+        }
+        if folder.join("stop").exists() {
+            return Err(io::Error::other("it was stopped before it began"));
+        }
+        let post = self.post(&seat.place)?;
+        write(&folder.join(LAUNCH), program)?;
+        let ticket = match read(&folder.join(TICKET))? {
+            Some(ticket) => ticket,
+            None => {
+                let ticket = Ticket { own: post.backend.name()?, ..ticket_of(folder) };
+                write(&folder.join(TICKET), &ticket)?;
+                ticket
+            }
+        };
+        let bundle = Bundle { folder, program, seat };
+        post.backend.start(&ticket, seat, &bundle)?;
+        write_whole(&folder.join(BEGUN), b"begun")
+    }
+
+    /// Keeps what a job left behind, and how it ended.
+    fn settle(
+        &self,
+        folder: &Path,
+        attempt: &Attempt,
+        ticket: &Ticket,
+        exit: &Exit,
+    ) -> io::Result<()> {
+        let post = self.post(&attempt.seat.place)?;
+        post.backend.fetch(ticket, folder, &attempt.program)?;
+        write(&folder.join("exit"), exit)?;
+        self.forget(folder, &post, ticket);
+        Ok(())
+    }
+
+    /// What a place still has of a job takes up room and does no harm: it is said where nothing can be done about it.
+    fn forget(&self, folder: &Path, post: &Post, ticket: &Ticket) {
+        if let Err(fault) = post.backend.forget(ticket) {
+            let Address { console, .. } = post.backend.address(ticket);
+            let why = io::Error::from(fault);
+            let line = format!("[what it left at {console} could not be cleared away: {why}]");
+            note(folder, &line);
+        }
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).remove(folder);
+    }
+
+    fn fate_elsewhere(&self, folder: &Path, attempt: &Attempt) -> io::Result<State> {
+        if let Some(exit) = read(&folder.join("exit"))? {
+            return Ok(State::Ended(exit));
+        }
+        let Some(ticket) = attempt.ticket.as_ref().filter(|_| folder.join(BEGUN).exists()) else {
+            return Ok(State::Absent);
+        };
+        let post = self.post(&attempt.seat.place)?;
+        match post.look(ticket, FRESH, None) {
+            // Whoever cannot be asked may well run it.
+            Ok(Seen::Runs) | Err(Fault::Unreachable(_)) => Ok(State::Running),
+            Ok(Seen::Gone) => Ok(State::Lost),
+            Ok(Seen::Ended(exit)) => match self.settle(folder, attempt, ticket, &exit) {
+                Ok(()) => Ok(State::Ended(exit)),
+                Err(error) if super::process::is_passing(&error) => Ok(State::Running),
+                Err(error) => Err(error),
+            },
+            Err(Fault::Refused(why)) => Err(io::Error::other(why)),
+        }
+    }
+
+    fn stop_elsewhere(
+        &self,
+        folder: &Path,
+        attempt: &Attempt,
+        urgency: Urgency,
+    ) -> io::Result<usize> {
+        if folder.join("exit").exists() {
+            return Ok(0);
+        }
+        if !folder.join("stop").exists() {
+            write_whole(&folder.join("stop"), b"stop")?;
+        }
+        let killed = Exit { signal: Some(Signal::KILL.as_raw()), ..Exit::default() };
+        let Some(ticket) = &attempt.ticket else {
+            // Nobody was asked to start it.
+            write(&folder.join("exit"), &killed)?;
+            return Ok(0);
+        };
+        let post = self.post(&attempt.seat.place)?;
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = asked.get(folder).copied();
+        if urgency != Urgency::Look || since.is_none() {
+            drop(asked);
+            post.backend.end(ticket, urgency)?;
+            asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.insert(folder.to_owned(), Instant::now());
+        }
+        let since = asked.get(folder).copied();
+        drop(asked);
+        let exit = match post.look(ticket, FRESHER, since)? {
+            Seen::Runs => return Ok(1),
+            Seen::Ended(exit) => exit,
+            Seen::Gone => killed,
+        };
+        // What it said before is of use, and not needed.
+        if let Err(fault) = post.backend.fetch(ticket, folder, &attempt.program) {
+            let why = io::Error::from(fault);
+            note(folder, &format!("[its output is missing: {why}]"));
+        }
+        write(&folder.join("exit"), &exit)?;
+        self.forget(folder, &post, ticket);
+        Ok(0)
+    }
+}
+
+impl Launchers for Everywhere {
+    fn helper(&self) -> Option<&Path> {
+        self.local.helper()
+    }
+
+    fn start(&self, folder: &Path, program: &Program) -> io::Result<()> {
+        match &program.seat {
+            None => self.local.start(folder, program),
+            Some(seat) => self.start_elsewhere(folder, program, seat),
+        }
+    }
+
+    fn fate(&self, folder: &Path) -> io::Result<State> {
+        match self.attempt(folder)? {
+            None => self.local.fate(folder),
+            Some(attempt) => self.fate_elsewhere(folder, &attempt),
+        }
+    }
+
+    fn stop(&self, folder: &Path, urgency: Urgency) -> io::Result<usize> {
+        match self.attempt(folder)? {
+            None => self.local.stop(folder, urgency),
+            Some(attempt) => self.stop_elsewhere(folder, &attempt, urgency),
+        }
+    }
+
+    fn watch(&self, folder: &Path, wake: Box<dyn FnOnce() + Send>) {
+        // Where nothing can be read of it, whoever waits looks for himself from time to time.
+        let watched = self.attempt(folder).ok().flatten();
+        let Some(Attempt { seat, ticket: Some(ticket), .. }) = watched else {
+            return self.local.watch(folder, wake);
+        };
+        if let Ok(post) = self.post(&seat.place) {
+            post.watch(&ticket, wake);
+        }
+    }
+
+    fn leave(&self) {
+        self.local.leave();
+        for post in self.posts.lock().unwrap_or_else(PoisonError::into_inner).values() {
+            post.leave();
+        }
+    }
+
+    fn address(&self, folder: &Path) -> Option<Address> {
+        let attempt = self.attempt(folder).ok().flatten()?;
+        let post = self.post(&attempt.seat.place).ok()?;
+        Some(post.backend.address(&attempt.ticket?))
+    }
+}
+
+/// A ticket for an attempt: of no other attempt, whatever stores there were in this folder before.
+fn ticket_of(folder: &Path) -> Ticket {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let now = now.map_or(0, |now| now.as_nanos());
+    // STORE/jobs/JOB/ATTEMPT
+    let store = folder.ancestors().nth(3).unwrap_or(folder);
+    Ticket { id: format!("{}-{now:x}", tag(folder)), store: tag(store), own: None }
+}
+
+/// The tag of an attempt: the same whenever it is asked for, and of no other attempt on any machine that uses the cluster.
+pub(crate) fn tag(attempt: &Path) -> String {
+    let machine = rustix::system::uname();
+    let folder = std::path::absolute(attempt).unwrap_or_else(|_| attempt.to_owned());
+    // FNV-1a, which is written down and stays what it is.
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in machine.nodename().to_bytes().iter().chain(folder.to_string_lossy().as_bytes()) {
+        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    format!("ankus-{hash:016x}")
+}
+
+/// Adds a line to what the program of an attempt said, where whoever reads its log finds it.
+pub fn note(folder: &Path, line: &str) {
+    use std::io::Write as _;
+    let log = std::fs::OpenOptions::new().append(true).create(true).open(folder.join("stderr"));
+    if let Ok(mut log) = log {
+        // A disk that is full is told of elsewhere.
+        let _ = writeln!(log, "{line}");
+    }
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    match std::fs::read(path) {
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_vec_pretty(value).map_err(io::Error::other)?;
+    write_whole(path, &text)
+}

@@ -1,0 +1,148 @@
+//! One place with all its jobs that somebody waits for: a thread looks at them together.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Backend, Fault, Seen, Ticket};
+
+/// The longest pause between two looks at a place that does not answer.
+const LONGEST: Duration = Duration::from_secs(30);
+/// So long nobody asks again whoever did not answer.
+const SILENCE: Duration = Duration::from_secs(3);
+
+type Wake = Box<dyn FnOnce() + Send>;
+
+pub(super) struct Post {
+    pub(super) backend: Box<dyn Backend>,
+    waiting: Mutex<Waiting>,
+    bell: Condvar,
+    /// The last look.
+    last: Mutex<Look>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    jobs: HashMap<String, (Ticket, Wake)>,
+    has_thread: bool,
+}
+
+#[derive(Default)]
+struct Look {
+    at: Option<Instant>,
+    seen: HashMap<String, Seen>,
+    /// Those that were asked for.
+    asked: Vec<String>,
+    /// When nobody answered, and what was said then.
+    silent: Option<(Instant, Fault)>,
+}
+
+impl Post {
+    pub(super) fn new(backend: Box<dyn Backend>) -> Post {
+        let (waiting, last) = (Mutex::default(), Mutex::default());
+        Post { backend, waiting, bell: Condvar::new(), last }
+    }
+
+    /// How a job is, as of a look that is not older than this and not earlier than that.
+    pub(super) fn look(
+        &self,
+        ticket: &Ticket,
+        fresh: Duration,
+        after: Option<Instant>,
+    ) -> Result<Seen, Fault> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_recent = |at: Instant| at.elapsed() < fresh && after.is_none_or(|after| at > after);
+        if last.at.is_none_or(|at| !is_recent(at)) || !last.asked.contains(&ticket.id) {
+            if let Some((at, fault)) = &last.silent
+                && at.elapsed() < SILENCE
+            {
+                return Err(fault.clone());
+            }
+            let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tickets: Vec<Ticket> =
+                waiting.jobs.values().map(|(ticket, _)| ticket.clone()).collect();
+            drop(waiting);
+            if tickets.iter().all(|known| known.id != ticket.id) {
+                tickets.push(ticket.clone());
+            }
+            self.look_at(&mut last, &tickets)?;
+        }
+        Ok(last.seen.get(&ticket.id).cloned().unwrap_or(Seen::Gone))
+    }
+
+    fn look_at(&self, last: &mut Look, tickets: &[Ticket]) -> Result<(), Fault> {
+        let at = Instant::now();
+        match self.backend.look(&tickets.iter().collect::<Vec<_>>()) {
+            Ok(seen) => {
+                let asked = tickets.iter().map(|ticket| ticket.id.clone()).collect();
+                *last = Look { at: Some(at), seen, asked, silent: None };
+                Ok(())
+            }
+            Err(fault) => {
+                last.silent = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+
+    /// Wakes somebody when a job may have ended.
+    pub(super) fn watch(self: &Arc<Post>, ticket: &Ticket, wake: Wake) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.jobs.insert(ticket.id.clone(), (ticket.clone(), wake));
+        self.bell.notify_all();
+        if waiting.has_thread {
+            return;
+        }
+        let post = Arc::clone(self);
+        let spawned = thread::Builder::new().name("elsewhere".to_owned()).spawn(move || post.run());
+        // Without a thread, whoever waits looks for himself from time to time; the next one tries again.
+        waiting.has_thread = spawned.is_ok();
+    }
+
+    /// Wakes nobody any more.
+    pub(super) fn leave(&self) {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).jobs.clear();
+        self.bell.notify_all();
+    }
+
+    /// Looks at all jobs that somebody waits for, until there are none.
+    fn run(&self) {
+        let mut pause = self.backend.pause();
+        loop {
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let since = Instant::now();
+            // The bell rings for every job that comes, and none of them ends sooner for it.
+            while !waiting.jobs.is_empty() && since.elapsed() < pause {
+                let left = pause.saturating_sub(since.elapsed());
+                let rung = self.bell.wait_timeout(waiting, left);
+                waiting = rung.unwrap_or_else(PoisonError::into_inner).0;
+            }
+            if waiting.jobs.is_empty() {
+                waiting.has_thread = false;
+                return;
+            }
+            let tickets: Vec<Ticket> =
+                waiting.jobs.values().map(|(ticket, _)| ticket.clone()).collect();
+            drop(waiting);
+            let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let looked = self.look_at(&mut last, &tickets);
+            let runs = |id: &str| last.seen.get(id) == Some(&Seen::Runs);
+            let ended: Vec<&Ticket> =
+                tickets.iter().filter(|ticket| looked.is_ok() && !runs(&ticket.id)).collect();
+            pause = match looked {
+                Ok(()) => self.backend.pause(),
+                Err(_) => (pause * 2).min(LONGEST),
+            };
+            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let wakes: Vec<Wake> = ended
+                .into_iter()
+                .filter_map(|ticket| Some(waiting.jobs.remove(&ticket.id)?.1))
+                .collect();
+            drop((waiting, last));
+            for wake in wakes {
+                wake();
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Clusters of YARN, by the web services of their resource manager. Nothing of Hadoop is needed on this machine.
+//!
+//! The resource manager gives a job its id before anything is started, and passes over a second submission of that id. What
+//! a job needs goes along in its environment, as base64: the files of the attempt, and an application master
+//! (`master/AnkusMaster.java`), for YARN ends a program that does not register as one within ten minutes. What the
+//! program left behind comes back in the diagnostics of the application. So no file system has to be reached; what it costs
+//! is a bound on the size of both.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::bundle::{Bundle, quoted};
+use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
+use crate::host::process::{Exit, Program, Urgency};
+use crate::host::yarn::{self, ResourceManager};
+
+/// A cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yarn {
+    /// Addresses of the web services, the likeliest first.
+    pub web: Vec<String>,
+    /// Who asks, where the cluster believes whoever asks.
+    pub user: String,
+    /// The queue, unless the action names one.
+    pub queue: Option<String>,
+    /// Bytes of memory of a container, unless the action says otherwise.
+    pub memory: Option<u64>,
+    /// Processors of a container, unless the action says otherwise.
+    pub vcores: Option<u64>,
+    /// The class path of Hadoop's libraries in containers.
+    pub classpath: Option<String>,
+    /// The program `java` in containers.
+    pub java: Option<String>,
+}
+
+/// The application master, for Java 8 and later. The source is beside it, and says how it is compiled.
+const MASTER: &[u8] = include_bytes!("master/AnkusMaster.class");
+/// A variable of a program may be so long in Linux, and the name of it counts.
+const LONGEST: usize = (128 << 10) - 64;
+/// Variables of YARN with what a container sees of Hadoop.
+const CLASSPATH: &str = "$HADOOP_CONF_DIR:$HADOOP_COMMON_HOME/share/hadoop/common/*:$HADOOP_COMMON_HOME/share/hadoop/common/lib/*:\
+    $HADOOP_HDFS_HOME/share/hadoop/hdfs/*:$HADOOP_YARN_HOME/share/hadoop/yarn/*:$HADOOP_YARN_HOME/share/hadoop/yarn/lib/*";
+/// The type by which its jobs are listed.
+const TYPE: &str = "ANKUS";
+
+impl From<yarn::Fault> for Fault {
+    fn from(fault: yarn::Fault) -> Fault {
+        match fault {
+            yarn::Fault::Unreachable(_) => Fault::Unreachable(fault.to_string()),
+            yarn::Fault::Refused(why) | yarn::Fault::Missing(why) => Fault::Refused(why),
+        }
+    }
+}
+
+impl Yarn {
+    fn manager(&self) -> ResourceManager<'_> {
+        ResourceManager { web: &self.web, user: &self.user }
+    }
+
+    /// What is submitted.
+    fn submission(
+        &self,
+        ticket: &Ticket,
+        seat: &Seat,
+        bundle: &Bundle<'_>,
+    ) -> Result<Value, Fault> {
+        let mut packed = Vec::new();
+        bundle
+            .pack(&[], &mut packed)
+            .map_err(|error| Fault::Refused(format!("its files cannot be read: {error}")))?;
+        let packed = BASE64.encode(packed);
+        if packed.len() > LONGEST {
+            let name = &seat.place.name;
+            return Err(Fault::Refused(format!(
+                "the files of the action have {} bytes when packed, and {LONGEST} can go along; leave them where the program finds \
+                 them itself, or choose another launcher than [launchers.{name}]",
+                packed.len()
+            )));
+        }
+        let classpath = self.classpath.as_deref().unwrap_or(CLASSPATH);
+        let java = self.java.as_deref().unwrap_or("$JAVA_HOME/bin/java");
+        // The files lie in the working folder of the container, and what it says among the logs.
+        let script = format!(
+            "echo \"$ANKUS_MASTER\" | base64 -d > AnkusMaster.class && echo \"$ANKUS_BUNDLE\" | base64 -d | tar -xzof - || exit 1; \
+             unset ANKUS_MASTER ANKUS_BUNDLE; exec \"{java}\" -Xmx128m -cp \".:{classpath}\" AnkusMaster <LOG_DIR>",
+        );
+        let resources = &seat.resources;
+        let memory = resources.memory_mb.or(self.memory.map(|bytes| bytes >> 20)).unwrap_or(1024);
+        let entries = [("ANKUS_BUNDLE", packed), ("ANKUS_MASTER", BASE64.encode(MASTER))];
+        let entries: Vec<Value> =
+            entries.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let mut wanted = json!({
+            "application-id": ticket.own,
+            "application-name": seat.title,
+            "application-type": TYPE,
+            "application-tags": {"tag": [ticket.store, ticket.id]},
+            "max-app-attempts": 1,
+            "unmanaged-AM": false,
+            "resource": {
+                "memory": memory,
+                "vCores": resources.vcores.or(self.vcores).unwrap_or(1),
+            },
+            "am-container-spec": {
+                "commands": {"command": format!("exec sh -c {}", quoted(&script))},
+                "environment": {"entry": entries},
+            },
+        });
+        if let Some(queue) = resources.queue.as_ref().or(self.queue.as_ref()) {
+            wanted["queue"] = json!(queue);
+        }
+        if let Some(priority) = resources.priority {
+            wanted["priority"] = json!(priority);
+        }
+        Ok(wanted)
+    }
+}
+
+impl Backend for Yarn {
+    fn name(&self) -> Result<Option<String>, Fault> {
+        #[derive(Deserialize)]
+        #[serde(rename_all = "kebab-case")]
+        struct New {
+            application_id: String,
+        }
+        let text = self.manager().post("/ws/v1/cluster/apps/new-application", "")?;
+        let new: New = serde_json::from_str(&text)
+            .map_err(|error| Fault::Refused(format!("it gave no id: {error}")))?;
+        Ok(Some(new.application_id))
+    }
+
+    fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault> {
+        let wanted = self.submission(ticket, seat, bundle)?;
+        self.manager().post("/ws/v1/cluster/apps", &wanted.to_string())?;
+        Ok(())
+    }
+
+    fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
+        let Some(first) = tickets.first() else { return Ok(HashMap::new()) };
+        let manager = self.manager();
+        let running = manager.running(&first.store)?;
+        let running: HashMap<&str, &yarn::Application> =
+            running.iter().map(|app| (app.id.as_str(), app)).collect();
+        let mut seen = HashMap::new();
+        for ticket in tickets {
+            let Some(id) = ticket.own.as_deref() else { continue };
+            if running.contains_key(id) {
+                seen.insert(ticket.id.clone(), Seen::Runs);
+                continue;
+            }
+            // Each job is asked for by itself but once, at its end.
+            match manager.application(id) {
+                Ok(app) if app.is_over() => {
+                    seen.insert(ticket.id.clone(), Seen::Ended(exit_of(&app)));
+                }
+                Ok(_) => {
+                    seen.insert(ticket.id.clone(), Seen::Runs);
+                }
+                Err(yarn::Fault::Missing(_)) => {}
+                Err(fault) => return Err(fault.into()),
+            }
+        }
+        Ok(seen)
+    }
+
+    fn end(&self, ticket: &Ticket, urgency: Urgency) -> Result<(), Fault> {
+        let Some(id) = ticket.own.as_deref().filter(|_| urgency != Urgency::Look) else {
+            return Ok(());
+        };
+        match self.manager().kill(id) {
+            Ok(()) | Err(yarn::Fault::Missing(_)) => Ok(()),
+            Err(fault) => Err(fault.into()),
+        }
+    }
+
+    fn fetch(&self, ticket: &Ticket, folder: &Path, program: &Program) -> Result<(), Fault> {
+        let Some(id) = ticket.own.as_deref() else { return Ok(()) };
+        let app = match self.manager().application(id) {
+            Ok(app) => app,
+            Err(yarn::Fault::Missing(_)) => return Ok(()),
+            Err(fault) => return Err(fault.into()),
+        };
+        let logs = app.am_container_logs.clone().unwrap_or_default();
+        let said = said_of(&app.diagnostics);
+        for part in &said {
+            let more = part.size.saturating_sub(part.bytes.len() as u64);
+            let note = format!("[{more} bytes more are in the container's logs: {logs}]");
+            let note = (more > 0).then_some(note);
+            let is_end = part.name == "stderr";
+            receive::put(folder, program, part, note.as_deref(), is_end)?;
+        }
+        if !said.iter().any(|part| part.name == "stderr") {
+            let part = receive::Part { name: "stderr".to_owned(), size: 0, bytes: Vec::new() };
+            let diagnostics = app.diagnostics.trim();
+            receive::put(folder, program, &part, Some(diagnostics), false)?;
+        }
+        Ok(())
+    }
+
+    fn forget(&self, _: &Ticket) -> Result<(), Fault> {
+        // YARN clears away what containers have; what it knows of applications is its own record.
+        Ok(())
+    }
+
+    fn address(&self, ticket: &Ticket) -> Address {
+        let web = self.web.first().map_or("", String::as_str);
+        let id = ticket.own.clone().unwrap_or_default();
+        let console = format!("{web}/cluster/app/{id}");
+        Address { id, tracker: web.to_owned(), console }
+    }
+}
+
+/// How an application ended: with the code of its program, or as the cluster says.
+fn exit_of(app: &yarn::Application) -> Exit {
+    let words = app.diagnostics.split_whitespace().collect::<Vec<_>>();
+    let code = words.windows(3).find_map(|words| match words {
+        ["ankus", "exit", code] => code.parse().ok(),
+        _ => None,
+    });
+    if let Some(code) = code {
+        return Exit { code: Some(code), ..Exit::default() };
+    }
+    let status = match app.final_status.as_str() {
+        "" | "UNDEFINED" => app.state.as_str(),
+        status => status,
+    };
+    let why = app.diagnostics.lines().map(str::trim).find(|line| !line.is_empty());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Exit { said: Some(format!("ended {status} in the cluster{why}")), ..Exit::default() }
+}
+
+/// What the master said that a program left behind.
+fn said_of(diagnostics: &str) -> Vec<receive::Part> {
+    let mut words = diagnostics.split_whitespace().skip_while(|word| *word != "ankus").skip(3);
+    let mut parts = Vec::new();
+    while let (Some(name), Some(size), Some(text)) = (words.next(), words.next(), words.next()) {
+        let Ok(size) = size.parse() else { break };
+        let bytes = match text {
+            "-" => Vec::new(),
+            text => BASE64.decode(text).unwrap_or_default(),
+        };
+        parts.push(receive::Part { name: name.to_owned(), size, bytes });
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_the_master_are_understood() {
+        let app = |state: &str, status: &str, diagnostics: &str| yarn::Application {
+            id: "application_1_1".to_owned(),
+            state: state.to_owned(),
+            final_status: status.to_owned(),
+            diagnostics: diagnostics.to_owned(),
+            am_container_logs: None,
+        };
+        let said = "ankus exit 3 stdout 0 - stderr 4 b29wcw== output.properties 4 YT0xCg== .";
+        assert_eq!(exit_of(&app("FINISHED", "FAILED", said)).code, Some(3));
+        let parts = said_of(said);
+        let shown: Vec<_> =
+            parts.iter().map(|part| (part.name.as_str(), part.bytes.as_slice())).collect();
+        let expected: [(&str, &[u8]); 3] =
+            [("stdout", b""), ("stderr", b"oops"), ("output.properties", b"a=1\n")];
+        assert_eq!(shown, expected);
+        let killed = exit_of(&app("KILLED", "KILLED", "Application killed by user.\nmore"));
+        assert_eq!(
+            killed.said.as_deref(),
+            Some("ended KILLED in the cluster: Application killed by user.")
+        );
+        assert!(said_of("Application killed by user.").is_empty());
+    }
+}

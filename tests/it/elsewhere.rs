@@ -1,0 +1,540 @@
+//! Programs that run elsewhere: on a host by ssh, which needs `sshd` (`ANKUS_SSHD`, or where systems have it), and in a cluster of YARN.
+
+use crate::run::{BINARY, ankus, application, text};
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// A host that can be logged in to: this one, by a daemon of its own. Ends with the value.
+struct Host {
+    folder: tempfile::TempDir,
+    daemon: Child,
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+impl Host {
+    /// None where the parts are missing, which is said.
+    fn start() -> Option<Host> {
+        let given = std::env::var_os("ANKUS_SSHD").map(PathBuf::from);
+        let sshd = given.unwrap_or_else(|| "/usr/sbin/sshd".into());
+        if !sshd.exists() || !Path::new("/usr/bin/ssh-keygen").exists() {
+            println!("skipped: there is no sshd here (ANKUS_SSHD)");
+            return None;
+        }
+        // It wants a folder for privileges that it never uses here.
+        let _ = fs::create_dir_all("/run/sshd");
+        let folder = tempfile::tempdir().expect("a folder");
+        let place = |name: &str| folder.path().join(name).display().to_string();
+        for key in ["host", "own"] {
+            let made = Command::new("ssh-keygen")
+                .args(["-q", "-t", "ed25519", "-N", "", "-f", &place(key)])
+                .status();
+            assert!(made.expect("ssh-keygen runs").success());
+        }
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        let config = format!(
+            "Host edge\n  HostName 127.0.0.1\n  Port {port}\n  IdentityFile {}\n  UserKnownHostsFile {}\n  IdentitiesOnly yes\n",
+            place("own"),
+            place("known")
+        );
+        fs::write(folder.path().join("config"), config).expect("a file");
+        let daemon = Command::new(sshd)
+            .args(["-D", "-f", "/dev/null", "-p", &port.to_string()])
+            .args(["-o", "ListenAddress=127.0.0.1", "-o", "StrictModes=no", "-o", "UsePAM=no"])
+            .args(["-o", "PidFile=none", "-o", &format!("HostKey={}", place("host"))])
+            .args(["-o", &format!("AuthorizedKeysFile={}", place("own.pub"))])
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("sshd runs");
+        let host = Host { folder, daemon };
+        let until = Instant::now() + Duration::from_secs(20);
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < until, "sshd does not listen");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(host)
+    }
+
+    fn jobs(&self) -> PathBuf {
+        self.folder.path().join("jobs")
+    }
+
+    /// Settings of the user that have shell and java actions run there.
+    fn settings(&self, folder: &Path) {
+        let text = format!(
+            "[launchers.edge]\nkind = \"ssh\"\nhost = \"edge\"\nconfig = \"{}\"\nfolder = \"{}\"\n\
+             environment = {{ WHERE = \"over there\" }}\n[launchers.shell]\nlauncher = \"edge\"\n\
+             [launchers.java]\nlauncher = \"edge\"\n",
+            self.folder.path().join("config").display(),
+            self.jobs().display()
+        );
+        fs::write(folder.join("own.toml"), text).expect("a file");
+    }
+}
+
+fn command(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = ankus(folder, arguments);
+    command.args(["--store", "store", "--user-config", "own.toml"]);
+    command
+}
+
+fn run(folder: &Path) -> Command {
+    command(folder, &["run", "app", "--id", "w"])
+}
+
+fn workflow(folder: &Path, script: &str) {
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='there'><start to='go'/>\
+        <action name='go'><shell xmlns='uri:oozie:shell-action:1.0'>\
+        <resource-manager>local</resource-manager><name-node>hdfs://nn</name-node><exec>go.sh</exec><argument>a 'b' $c</argument>\
+        <env-var>OWN=own value</env-var><file>go.sh</file><file>dict.txt#words</file><capture-output/></shell>\
+        <ok to='look'/><error to='bad'/></action>\
+        <decision name='look'><switch><case to='end'>${wf:actionData('go')['words'] eq 'apple'}</case><default to='bad'/></switch></decision>\
+        <kill name='bad'><message>${wf:errorCode('go')}: ${wf:errorMessage('go')}</message></kill><end name='end'/></workflow-app>";
+    application(
+        folder,
+        &[("app/workflow.xml", workflow), ("app/go.sh", script), ("app/dict.txt", "apple")],
+    );
+}
+
+fn wait(what: &str, is_so: impl Fn() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !is_so() {
+        assert!(Instant::now() < until, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The lines of a file; none where there is no file.
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).map_or(0, |text| text.lines().count())
+}
+
+fn done(mut command: Command) -> Output {
+    command.output().expect("it runs")
+}
+
+#[test]
+fn a_program_runs_on_a_host_with_its_files() {
+    let Some(host) = Host::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    host.settings(folder.path());
+    let seen = folder.path().join("seen");
+    let script = format!(
+        "#!/bin/sh\necho words=$(cat words)\nprintf '%s|%s|%s|%s' \"$1\" \"$OWN\" \"$WHERE\" \"$PWD\" > {}\n\
+         grep -c configuration \"$OOZIE_ACTION_CONF_XML\" >&2\n",
+        seen.display()
+    );
+    workflow(folder.path(), &script);
+    let output = done(run(folder.path()));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+    let seen = fs::read_to_string(seen).expect("it ran");
+    let (said, place) = seen.rsplit_once('|').expect("four parts");
+    assert_eq!(said, "a 'b' $c|own value|over there");
+    assert!(Path::new(place).starts_with(host.jobs().canonicalize().expect("a folder")), "{place}");
+    assert_eq!(fs::read_dir(host.jobs()).expect("a folder").count(), 0, "nothing is left there");
+    let attempt = folder.path().join("store/jobs/w/go-0-1");
+    assert_eq!(fs::read_to_string(attempt.join("stderr")).expect("its log"), "2\n");
+    let shown = done(command(folder.path(), &["job", "show", "w", "--format", "json"]));
+    assert!(text(&shown).contains("@edge"), "{}", text(&shown));
+}
+
+#[test]
+fn a_program_that_fails_on_a_host_says_why() {
+    let Some(host) = Host::start() else { return };
+    for (script, words) in [
+        (
+            "#!/bin/sh\necho no such table >&2\nexit 3\n",
+            "1: the shell action's program ended with exit code 3; it last said: no such table",
+        ),
+        ("#!/no/interpreter\n", "exit code 12"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        host.settings(folder.path());
+        workflow(folder.path(), script);
+        let output = done(run(folder.path()));
+        assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+        assert!(text(&output).contains(words), "{}", text(&output));
+    }
+}
+
+#[test]
+fn a_kill_ends_what_runs_on_a_host() {
+    let Some(host) = Host::start() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    host.settings(folder.path());
+    let beats = folder.path().join("beats");
+    // The second one leaves the process group, and is ended all the same.
+    let script = format!(
+        "#!/bin/sh\nsetsid sh -c 'while :; do echo b >> {0}; sleep 0.1; done' &\nwhile :; do echo a >> {0}; sleep 0.1; done\n",
+        beats.display()
+    );
+    workflow(folder.path(), &script);
+    let mut running =
+        run(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    wait("it does not start", || lines(&beats) > 5);
+    let killed = done(command(folder.path(), &["job", "kill", "w"]));
+    assert!(killed.status.success(), "{}", text(&killed));
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    let count = lines(&beats);
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(lines(&beats), count, "something of it runs");
+}
+
+/// Kills ankus so many milliseconds after it began, and has the job go on: its program ran once.
+fn killed_and_resumed(host: &Host, after: Duration) {
+    let folder = tempfile::tempdir().expect("a folder");
+    host.settings(folder.path());
+    let starts = folder.path().join("starts");
+    let script = format!("#!/bin/sh\necho s >> {}\nsleep 1\necho words=apple\n", starts.display());
+    workflow(folder.path(), &script);
+    let mut running =
+        run(folder.path()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    std::thread::sleep(after);
+    let _ = running.kill();
+    let _ = running.wait();
+    let has_job = folder.path().join("store/store.sqlite").exists()
+        && done(command(folder.path(), &["job", "show", "w"])).status.code() != Some(2);
+    let output = match has_job {
+        true => done(command(folder.path(), &["job", "resume", "w"])),
+        false => done(run(folder.path())),
+    };
+    // It may have ended before it was killed.
+    let show = done(command(folder.path(), &["job", "show", "w"]));
+    assert!(text(&show).contains("SUCCEEDED"), "{after:?}: {}{}", text(&output), text(&show));
+    assert_eq!(lines(&starts), 1, "{after:?}: it ran more than once");
+}
+
+#[test]
+fn a_crash_of_ankus_starts_nothing_twice() {
+    let Some(host) = Host::start() else { return };
+    // While it is brought there, and while it runs. `ANKUS_TRIES` has more of them.
+    let tries = std::env::var("ANKUS_TRIES").ok().and_then(|tries| tries.parse().ok());
+    let tries: u64 = tries.unwrap_or(2);
+    for number in 0..tries {
+        killed_and_resumed(&host, Duration::from_millis(150 + number * 1_000 / tries));
+    }
+}
+
+#[test]
+fn what_a_launcher_cannot_be_told_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workflow(folder.path(), "#!/bin/sh\n");
+    let edge = "[launchers.edge]\nkind = \"ssh\"\nhost = \"h\"\n";
+    for (settings, words) in [
+        (
+            "[launchers.shell]\nlauncher = \"egde\"\n".to_owned() + edge,
+            "no launcher is named `egde`",
+        ),
+        (
+            edge.to_owned() + "[launchers.map-reduce]\nlauncher = \"edge\"\n",
+            "cannot carry map-reduce actions",
+        ),
+        (edge.to_owned() + "image = \"x\"\n", "unknown key `image`"),
+        ("[launchers.edge]\nkind = \"ssh\"\n".to_owned(), "the launcher `edge` has no `host`"),
+        ("[launchers.edge]\nkind = \"tape\"\n".to_owned(), "kind"),
+        (
+            "[launchers.pig]\nkind = \"ssh\"\nhost = \"h\"\n".to_owned(),
+            "`pig` means something else here",
+        ),
+    ] {
+        fs::write(folder.path().join("own.toml"), &settings).expect("a file");
+        let output = done(run(folder.path()));
+        assert_eq!(output.status.code(), Some(2), "{settings}: {}", text(&output));
+        assert!(text(&output).contains(words), "{settings}: {}", text(&output));
+    }
+}
+
+#[test]
+fn a_tree_cannot_choose_where_programs_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    workflow(folder.path(), "#!/bin/sh\necho words=apple\n");
+    let settings =
+        "[launchers.edge]\nkind = \"ssh\"\nhost = \"h\"\n[launchers.shell]\nlauncher = \"edge\"\n";
+    fs::write(folder.path().join("app/ankus.toml"), settings).expect("a file");
+    let output = Command::new(BINARY).args(["run", "app"]).current_dir(folder.path()).output();
+    let output = output.expect("it runs");
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output));
+    assert!(text(&output).contains("which a tree cannot do"), "{}", text(&output));
+    // A command that only looks goes without.
+    let output = Command::new(BINARY).args(["check", "app"]).current_dir(folder.path()).output();
+    let output = output.expect("it runs");
+    assert!(text(&output).contains("[launchers] of"), "{}", text(&output));
+}
+
+/// A cluster of YARN that runs nothing: its applications are in the state that a test sets.
+#[derive(Clone, Default)]
+struct Cluster {
+    inner: Arc<Mutex<Inner>>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// Id, tags, state, final status, diagnostics.
+    applications: Vec<(String, String, String, String, String)>,
+    given: usize,
+    requests: Vec<String>,
+    submissions: Vec<String>,
+}
+
+impl Cluster {
+    fn start(&self) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let cluster = self.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().filter_map(Result::ok) {
+                let mut reader = BufReader::new(stream);
+                let (mut line, mut length) = (String::new(), 0);
+                let _ = reader.read_line(&mut line);
+                let request = line.trim().to_owned();
+                loop {
+                    line.clear();
+                    if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+                        break;
+                    }
+                    let lower = line.to_ascii_lowercase();
+                    if let Some(value) = lower.strip_prefix("content-length:") {
+                        length = value.trim().parse().unwrap_or(0);
+                    }
+                }
+                let mut body = vec![0; length];
+                let _ = reader.read_exact(&mut body);
+                let (status, answer) = cluster.answer(&request, &String::from_utf8_lossy(&body));
+                let head = format!(
+                    "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    answer.len()
+                );
+                let _ = reader.get_mut().write_all((head + &answer).as_bytes());
+            }
+        });
+        format!("http://{address}")
+    }
+
+    fn answer(&self, request: &str, body: &str) -> (&'static str, String) {
+        let mut inner = self.inner.lock().expect("a cluster");
+        inner.requests.push(request.to_owned());
+        let path = request.split([' ', '?']).nth(1).unwrap_or_default();
+        let shown = |app: &(String, String, String, String, String)| serde_json::json!({"id": app.0, "state": app.2, "finalStatus": app.3, "diagnostics": app.4});
+        let id = path.trim_start_matches("/ws/v1/cluster/apps/").trim_end_matches("/state");
+        if request.starts_with("POST /ws/v1/cluster/apps/new-application") {
+            inner.given += 1;
+            let id = format!("application_1700000000000_{:04}", inner.given);
+            return ("200 OK", format!("{{\"application-id\":\"{id}\"}}"));
+        }
+        if request.starts_with("POST ") {
+            inner.submissions.push(body.to_owned());
+            let wanted: serde_json::Value = serde_json::from_str(body).expect("JSON");
+            let id = wanted["application-id"].as_str().expect("an id").to_owned();
+            let tags = wanted["application-tags"].to_string();
+            if inner.applications.iter().all(|app| app.0 != id) {
+                let app = (id, tags, "RUNNING".to_owned(), "UNDEFINED".to_owned(), String::new());
+                inner.applications.push(app);
+            }
+            return ("202 Accepted", String::new());
+        }
+        if request.starts_with("PUT ") {
+            for app in inner.applications.iter_mut().filter(|app| app.0 == id) {
+                (app.2, app.3) = ("KILLED".to_owned(), "KILLED".to_owned());
+                app.4 = "Application killed by user.".to_owned();
+            }
+            return ("200 OK", "{}".to_owned());
+        }
+        if path == "/ws/v1/cluster/apps" {
+            let tag = request.split("applicationTags=").nth(1).unwrap_or_default();
+            let tag = tag.split(['&', ' ']).next().unwrap_or_default();
+            let of_state = |state: &str| !request.contains("states=") || state == "RUNNING";
+            let apps: Vec<_> = inner
+                .applications
+                .iter()
+                .filter(|app| app.1.contains(tag) && of_state(&app.2))
+                .map(shown)
+                .collect();
+            return ("200 OK", serde_json::json!({"apps": {"app": apps}}).to_string());
+        }
+        match inner.applications.iter().find(|app| app.0 == id) {
+            Some(app) => ("200 OK", serde_json::json!({"app": shown(app)}).to_string()),
+            None => ("404 Not Found", "{}".to_owned()),
+        }
+    }
+
+    fn count(&self, start: &str) -> usize {
+        let inner = self.inner.lock().expect("a cluster");
+        inner.requests.iter().filter(|request| request.starts_with(start)).count()
+    }
+
+    fn started(&self) -> usize {
+        self.inner.lock().expect("a cluster").applications.len()
+    }
+
+    fn end(&self, state: &str, status: &str, diagnostics: &str) {
+        for app in &mut self.inner.lock().expect("a cluster").applications {
+            (app.2, app.3, app.4) = (state.to_owned(), status.to_owned(), diagnostics.to_owned());
+        }
+    }
+
+    fn settings(folder: &Path, web: &str) {
+        let text = format!(
+            "[launchers.cluster]\nkind = \"yarn\"\nweb = \"{web}\"\nuser = \"joe\"\nmemory = \"512MB\"\n[launchers.shell]\nlauncher = \"cluster\"\n"
+        );
+        fs::write(folder.join("own.toml"), text).expect("a file");
+    }
+}
+
+fn spawned(folder: &Path) -> Child {
+    let mut command = run(folder);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs")
+}
+
+const LIST: &str = "GET /ws/v1/cluster/apps?";
+const WORDS: &str = "ankus exit 0 stdout 12 d29yZHM9YXBwbGUK stderr 0 - .";
+
+#[test]
+fn a_program_runs_in_a_cluster() {
+    for (state, status, diagnostics, code, words) in [
+        ("FINISHED", "SUCCEEDED", WORDS, 0, "SUCCEEDED"),
+        (
+            "FINISHED",
+            "FAILED",
+            "ankus exit 3 stdout 0 - stderr 4 b29wcw== .",
+            1,
+            "exit code 3; it last said: oops",
+        ),
+        (
+            "KILLED",
+            "KILLED",
+            "Application killed by user.",
+            1,
+            "JA018: the shell action's job ended KILLED in the cluster: Application killed by user.",
+        ),
+        (
+            "FAILED",
+            "FAILED",
+            "AM Container exited with exitCode: -104",
+            1,
+            "ended FAILED in the cluster: AM Container",
+        ),
+    ] {
+        let cluster = Cluster::default();
+        let web = cluster.start();
+        let folder = tempfile::tempdir().expect("a folder");
+        Cluster::settings(folder.path(), &web);
+        workflow(folder.path(), "#!/bin/sh\n");
+        let mut running = spawned(folder.path());
+        wait("it is not submitted", || cluster.count(LIST) > 0);
+        cluster.end(state, status, diagnostics);
+        assert_eq!(running.wait().expect("it ends").code(), Some(code), "{status}");
+        let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+        assert!(show.contains(words), "{status}: {show}");
+        let inner = cluster.inner.lock().expect("a cluster");
+        let wanted: serde_json::Value = serde_json::from_str(&inner.submissions[0]).expect("JSON");
+        assert_eq!(wanted["resource"]["memory"], 512);
+        assert_eq!(wanted["application-id"], "application_1700000000000_0001");
+        assert!(inner.requests.iter().all(|request| request.contains("user.name=joe")));
+    }
+}
+
+#[test]
+fn a_kill_ends_what_runs_in_a_cluster() {
+    let cluster = Cluster::default();
+    let web = cluster.start();
+    let folder = tempfile::tempdir().expect("a folder");
+    Cluster::settings(folder.path(), &web);
+    workflow(folder.path(), "#!/bin/sh\n");
+    let mut running = spawned(folder.path());
+    wait("it is not submitted", || cluster.count(LIST) > 0);
+    let killed = done(command(folder.path(), &["job", "kill", "w"]));
+    assert!(killed.status.success(), "{}", text(&killed));
+    assert_eq!(running.wait().expect("it ends").code(), Some(1));
+    assert!(cluster.count("PUT /ws/v1/cluster/apps/application_1700000000000_0001/state") > 0);
+}
+
+#[test]
+fn after_a_crash_a_job_in_a_cluster_is_found_again() {
+    let cluster = Cluster::default();
+    let web = cluster.start();
+    let folder = tempfile::tempdir().expect("a folder");
+    Cluster::settings(folder.path(), &web);
+    workflow(folder.path(), "#!/bin/sh\n");
+    let mut running = spawned(folder.path());
+    wait("it is not submitted", || cluster.count(LIST) > 0);
+    let _ = running.kill();
+    let _ = running.wait();
+    cluster.end("FINISHED", "SUCCEEDED", WORDS);
+    let resumed = done(command(folder.path(), &["job", "resume", "w"]));
+    let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+    assert!(show.contains("SUCCEEDED"), "{}{show}", text(&resumed));
+    assert_eq!(cluster.started(), 1);
+}
+
+#[test]
+fn many_jobs_in_a_cluster_are_looked_at_together() {
+    const MANY: usize = 8;
+    let cluster = Cluster::default();
+    let web = cluster.start();
+    let folder = tempfile::tempdir().expect("a folder");
+    Cluster::settings(folder.path(), &web);
+    let names: Vec<String> = (0..MANY).map(|number| format!("n{number}")).collect();
+    let paths: String = names.iter().map(|name| format!("<path start='{name}'/>")).collect();
+    let actions: String = names
+        .iter()
+        .map(|name| {
+            format!(
+                "<action name='{name}'><shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>local</resource-manager>\
+                 <name-node>hdfs://nn</name-node><exec>true</exec></shell><ok to='all'/><error to='bad'/></action>"
+            )
+        })
+        .collect();
+    let text = format!(
+        "<workflow-app xmlns='uri:oozie:workflow:1.0' name='many'><start to='split'/><fork name='split'>{paths}</fork>{actions}\
+         <join name='all' to='end'/><kill name='bad'><message>bad</message></kill><end name='end'/></workflow-app>"
+    );
+    application(folder.path(), &[("app/workflow.xml", &text)]);
+    let mut running = spawned(folder.path());
+    wait("they are not submitted", || cluster.started() == MANY);
+    let before = cluster.inner.lock().expect("a cluster").requests.len();
+    let (lists, since) = (cluster.count(LIST), Instant::now());
+    wait("nobody looks", || cluster.count(LIST) >= lists + 4);
+    let looked = cluster.count(LIST) - lists;
+    let all = cluster.inner.lock().expect("a cluster").requests.len() - before;
+    assert!(all <= looked + 2, "{all} requests in {:?}, {looked} of them lists", since.elapsed());
+    cluster.end("FINISHED", "SUCCEEDED", WORDS);
+    assert_eq!(running.wait().expect("it ends").code(), Some(0));
+}
+
+/// Needs a cluster: `ANKUS_YARN_WEB=http://localhost:8088`, whose containers find Hadoop in `ANKUS_YARN_CLASSPATH`.
+#[test]
+fn a_real_cluster_runs_programs() {
+    let (Ok(web), Ok(path)) =
+        (std::env::var("ANKUS_YARN_WEB"), std::env::var("ANKUS_YARN_CLASSPATH"))
+    else {
+        println!("skipped: ANKUS_YARN_WEB and ANKUS_YARN_CLASSPATH name no cluster");
+        return;
+    };
+    for (script, code, words) in [
+        ("#!/bin/sh\necho words=$(cat words)\n", 0, "SUCCEEDED"),
+        ("#!/bin/sh\necho oops >&2\nexit 7\n", 1, "exit code 7; it last said: oops"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        Cluster::settings(folder.path(), &web);
+        let own = folder.path().join("own.toml");
+        let settings = fs::read_to_string(&own).expect("settings");
+        let more = format!("memory = \"512MB\"\njava = \"java\"\nclasspath = \"{path}\"\n");
+        fs::write(&own, settings.replace("memory = \"512MB\"\n", &more)).expect("settings");
+        workflow(folder.path(), script);
+        let output = done(run(folder.path()));
+        assert_eq!(output.status.code(), Some(code), "{}", text(&output));
+        assert!(text(&output).contains(words), "{}", text(&output));
+    }
+}
