@@ -62,6 +62,9 @@ pub(crate) fn needs(
             Place::Cluster(url) => {
                 places.insert(authority, url.to_string());
             }
+            Place::Store(url) => {
+                places.insert(authority, url.to_string());
+            }
         }
     }
     // What settings say themselves comes over it.

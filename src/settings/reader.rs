@@ -7,7 +7,7 @@ use super::{
 use crate::diag::{Group, nearest};
 use crate::source::Span;
 use ankus_lang::time::ProcessingZone;
-use ankus_lang::uri::ClusterUrl;
+use ankus_lang::uri::{ClusterUrl, StoreUrl};
 use std::collections::BTreeMap;
 use toml::de::{DeTable, DeValue};
 
@@ -106,11 +106,14 @@ impl Reader<'_> {
                         if let Some(path) = place.strip_prefix("file://") {
                             *place = path.to_owned();
                         } else if place.contains("://")
-                            && let Err(why) = ClusterUrl::parse(place)
+                            && let Err(why) = match StoreUrl::is_scheme(place) {
+                                true => StoreUrl::parse(place).map(drop),
+                                false => ClusterUrl::parse(place).map(drop),
+                            }
                         {
                             let message =
                                 format!("`{authority}` has a place that cannot be used: {why}");
-                            let help = "name a folder of this machine, or a cluster as `webhdfs://host:9870`";
+                            let help = "name a folder of this machine, a cluster as `webhdfs://host:9870`, or an object store as `s3://bucket`";
                             self.problem(span, message, Some(help.to_owned()));
                         }
                     }

@@ -706,3 +706,17 @@ fn a_cluster_is_refused_where_none_is_built_in() {
     let output = ankus(folder.path(), &["check", "app"]).output().expect("it runs");
     assert!(!text(&output).contains("hdfs://nn1"), "{}", text(&output));
 }
+
+#[cfg(not(feature = "object-stores"))]
+#[test]
+fn an_object_store_is_refused_where_none_is_built_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    write_steps(&folder.path().join("app"));
+    application(folder.path(), &[("ankus.toml", "[hosts]\n\"s3a://raw\" = \"s3://raw\"\n")]);
+    let told = text_of(folder.path(), &["run", "app"]);
+    assert!(told.contains("s3a://raw") && told.contains("--features object-stores"), "{told}");
+    let settings = "[hosts]\n\"s3a://raw\" = \"s3://key:secret@raw\"\n";
+    application(folder.path(), &[("ankus.toml", settings)]);
+    let told = text_of(folder.path(), &["run", "app"]);
+    assert!(told.contains("takes no credentials"), "{told}");
+}

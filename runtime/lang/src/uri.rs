@@ -218,6 +218,97 @@ impl fmt::Display for ClusterUrl {
     }
 }
 
+/// The kinds of object stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Store {
+    /// Amazon S3, and what speaks its protocol.
+    S3,
+    /// Google Cloud Storage.
+    Google,
+    /// Azure Blob Storage.
+    AzureBlob,
+    /// Azure Data Lake Storage.
+    AzureLake,
+}
+
+/// A bucket or container of an object store: `s3://bucket/folder`, `abfs://container@account.dfs.core.windows.net`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreUrl {
+    /// Which store.
+    pub store: Store,
+    /// The bucket or container.
+    pub bucket: String,
+    /// The host of the account, where a store has accounts.
+    pub host: Option<String>,
+    /// The folder that stands for the root; empty for the root itself.
+    pub folder: String,
+}
+
+impl StoreUrl {
+    fn store(scheme: &str) -> Option<Store> {
+        Some(match scheme {
+            "s3" | "s3a" | "s3n" => Store::S3,
+            "gs" => Store::Google,
+            "wasb" | "wasbs" => Store::AzureBlob,
+            "abfs" | "abfss" => Store::AzureLake,
+            _ => return None,
+        })
+    }
+
+    /// Whether a text begins with the scheme of an object store.
+    pub fn is_scheme(text: &str) -> bool {
+        StoreUrl::store(&FileUri::parse(text).scheme).is_some()
+    }
+
+    /// Reads the URL of a bucket or container. Credentials are never part of it.
+    ///
+    /// ```
+    /// use ankus_lang::uri::StoreUrl;
+    ///
+    /// let url = StoreUrl::parse("abfss://raw@lake.dfs.core.windows.net/in/").expect("a URL");
+    /// assert_eq!((&*url.bucket, &*url.folder), ("raw", "/in"));
+    /// assert_eq!(StoreUrl::parse("s3a://bucket").expect("a URL").to_string(), "s3://bucket");
+    /// assert!(StoreUrl::parse("s3://key:secret@bucket").is_err());
+    /// ```
+    pub fn parse(text: &str) -> Result<StoreUrl, String> {
+        let uri = FileUri::parse(text);
+        let Some(store) = StoreUrl::store(&uri.scheme) else {
+            return Err(format!("`{}` is no object store that is known", uri.origin()));
+        };
+        let (bucket, host) = match (store, uri.authority.split_once('@')) {
+            (Store::S3 | Store::Google, None) => (&*uri.authority, None),
+            (Store::S3 | Store::Google, Some(_)) => {
+                return Err("the URL of a bucket takes no credentials".to_owned());
+            }
+            (_, Some((container, host))) if !container.contains(':') && host.contains('.') => {
+                (container, Some(host.to_owned()))
+            }
+            _ => {
+                let usual = "container@account.dfs.core.windows.net";
+                return Err(format!("the URL of a container is `{}://{usual}`", uri.scheme));
+            }
+        };
+        if bucket.is_empty() {
+            return Err(format!("the URL of a bucket is `{}://bucket`", uri.scheme));
+        }
+        let folder = normal_parts(&uri.path).iter().map(|part| format!("/{part}")).collect();
+        Ok(StoreUrl { store, bucket: bucket.to_owned(), host, folder })
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let scheme = match self.store {
+            Store::S3 => "s3",
+            Store::Google => "gs",
+            Store::AzureBlob => "wasbs",
+            Store::AzureLake => "abfss",
+        };
+        let host = self.host.iter().map(|host| format!("@{host}")).collect::<String>();
+        write!(f, "{scheme}://{}{host}{}", self.bucket, self.folder)
+    }
+}
+
 /// A path without `.`, and without `..` as far as there is something to go back over.
 fn normal(path: String) -> String {
     if !path.split('/').any(|part| matches!(part, "." | "..")) {

@@ -133,9 +133,11 @@ impl Operations<'_> {
                     matches!(self.files.status(&uri), Ok(Some(found)) if !found.directory);
                 if let Ok(copies) = copies
                     && is_file
+                    && let Err(error) = self.files.set_replication(&uri, copies)
+                    && error.kind() == io::ErrorKind::Unsupported
                 {
-                    // The engine swallows what goes wrong.
-                    let _ = self.files.set_replication(&uri, copies);
+                    // The engine swallows what goes wrong, but no file system of its own lacks this.
+                    return Err(Fault::of(&error));
                 }
                 Ok(())
             }
@@ -272,11 +274,22 @@ impl Operations<'_> {
                 "move, could not rename multiple sources to the same target name".to_owned();
             return Err(Fault { code: "FS012".to_owned(), message });
         }
+        // A folder that is there may be what an earlier start made of it.
+        let is_cut_short = self.recovery && status.is_some() && !self.files.renames_at_once(&from);
         for uri in found {
+            if is_cut_short {
+                let text = format!(
+                    "move, was cut short from [{}] to [{}]: its store copies and then deletes, so look at both",
+                    shown(&uri),
+                    shown(&to)
+                );
+                return Err(Fault::own("FS008", text));
+            }
             let to = if into_folder { to.child(uri.name()) } else { to.clone() };
             if let Err(error) = self.files.rename(&uri, &to) {
                 match error.kind() {
                     io::ErrorKind::PermissionDenied => return Err(Fault::of(&error)),
+                    io::ErrorKind::Unsupported => return Err(Fault::of(&error)),
                     _ if self.recovery => {}
                     _ => {
                         let text = format!(

@@ -154,6 +154,10 @@ impl Files for Applications {
         self.root.set_replication(uri, copies)
     }
 
+    fn renames_at_once(&self, uri: &FileUri) -> bool {
+        self.root.renames_at_once(uri)
+    }
+
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
         self.protect(from)?;
         self.root.rename(from, to)

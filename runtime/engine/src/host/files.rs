@@ -22,6 +22,8 @@ mod glob;
 mod hosts;
 mod local;
 mod memory;
+#[cfg(feature = "object-stores")]
+mod objects;
 mod web;
 
 /// What is known of a file or folder.
@@ -56,6 +58,11 @@ pub trait Files: Send + Sync {
 
     /// Deletes a file, or a folder with all below. Whether anything was there.
     fn delete(&self, uri: &FileUri) -> io::Result<bool>;
+
+    /// Whether renaming is done at once or not at all, so that a crash leaves nothing half moved.
+    fn renames_at_once(&self, _uri: &FileUri) -> bool {
+        true
+    }
 
     /// Renames. Nothing may be at `to`, and the folder of `to` must be there.
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()>;

@@ -12,9 +12,11 @@ use std::time::Duration;
 
 #[cfg(feature = "hdfs")]
 use super::cluster::ClusterFiles;
+#[cfg(feature = "object-stores")]
+use super::objects::ObjectFiles;
 use super::web::WebFiles;
 use super::{ClusterUrl, FileStatus, FileUri, Files, Kind, LocalFiles};
-use ankus_lang::uri::{Protocol, normal_parts};
+use ankus_lang::uri::{Protocol, StoreUrl, normal_parts};
 
 /// What stands for an authority.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +27,8 @@ pub enum Place {
     Machine(Vec<PathBuf>),
     /// A cluster.
     Cluster(ClusterUrl),
+    /// A bucket or container of an object store; only where those are built in.
+    Store(StoreUrl),
 }
 
 impl Place {
@@ -32,6 +36,7 @@ impl Place {
     pub fn read(text: &str, base: &Path) -> Result<Place, String> {
         match text.strip_prefix("file://") {
             Some(path) => Ok(Place::Folder(base.join(path))),
+            None if StoreUrl::is_scheme(text) => StoreUrl::parse(text).and_then(Place::store),
             None if text.contains("://") => ClusterUrl::parse(text).and_then(Place::cluster),
             None => Ok(Place::Folder(base.join(text))),
         }
@@ -45,6 +50,16 @@ impl Place {
             std::iter::once("/").chain(normal_parts(&parts)).collect()
         };
         Place::Machine(folders.iter().map(whole).collect())
+    }
+
+    fn store(url: StoreUrl) -> Result<Place, String> {
+        if !cfg!(feature = "object-stores") {
+            return Err(format!(
+                "{url} is an object store, and this ankus was built without them; build it with `--features object-stores`, \
+                 or name a folder"
+            ));
+        }
+        Ok(Place::Store(url))
     }
 
     fn cluster(url: ClusterUrl) -> Result<Place, String> {
@@ -136,6 +151,13 @@ impl FileSystems {
                     let cluster = self::remote(&authority, url);
                     remote.insert(authority, cluster);
                 }
+                #[cfg(feature = "object-stores")]
+                Place::Store(url) => {
+                    let store = ObjectFiles::new(authority.clone(), &url);
+                    remote.insert(authority, Box::new(store));
+                }
+                #[cfg(not(feature = "object-stores"))]
+                Place::Store(_) => unreachable!("`Place::read` refuses it"),
             }
         }
         let local = LocalFiles::new(root, folders).with_machine(machine);
@@ -227,6 +249,10 @@ impl Files for FileSystems {
 
     fn set_replication(&self, uri: &FileUri, copies: u32) -> io::Result<()> {
         self.of(uri).set_replication(uri, copies)
+    }
+
+    fn renames_at_once(&self, uri: &FileUri) -> bool {
+        self.of(uri).renames_at_once(uri)
     }
 
     fn rename(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
