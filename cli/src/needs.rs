@@ -6,7 +6,7 @@ use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::actions::workplace::ActionDefaults;
 use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
-use ankus_engine::host::elsewhere::{self, Ssh, System, Yarn};
+use ankus_engine::host::elsewhere::{self, Kubernetes, Ssh, System, Yarn};
 use ankus_engine::host::files::{Hosts, Place};
 use ankus_engine::host::process::Bounds;
 use ankus_engine::host::process::sandbox::{Kind, Sandbox};
@@ -216,6 +216,17 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
                 vcores: number("vcores"),
                 classpath: text("classpath"),
                 java: text("java"),
+            }),
+            "kubernetes" => System::Kubernetes(Kubernetes {
+                server: text("server").unwrap_or_default().trim_end_matches('/').to_owned(),
+                namespace: text("namespace").unwrap_or_else(|| "default".to_owned()),
+                token_file: file("token-file"),
+                certificate: file("certificate"),
+                image: text("image").unwrap_or_default(),
+                service_account: text("service-account"),
+                memory: number("memory"),
+                vcores: number("vcores"),
+                keep: number("keep"),
             }),
             _ => return None,
         };

@@ -132,6 +132,45 @@ pub static KINDS: &[PlaceKind] = &[
             ),
         ],
     },
+    PlaceKind {
+        name: "kubernetes",
+        keys: &[
+            key("server", Form::Text, true, "The address of the API: `https://host:6443`."),
+            key("image", Form::Text, true, "The image of pods."),
+            key(
+                "namespace",
+                Form::Text,
+                false,
+                "The namespace of jobs; `default` where nothing is said.",
+            ),
+            key("token-file", Form::Text, false, "A file with the token of who asks."),
+            key(
+                "certificate",
+                Form::Text,
+                false,
+                "A file with the certificate by which the server is known.",
+            ),
+            key("service-account", Form::Text, false, "The service account of pods."),
+            key(
+                "memory",
+                Form::Size,
+                false,
+                "The memory of a pod, unless the action says otherwise.",
+            ),
+            key(
+                "vcores",
+                Form::Number,
+                false,
+                "The processors of a pod, unless the action says otherwise.",
+            ),
+            key(
+                "keep",
+                Form::Span,
+                false,
+                "How long a Job stays when it has ended; an hour where nothing is said.",
+            ),
+        ],
+    },
 ];
 
 /// What becomes of a program that a shutdown ended.

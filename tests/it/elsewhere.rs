@@ -273,6 +273,39 @@ fn a_tree_cannot_choose_where_programs_run() {
     assert!(text(&output).contains("[launchers] of"), "{}", text(&output));
 }
 
+/// A server of HTTP at an address that it answers with.
+fn serve(answer: impl Fn(&str, &str) -> (&'static str, String) + Send + 'static) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().filter_map(Result::ok) {
+            let mut reader = BufReader::new(stream);
+            let (mut line, mut length) = (String::new(), 0);
+            let _ = reader.read_line(&mut line);
+            let request = line.trim().to_owned();
+            loop {
+                line.clear();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
+                    break;
+                }
+                let lower = line.to_ascii_lowercase();
+                if let Some(value) = lower.strip_prefix("content-length:") {
+                    length = value.trim().parse().unwrap_or(0);
+                }
+            }
+            let mut body = vec![0; length];
+            let _ = reader.read_exact(&mut body);
+            let (status, answer) = answer(&request, &String::from_utf8_lossy(&body));
+            let head = format!(
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                answer.len()
+            );
+            let _ = reader.get_mut().write_all((head + &answer).as_bytes());
+        }
+    });
+    format!("http://{address}")
+}
+
 /// A cluster of YARN that runs nothing: its applications are in the state that a test sets.
 #[derive(Clone, Default)]
 struct Cluster {
@@ -290,36 +323,8 @@ struct Inner {
 
 impl Cluster {
     fn start(&self) -> String {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address");
         let cluster = self.clone();
-        std::thread::spawn(move || {
-            for stream in listener.incoming().filter_map(Result::ok) {
-                let mut reader = BufReader::new(stream);
-                let (mut line, mut length) = (String::new(), 0);
-                let _ = reader.read_line(&mut line);
-                let request = line.trim().to_owned();
-                loop {
-                    line.clear();
-                    if reader.read_line(&mut line).unwrap_or(0) == 0 || line.trim().is_empty() {
-                        break;
-                    }
-                    let lower = line.to_ascii_lowercase();
-                    if let Some(value) = lower.strip_prefix("content-length:") {
-                        length = value.trim().parse().unwrap_or(0);
-                    }
-                }
-                let mut body = vec![0; length];
-                let _ = reader.read_exact(&mut body);
-                let (status, answer) = cluster.answer(&request, &String::from_utf8_lossy(&body));
-                let head = format!(
-                    "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                    answer.len()
-                );
-                let _ = reader.get_mut().write_all((head + &answer).as_bytes());
-            }
-        });
-        format!("http://{address}")
+        serve(move |request, body| cluster.answer(request, body))
     }
 
     fn answer(&self, request: &str, body: &str) -> (&'static str, String) {
@@ -537,4 +542,167 @@ fn a_real_cluster_runs_programs() {
         assert_eq!(output.status.code(), Some(code), "{}", text(&output));
         assert!(text(&output).contains(words), "{}", text(&output));
     }
+}
+
+/// An API of Kubernetes that runs nothing: a test sets the state of its Jobs.
+#[derive(Clone, Default)]
+struct Api {
+    inner: Arc<Mutex<Objects>>,
+}
+
+#[derive(Default)]
+struct Objects {
+    jobs: Vec<serde_json::Value>,
+    maps: Vec<serde_json::Value>,
+    pods: Vec<serde_json::Value>,
+    log: String,
+    requests: Vec<String>,
+}
+
+impl Api {
+    fn start(&self, folder: &Path) {
+        let api = self.clone();
+        let server = serve(move |request, body| api.answer(request, body));
+        let text = format!(
+            "[launchers.pods]\nkind = \"kubernetes\"\nserver = \"{server}\"\nimage = \"site/tools:1\"\nnamespace = \"etl\"\n\
+             memory = \"1GB\"\nservice-account = \"runner\"\nkeep = \"10m\"\n[launchers.shell]\nlauncher = \"pods\"\n"
+        );
+        fs::write(folder.join("own.toml"), text).expect("a file");
+    }
+
+    fn answer(&self, request: &str, body: &str) -> (&'static str, String) {
+        let mut inner = self.inner.lock().expect("objects");
+        inner.requests.push(request.to_owned());
+        let words: Vec<&str> = request.split([' ', '?']).collect();
+        let (method, path) = (words[0], words[1]);
+        let object: serde_json::Value = serde_json::from_str(body).unwrap_or_default();
+        let list = |items: &Vec<serde_json::Value>| {
+            ("200 OK", serde_json::json!({"items": items}).to_string())
+        };
+        let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+        let is_it = |job: &serde_json::Value| job["metadata"]["name"] == name.as_str();
+        match (method, name.as_str()) {
+            ("POST", "jobs") => {
+                let mut job = object;
+                if inner
+                    .jobs
+                    .iter()
+                    .any(|known| known["metadata"]["name"] == job["metadata"]["name"])
+                {
+                    return ("409 Conflict", "{}".to_owned());
+                }
+                job["metadata"]["uid"] = "uid-1".into();
+                inner.jobs.push(job.clone());
+                let labels = job["metadata"]["labels"].clone();
+                let pod = serde_json::json!({"metadata": {"name": "pod-1", "labels": labels}});
+                inner.pods.push(pod);
+                ("201 Created", job.to_string())
+            }
+            ("POST", "configmaps") => {
+                inner.maps.push(object);
+                ("201 Created", "{}".to_owned())
+            }
+            ("GET", "jobs") => list(&inner.jobs),
+            ("GET", "pods") => list(&inner.pods),
+            ("GET", "log") => ("200 OK", inner.log.clone()),
+            ("DELETE", _) if path.contains("/jobs/") => {
+                inner.jobs.retain(|job| !is_it(job));
+                ("200 OK", "{}".to_owned())
+            }
+            ("GET", _) => match inner.jobs.iter().find(|job| is_it(job)) {
+                Some(job) => ("200 OK", job.to_string()),
+                None => ("404 Not Found", "{}".to_owned()),
+            },
+            _ => ("405 Method Not Allowed", "{}".to_owned()),
+        }
+    }
+
+    fn end(&self, condition: &str, pod: serde_json::Value, log: &str) {
+        let mut inner = self.inner.lock().expect("objects");
+        for job in &mut inner.jobs {
+            job["status"] =
+                serde_json::json!({"conditions": [{"type": condition, "status": "True"}]});
+        }
+        for known in &mut inner.pods {
+            known["status"] = pod.clone();
+        }
+        inner.log = log.to_owned();
+    }
+
+    fn count(&self, start: &str) -> usize {
+        let inner = self.inner.lock().expect("objects");
+        inner.requests.iter().filter(|request| request.starts_with(start)).count()
+    }
+}
+
+const JOBS: &str = "GET /apis/batch/v1/namespaces/etl/jobs?labelSelector=ankus-store%3D";
+const LOG: &str = "words=apple\n\nankus exit 0\nankus file stdout 12\nd29yZHM9YXBwbGUK\nankus file stderr 0\nankus end\n";
+
+#[test]
+fn a_program_runs_in_a_pod() {
+    let ended = |reason: &str, code: i32| serde_json::json!({"containerStatuses": [{"state": {"terminated": {"exitCode": code, "reason": reason}}}]});
+    let oops = "ankus exit 4\nankus file stdout 0\nankus file stderr 5\nb29wcwo=\nankus end\n";
+    for (condition, pod, log, code, words) in [
+        ("Complete", ended("Completed", 0), LOG.to_owned(), 0, "SUCCEEDED"),
+        (
+            "Failed",
+            ended("Error", 4),
+            format!("oops\n\n{oops}"),
+            1,
+            "exit code 4; it last said: oops",
+        ),
+        (
+            "Failed",
+            ended("OOMKilled", 137),
+            "much\n".to_owned(),
+            1,
+            "the shell action's job ended in the cluster, OOMKilled",
+        ),
+    ] {
+        let api = Api::default();
+        let folder = tempfile::tempdir().expect("a folder");
+        api.start(folder.path());
+        workflow(folder.path(), "#!/bin/sh\n");
+        let mut running = spawned(folder.path());
+        wait("it is not made", || api.count(JOBS) > 0);
+        api.end(condition, pod, &log);
+        assert_eq!(running.wait().expect("it ends").code(), Some(code), "{words}");
+        let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+        assert!(show.contains(words), "{words}: {show}");
+        let inner = api.inner.lock().expect("objects");
+        let spec = &inner.jobs[0]["spec"];
+        assert_eq!(
+            (&spec["backoffLimit"], &spec["ttlSecondsAfterFinished"]),
+            (&0.into(), &600.into())
+        );
+        let pod = &spec["template"]["spec"];
+        assert_eq!(pod["serviceAccountName"], "runner");
+        assert_eq!(pod["containers"][0]["image"], "site/tools:1");
+        assert_eq!(pod["containers"][0]["resources"]["limits"]["memory"], "1073741824");
+        assert_eq!(inner.maps[0]["metadata"]["ownerReferences"][0]["uid"], "uid-1");
+    }
+}
+
+#[test]
+fn a_kill_ends_a_pod_and_a_crash_starts_no_second() {
+    let api = Api::default();
+    let folder = tempfile::tempdir().expect("a folder");
+    api.start(folder.path());
+    workflow(folder.path(), "#!/bin/sh\n");
+    let mut running = spawned(folder.path());
+    wait("it is not made", || api.count(JOBS) > 0);
+    let _ = running.kill();
+    let _ = running.wait();
+    let mut again = command(folder.path(), &["job", "resume", "w"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it runs");
+    let looks = api.count(JOBS);
+    wait("nobody looks", || api.count(JOBS) > looks + 1);
+    assert_eq!(api.count("POST /apis/batch"), 1);
+    let killed = done(command(folder.path(), &["job", "kill", "w"]));
+    assert!(killed.status.success(), "{}", text(&killed));
+    assert_eq!(again.wait().expect("it ends").code(), Some(1));
+    assert_eq!(api.count("DELETE /apis/batch/v1/namespaces/etl/jobs/ankus-"), 1);
 }

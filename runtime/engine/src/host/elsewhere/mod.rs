@@ -11,6 +11,7 @@
 #![expect(clippy::disallowed_methods, reason = "other hosts are the outside world")]
 
 mod bundle;
+mod kubernetes;
 mod post;
 mod receive;
 mod ssh;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use super::process::{Exit, Launchers, Local, Program, State, Urgency, write_whole};
 use ankus_procedure::private;
 use bundle::Bundle;
+pub use kubernetes::Kubernetes;
 use post::Post;
 pub use ssh::Ssh;
 pub use yarn::Yarn;
@@ -52,6 +54,8 @@ pub enum System {
     Ssh(Ssh),
     /// A cluster of YARN.
     Yarn(Yarn),
+    /// A cluster of Kubernetes.
+    Kubernetes(Kubernetes),
 }
 
 impl System {
@@ -59,6 +63,7 @@ impl System {
         match self {
             System::Ssh(ssh) => Box::new(ssh.clone()),
             System::Yarn(yarn) => Box::new(yarn.clone()),
+            System::Kubernetes(kubernetes) => Box::new(kubernetes.clone()),
         }
     }
 
@@ -67,6 +72,7 @@ impl System {
         match self {
             System::Ssh(ssh) => format!("the host {}", ssh.host),
             System::Yarn(_) => "a cluster of YARN".to_owned(),
+            System::Kubernetes(_) => "a cluster of Kubernetes".to_owned(),
         }
     }
 
@@ -74,7 +80,7 @@ impl System {
     pub fn has_resources(&self) -> bool {
         match self {
             System::Ssh(_) => false,
-            System::Yarn(_) => true,
+            System::Yarn(_) | System::Kubernetes(_) => true,
         }
     }
 }
