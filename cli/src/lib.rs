@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 mod eval;
 mod explain;
+mod fetched;
 mod fmt;
 mod graph;
 mod inventory;

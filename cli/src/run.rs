@@ -2,7 +2,9 @@
 
 use super::runner::Runner;
 use super::store::{self, Following, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, coordinator, needs, plan, simulate, timeline, unheeded};
+use super::{
+    Exit, Failure, Shell, coordinator, fetched, needs, plan, simulate, timeline, unheeded,
+};
 use crate::properties::PropertyArguments;
 use ankus::settings::Settings;
 use ankus::{diag, render};
@@ -26,12 +28,15 @@ use std::sync::Arc;
 #[command(before_help = "Examples:
   ankus run app/                       run it with its job.properties
   ankus run app/ -D day=2024-06-03     the same, with one property changed
+  ankus run app.zip                    run what is in an archive
+  ankus run -P job.properties          run what oozie.wf.application.path names
   ankus run app/ --only load           run one action and nothing else
   ankus run --resume 0000000-…-W       continue a run that was stopped")]
 pub(super) struct Arguments {
-    /// A workflow, the folder of one, or a compiled plan.
-    #[arg(value_name = "APP", required_unless_present = "resume")]
-    path: Option<PathBuf>,
+    /// A workflow, coordinator or bundle: the file, its folder, a zip of it or its URI; or a compiled plan. Without it,
+    /// what `oozie.wf.application.path` (or that of a coordinator or bundle) names in the properties.
+    #[arg(value_name = "APP", required_unless_present_any = ["resume", "files", "define"])]
+    pub(super) path: Option<PathBuf>,
     /// Go on with this job: its id, the beginning of it, or `latest`.
     #[arg(long, value_name = "ID", conflicts_with_all = ["path", "dry_run", "strict", "id"])]
     resume: Option<String>,
@@ -75,6 +80,13 @@ pub(super) struct Arguments {
     pub(super) detach_on_signal: bool,
 }
 
+impl Arguments {
+    /// Whether nothing is to be written or reached.
+    pub(super) fn is_look(&self) -> bool {
+        self.dry_run || self.simulate
+    }
+}
+
 fn job_id(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if text.is_empty() || text.len() > 100 || !text.chars().all(plain) || text.starts_with('.') {
@@ -98,14 +110,25 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         let id = store::resolve(&*store::reader(&arguments.store)?, id)?;
         return resume(&id, &arguments, shell);
     }
-    let Some(path) = &arguments.path else { return Err(Failure::new("nothing is named").into()) };
+    let mut arguments = arguments;
+    let mut fetched = fetched::named(&arguments, shell)?;
+    let path = &fetched.path.clone();
     if arguments.simulate {
         return simulated(path, &arguments, shell);
     }
     let project = if arguments.dry_run { shell.project()? } else { shell.working_project()? };
-    let given = arguments.properties.given();
+    let mut given = arguments.properties.given();
     if !is_plan(path) {
         let found = project.find(path, &given)?;
+        if let Some(uri) = fetched.uri.clone() {
+            let name = match found.kind {
+                ankus::check::FileKind::Coordinator => application::PATHS[1],
+                ankus::check::FileKind::Bundle => application::PATHS[2],
+                _ => APPLICATION_PATH,
+            };
+            arguments.properties.define.push((name.to_owned(), uri));
+            given = arguments.properties.given();
+        }
         match found.kind {
             ankus::check::FileKind::Coordinator | ankus::check::FileKind::Bundle => {
                 if arguments.begin.is_some() || arguments.only.is_some() {
@@ -113,6 +136,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
                     let help = "name its workflow";
                     return Err(Failure::new(message).help(help).into());
                 }
+                fetched.keep()?;
                 return coordinator::run(&found, &arguments, &project, shell);
             }
             _ => {}
@@ -155,6 +179,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if let Some(driver) = runner.driver() {
         store::forget_old(driver, &settings.keep)?;
     }
+    fetched.keep()?;
     let id = match runner.submit(submit) {
         Ok(id) => id,
         Err(driver::Error::Refused(refused)) => {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// The names definitions have in a folder.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 /// The properties that name them.
-const PATHS: [&str; 3] =
+pub const PATHS: [&str; 3] =
     ["oozie.wf.application.path", "oozie.coord.application.path", "oozie.bundle.application.path"];
 /// The property that names a workflow.
 pub const APPLICATION_PATH: &str = PATHS[0];

@@ -6,6 +6,7 @@
 )]
 
 mod actions;
+mod applications;
 mod browser;
 mod cli;
 mod clocks;

@@ -172,6 +172,10 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/check/cache.rs", "kept answers in the user's own folder"),
     ("cli/src/config.rs", "makes a file that is not there"),
     ("cli/src/doctor.rs", "looks for programs on PATH"),
+    (
+        "cli/src/fetched.rs",
+        "takes away what it brought into the store for a job that was not submitted",
+    ),
     ("cli/src/log.rs", "outputs of programs in the store"),
     ("cli/src/man.rs", "makes the folder that was asked for"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),

@@ -5,7 +5,9 @@
 //! again.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,10 @@ use ankus_procedure::{Context, Failure, Procedure, Step};
 
 /// The kind of this procedure.
 pub(super) const KIND: &str = "purge";
+/// The folder of applications that were brought into the store: unpacked, or copied from elsewhere.
+pub const APPLICATIONS: &str = "applications";
+/// What lies beside one whose job was submitted.
+pub const SUBMITTED: &str = "submitted";
 /// So many jobs go in one transaction.
 const STEP: usize = 200;
 
@@ -166,6 +172,56 @@ impl Purge {
     }
 }
 
+/// An application that was brought may not be part of a job yet.
+const FRESH: Duration = Duration::from_secs(3600);
+
+impl Purge {
+    /// Deletes the applications that were brought into the store for jobs that are gone.
+    #[expect(clippy::disallowed_methods, reason = "what lies in the store, the disk says")]
+    fn forget_applications(&self) -> Result<(), Failure> {
+        let broken = |why: String| Failure::new("purge", "disk", why);
+        let folder = self.shared.folder.with_file_name(APPLICATIONS);
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let entries = match std::fs::read_dir(&folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(broken(format!("{}: {error}", folder.display()))),
+        };
+        let used = self.mounted().map_err(|error| broken(error.to_string()))?;
+        for entry in entries.filter_map(Result::ok) {
+            let path = entry.path();
+            let since = entry.metadata().and_then(|found| found.modified());
+            let is_fresh = since.is_ok_and(|at| at.elapsed().is_ok_and(|since| since < FRESH));
+            let is_used = used.iter().any(|mount| mount.starts_with(&path));
+            // One that has never been of a job is left alone for a while.
+            if is_used || (is_fresh && !path.join(SUBMITTED).exists()) {
+                continue;
+            }
+            if let Err(error) = std::fs::remove_dir_all(&path)
+                && error.kind() != std::io::ErrorKind::NotFound
+            {
+                return Err(broken(format!("{}: {error}", path.display())));
+            }
+        }
+        Ok(())
+    }
+
+    /// The folders that stand at URIs for the jobs that there are.
+    fn mounted(&self) -> Result<BTreeSet<PathBuf>, Error> {
+        let reader = self.shared.reader();
+        let mut keys: BTreeSet<String> = BTreeSet::new();
+        keys.extend(view::records(reader)?.into_iter().map(|record| record.needs));
+        keys.extend(coordinator::records(reader)?.into_iter().map(|record| record.needs));
+        keys.extend(bundle::records(reader)?.into_iter().map(|record| record.needs));
+        let mut used = BTreeSet::new();
+        for key in keys {
+            let needs = super::needs::read(reader, &key)?;
+            used.extend(needs.into_iter().flat_map(|needs| needs.mounts).map(|(_, at)| at));
+        }
+        Ok(used)
+    }
+}
+
 impl Procedure for Purge {
     fn execute(&mut self, context: &mut Context<'_>) -> Result<Step, Failure> {
         let from = self.saved.jobs.len().saturating_sub(STEP);
@@ -182,7 +238,8 @@ impl Procedure for Purge {
             let below = [spaces::ROW, spaces::EVENT, spaces::NOTIFICATION, spaces::EXPECTATION];
             self.delete(id, &below, &[spaces::CONF, spaces::JOB], context)?;
         }
-        if !self.saved.jobs.is_empty() {
+        // What is used no more is known when the rows are gone.
+        if !self.saved.jobs.is_empty() || !jobs.is_empty() {
             return Ok(Step::More);
         }
         // One at a time: a coordinator may have very many actions.
@@ -196,6 +253,7 @@ impl Procedure for Purge {
             self.delete(&id, below, own, context)?;
             return Ok(Step::More);
         }
+        self.forget_applications()?;
         Ok(Step::Done)
     }
 

@@ -7,6 +7,7 @@
 //! root, through `..` or links.
 
 use std::io;
+use std::path::{Path, PathBuf};
 
 pub use ankus_lang::uri::{ClusterUrl, FileUri};
 pub use beneath::Kind;
@@ -25,6 +26,22 @@ mod memory;
 #[cfg(feature = "object-stores")]
 mod objects;
 mod web;
+
+/// Unpacks the archive of an application into a folder, within limits. Nothing leaves the folder, and links are refused.
+/// Where the application lies then: many archives hold one folder with everything in it.
+pub fn unpack_application(archive: &Path, folder: &Path) -> io::Result<PathBuf> {
+    let name = archive.file_name().unwrap_or_default().to_string_lossy();
+    archive::unpack(archive, &name, folder, archive::APPLICATION)
+        .unwrap_or_else(|| Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no archive")))?;
+    let files = LocalFiles::new(folder, Folders::new());
+    let top = FileUri::parse("/");
+    if let [only] = files.list(&top)?.as_slice()
+        && files.kind(&top.child(only))? == Some(Kind::Folder)
+    {
+        return Ok(folder.join(only));
+    }
+    Ok(folder.to_owned())
+}
 
 /// What is known of a file or folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

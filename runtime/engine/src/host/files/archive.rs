@@ -26,11 +26,17 @@ pub(crate) struct Quota {
     pub(crate) ratio: u64,
     /// So many bytes are taken whatever the ratio.
     pub(crate) small: u64,
+    /// Whether links may be among them.
+    pub(crate) links: bool,
 }
 
 /// More than any environment of programs has, and less than fills most disks.
 pub(crate) const QUOTA: Quota =
-    Quota { entries: 1_000_000, bytes: 32 << 30, ratio: 200, small: 256 << 20 };
+    Quota { entries: 1_000_000, bytes: 32 << 30, ratio: 200, small: 256 << 20, links: true };
+
+/// More than any application has. Its definitions and libraries are files, so that a link is not meant well.
+pub(crate) const APPLICATION: Quota =
+    Quota { entries: 100_000, bytes: 4 << 30, ratio: 200, small: 256 << 20, links: false };
 
 /// Unpacks an archive, whose kind its name tells, into a folder that is there. None if the name tells of no archive.
 pub(crate) fn unpack(
@@ -181,6 +187,11 @@ impl Unpacking {
 
     fn link(&mut self, name: &str, target: &str) -> io::Result<()> {
         self.count()?;
+        if !self.quota.links {
+            return Err(refused(format_args!(
+                "`{name}` is a link, which an application may not have"
+            )));
+        }
         if target.starts_with('/') || target.is_empty() || target.contains('\0') {
             return Err(refused(format_args!("the link `{name}` leads out, to `{target}`")));
         }
@@ -376,7 +387,7 @@ mod tests {
 
     #[test]
     fn what_grows_without_end_is_refused() {
-        let quota = Quota { entries: 100, bytes: 1 << 20, ratio: 10, small: 1 << 16 };
+        let quota = Quota { entries: 100, bytes: 1 << 20, ratio: 10, small: 1 << 16, links: true };
         let zeros = vec![0; 1 << 17];
         let large = zip(&[Whole("zeros", &zeros)]).expect("an archive");
         assert!(large.len() < 1 << 12, "it is packed well");

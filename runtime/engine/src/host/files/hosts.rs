@@ -193,6 +193,16 @@ impl FileSystems {
         }
     }
 
+    /// Where a file or folder lies on this machine. What lies elsewhere is copied to `copy`, where nothing is yet.
+    pub fn bring(&self, uri: &FileUri, copy: &Path) -> io::Result<Option<PathBuf>> {
+        if self.status(uri)?.is_none() {
+            return Ok(None);
+        }
+        let Some(remote) = self.remote(uri) else { return Ok(self.local.path(uri)) };
+        remote.fetch(uri, copy)?;
+        Ok(Some(copy.to_owned()))
+    }
+
     /// Whether somebody allowed to reach what a URI names, be it there or not.
     pub(crate) fn reaches(&self, uri: &FileUri) -> bool {
         self.remote(uri).is_some() || self.local.path(uri).is_some()

@@ -1,0 +1,181 @@
+//! Applications that do not lie in a folder here: an archive, a URI, or what the properties of a job name.
+//!
+//! In: what the command line says. Out: a path that can be run. What has to be unpacked or copied is put into the store,
+//! where it stays as long as its job.
+
+use super::run::Arguments;
+use super::{Failure, Shell, needs, store};
+use ankus::syntax::properties::{Origin, Submission};
+use ankus_engine::driver::purge::{APPLICATIONS, SUBMITTED};
+use ankus_engine::host::files::{FileSystems, FileUri, unpack_application};
+use ankus_lang::configuration::substitute;
+use ankus_procedure::private;
+use ankus_project::application::PATHS;
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+
+/// What is to be run.
+pub(super) struct Fetched {
+    /// Where it lies on this machine.
+    pub(super) path: PathBuf,
+    /// Under which URI it was named, if it was.
+    pub(super) uri: Option<String>,
+    /// The folder of the store that was made for it.
+    folder: Option<PathBuf>,
+}
+
+impl Drop for Fetched {
+    fn drop(&mut self) {
+        if let Some(folder) = self.folder.take() {
+            // No job was submitted. What cannot be deleted now goes with the next purge.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+impl Fetched {
+    /// Its job is about to be submitted: it goes when the job is purged.
+    pub(super) fn keep(&mut self) -> miette::Result<()> {
+        let Some(folder) = self.folder.take() else { return Ok(()) };
+        let mark = folder.join(SUBMITTED);
+        private::write(&mark, "").map_err(|error| unwritten(&mark, &error))
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> miette::Report {
+    Failure::new(format!("`{}` cannot be written: {error}", path.display())).into()
+}
+
+/// Finds what is to be run, and brings it here.
+pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<Fetched> {
+    let local = |path: PathBuf| Fetched { path, uri: None, folder: None };
+    let uri = match &arguments.path {
+        Some(path) => match path.to_str() {
+            Some(text) if text.contains("://") || text.starts_with("file:/") => text.to_owned(),
+            _ if is_archive(path) => return unpacked(path, arguments),
+            _ => return Ok(local(path.clone())),
+        },
+        None => of_properties(arguments, shell)?,
+    };
+    let uri = FileUri::parse(&uri);
+    if arguments.is_look() {
+        let what = "--dry-run and --simulate";
+        let message = format!("`{uri}` has to be brought here for that, which {what} do not do");
+        return Err(Failure::new(message).help("name a folder of this machine").into());
+    }
+    let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
+    let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let mut hosts = needs::hosts(&settings, base)?;
+    if uri.scheme == "file" {
+        // Whoever names it may read it; what the workflow may read is another question.
+        let all = ankus_engine::host::files::Place::machine(&["/".to_owned()], Path::new("/"));
+        hosts.insert("file:".to_owned(), all);
+    }
+    let root = arguments.root.clone().unwrap_or_else(|| arguments.store.store.join("root"));
+    let root = std::path::absolute(&root).unwrap_or(root);
+    let user = std::env::var("HADOOP_USER_NAME").ok().filter(|user| !user.is_empty());
+    let user = user.unwrap_or_else(|| ankus_project::user().to_owned());
+    let files = FileSystems::new(root, hosts).with_user(&user);
+    // A definition is run with what lies beside it.
+    let is_definition = uri.name().ends_with(".xml");
+    let wanted = match uri.parent() {
+        Some(folder) if is_definition => folder,
+        _ => uri.clone(),
+    };
+    let mut fetched = Fetched { path: PathBuf::new(), uri: None, folder: None };
+    let place = new_folder(arguments);
+    let store = &arguments.store.store;
+    private::claim(store).map_err(|error| unwritten(store, &error))?;
+    private::folder(&place).map_err(|error| unwritten(&place, &error))?;
+    fetched.folder = Some(place.clone());
+    let copy = place.join(wanted.name());
+    let brought = files.bring(&wanted, &copy);
+    let brought =
+        brought.map_err(|error| Failure::new(format!("`{uri}` cannot be read: {error}")))?;
+    let Some(found) = brought else {
+        let failure = Failure::new(format!("there is nothing at `{uri}`"));
+        let help = "`[hosts]` in ankus.toml says which cluster or folder an authority is; or name the application itself";
+        return Err(failure.help(help).into());
+    };
+    if is_archive(&found) {
+        return unpacked(&found, arguments);
+    }
+    fetched.path = if is_definition { found.join(uri.name()) } else { found };
+    fetched.uri = Some(uri.to_string());
+    if !fetched.path.starts_with(&place) {
+        // It is read where it lies.
+        fetched.folder = None;
+        std::fs::remove_dir(&place).map_err(|error| unwritten(&place, &error))?;
+    }
+    Ok(fetched)
+}
+
+fn is_archive(path: &Path) -> bool {
+    let is_zip = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("zip"));
+    is_zip && path.is_file()
+}
+
+/// A folder of the store that nobody has yet.
+fn new_folder(arguments: &Arguments) -> PathBuf {
+    let store = &arguments.store.store;
+    let store = std::path::absolute(store).unwrap_or_else(|_| store.clone());
+    let unique = RandomState::new().hash_one(std::process::id());
+    store.join(APPLICATIONS).join(format!("{unique:016x}"))
+}
+
+/// Unpacks an archive into the store.
+fn unpacked(archive: &Path, arguments: &Arguments) -> miette::Result<Fetched> {
+    let shown = archive.display();
+    if arguments.is_look() {
+        let what = "--dry-run and --simulate";
+        let message = format!("`{shown}` has to be unpacked for that, which {what} do not do");
+        return Err(Failure::new(message).help("unpack it and name its folder").into());
+    }
+    let stem = archive.file_stem().unwrap_or_default();
+    let place = new_folder(arguments);
+    let path = place.join(stem);
+    let store = &arguments.store.store;
+    private::claim(store).map_err(|error| unwritten(store, &error))?;
+    private::folder(&path).map_err(|error| unwritten(&path, &error))?;
+    let mut fetched = Fetched { path: PathBuf::new(), uri: None, folder: Some(place) };
+    fetched.path = unpack_application(archive, &path)
+        .map_err(|error| Failure::new(format!("`{shown}` cannot be unpacked: {error}")))?;
+    Ok(fetched)
+}
+
+/// The URI that the properties name.
+fn of_properties(arguments: &Arguments, shell: &mut Shell) -> miette::Result<String> {
+    let project = shell.working_project()?;
+    let mut submission = Submission::default();
+    for file in &arguments.properties.files {
+        let entries = project.properties(file)?;
+        submission.merge(&Origin::File(file.display().to_string()), &entries);
+    }
+    for (name, value) in &arguments.properties.define {
+        submission.set(name, value);
+    }
+    let given: Vec<(&str, &str)> =
+        PATHS.iter().filter_map(|name| Some((*name, submission.get(name)?))).collect();
+    let path = match given.as_slice() {
+        [(_, path)] => *path,
+        [] => {
+            let message = format!(
+                "nothing is named, and no property says what to run ({})",
+                PATHS.join(", ")
+            );
+            return Err(Failure::new(message)
+                .help("name an application, or give its properties with -P FILE")
+                .into());
+        }
+        [(one, _), (other, _), ..] => {
+            let message =
+                format!("the properties name several things to run: `{one}` and `{other}`");
+            return Err(Failure::new(message).help("name one of them").into());
+        }
+    };
+    let lookup = |name: &str| submission.get(name).map(Into::into);
+    substitute(path, lookup).map(std::borrow::Cow::into_owned).map_err(|error| {
+        Failure::new(format!("the path of the application, `{path}`, cannot be resolved: {error}"))
+            .into()
+    })
+}

@@ -1,0 +1,151 @@
+//! Applications that are named by an archive, a URI, or the properties of a job.
+
+use crate::run::{ankus, application, text};
+use std::io::Write as _;
+use std::path::Path;
+
+const FLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='say'/><action name='say'>\
+    <shell xmlns='uri:oozie:shell-action:1.0'><resource-manager>rm</resource-manager><name-node>hdfs://nn:8020</name-node><exec>say.sh</exec><file>say.sh</file><capture-output/></shell>\
+    <ok to='is'/><error to='bad'/></action><decision name='is'><switch><case to='end'>\
+    ${wf:actionData('say')['path'] eq wf:appPath()}</case><default to='bad'/></switch></decision>\
+    <kill name='bad'><message>${wf:errorMessage('say')}</message></kill><end name='end'/></workflow-app>";
+/// Says where it is: what the properties call the path of the application.
+const SAY: &str = "#!/bin/sh\necho \"path=$SAID\"\n";
+
+enum Part<'a> {
+    File(&'a str, &'a str),
+    Link(&'a str, &'a str),
+}
+
+fn zipped(path: &Path, parts: &[Part<'_>]) {
+    let mut archive = zip::ZipWriter::new(std::fs::File::create(path).expect("a file"));
+    let options = zip::write::SimpleFileOptions::default();
+    for part in parts {
+        match part {
+            Part::File(name, content) => {
+                archive.start_file(*name, options).expect("a file");
+                archive.write_all(content.as_bytes()).expect("its content");
+            }
+            Part::Link(name, target) => {
+                archive.add_symlink(*name, *target, options).expect("a link");
+            }
+        }
+    }
+    archive.finish().expect("an archive");
+}
+
+fn said(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = ankus(folder, arguments).output().expect("it runs");
+    (output.status.code(), text(&output))
+}
+
+/// The applications that lie in the store.
+fn kept(folder: &Path) -> usize {
+    std::fs::read_dir(folder.join(".ankus/applications")).map_or(0, Iterator::count)
+}
+
+fn flow() -> String {
+    FLOW.replace(
+        "<exec>say.sh</exec>",
+        "<exec>say.sh</exec><env-var>SAID=${wf:appPath()}</env-var>",
+    )
+}
+
+#[test]
+fn an_archive_runs_and_goes_with_its_job() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flow = flow();
+    let parts = [Part::File("app/workflow.xml", &flow), Part::File("app/say.sh", SAY)];
+    zipped(&folder.path().join("app.zip"), &parts);
+    let (code, told) = said(folder.path(), &["run", "app.zip", "--id", "z"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(kept(folder.path()), 1);
+    let (code, told) = said(folder.path(), &["job", "rerun", "z", "--failed"]);
+    assert_ne!(code, None, "{told}");
+    let (code, told) = said(folder.path(), &["job", "purge", "z"]);
+    assert_eq!((code, kept(folder.path())), (Some(0), 0), "{told}");
+
+    // What is not submitted leaves nothing.
+    let (code, told) = said(folder.path(), &["run", "app.zip", "--dry-run"]);
+    assert!(code == Some(2) && told.contains("has to be unpacked"), "{told}");
+    zipped(&folder.path().join("none.zip"), &[Part::File("a/b.txt", "")]);
+    let (code, told) = said(folder.path(), &["run", "none.zip"]);
+    assert!(code == Some(2) && told.contains("no definition"), "{told}");
+    assert_eq!(kept(folder.path()), 0);
+}
+
+#[test]
+fn an_archive_that_leads_out_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flow = flow();
+    for (bad, why) in [
+        (Part::File("../../out.sh", "x"), "leads out"),
+        (Part::Link("lib", "/etc"), "is a link"),
+        (Part::Link("lib", "inside"), "is a link"),
+    ] {
+        zipped(&folder.path().join("app.zip"), &[Part::File("workflow.xml", &flow), bad]);
+        let (code, told) = said(folder.path(), &["run", "app.zip"]);
+        assert!(
+            code == Some(2) && told.contains("cannot be unpacked") && told.contains(why),
+            "{told}"
+        );
+    }
+    assert_eq!(kept(folder.path()), 0);
+    assert!(
+        !folder.path().join("out.sh").exists() && !folder.path().join(".ankus/out.sh").exists()
+    );
+}
+
+#[test]
+fn properties_name_what_to_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let properties = "nameNode=hdfs://nn:8020\noozie.wf.application.path=${nameNode}/apps/say\n";
+    application(
+        folder.path(),
+        &[
+            (".ankus/root/apps/say/workflow.xml", &flow()),
+            (".ankus/root/apps/say/say.sh", SAY),
+            ("job.properties", properties),
+            ("other.properties", "a=b\n"),
+        ],
+    );
+    let (code, told) = said(folder.path(), &["run", "-P", "job.properties"]);
+    assert_eq!(code, Some(0), "{told}");
+    let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/say"]);
+    assert_eq!(code, Some(0), "{told}");
+    let whole = format!("file://{}/.ankus/root/apps/say/workflow.xml", folder.path().display());
+    let (code, told) =
+        said(folder.path(), &["run", &whole, "-D", "oozie.wf.application.path=hdfs://nn/x"]);
+    assert_eq!(code, Some(0), "{told}");
+    let (code, told) = said(folder.path(), &["run", "-P", "other.properties"]);
+    assert!(code == Some(2) && told.contains("no property says what to run"), "{told}");
+    let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/none"]);
+    assert!(code == Some(2) && told.contains("there is nothing at"), "{told}");
+    let (code, told) = said(folder.path(), &["run", "hdfs://nn:8020/apps/say", "--dry-run"]);
+    assert!(code == Some(2) && told.contains("has to be brought here"), "{told}");
+    assert_eq!(kept(folder.path()), 0, "it was read where it lies");
+}
+
+/// Needs a cluster: `ANKUS_HDFS=webhdfs://host:port/folder`, where everything in that folder goes.
+#[test]
+fn an_application_on_a_cluster_is_brought_here() {
+    use ankus_engine::host::files::{FileSystems, FileUri, Files as _, Hosts, Place};
+    let Ok(url) = std::env::var("ANKUS_HDFS") else {
+        println!("skipped: ANKUS_HDFS names no cluster");
+        return;
+    };
+    let url = format!("{url}/applications");
+    let place = Place::read(&url, Path::new("")).expect("the URL of a cluster");
+    let hosts = Hosts::from([("hdfs://prod:8020".to_owned(), place)]);
+    let cluster = FileSystems::new("", hosts).with_user("root");
+    let uri = |path: &str| FileUri::parse(&format!("hdfs://prod:8020/apps/say{path}"));
+    cluster.write(&uri("/workflow.xml"), flow().as_bytes()).expect("a file");
+    cluster.write(&uri("/say.sh"), SAY.as_bytes()).expect("a file");
+    let folder = tempfile::tempdir().expect("a folder");
+    let settings = format!("[hosts]\n\"hdfs://prod:8020\" = \"{url}\"\n");
+    application(folder.path(), &[("ankus.toml", &settings)]);
+    let (code, told) = said(folder.path(), &["run", "hdfs://prod:8020/apps/say", "--id", "c"]);
+    assert!(code == Some(0) && kept(folder.path()) == 1, "{told}");
+    let (code, told) = said(folder.path(), &["job", "purge", "c"]);
+    assert!(code == Some(0) && kept(folder.path()) == 0, "{told}");
+}
