@@ -317,6 +317,8 @@ struct Inner {
     /// Id, tags, state, final status, diagnostics.
     applications: Vec<(String, String, String, String, String)>,
     given: usize,
+    /// It is there, and answers nothing of use.
+    is_busy: bool,
     requests: Vec<String>,
     submissions: Vec<String>,
 }
@@ -330,6 +332,9 @@ impl Cluster {
     fn answer(&self, request: &str, body: &str) -> (&'static str, String) {
         let mut inner = self.inner.lock().expect("a cluster");
         inner.requests.push(request.to_owned());
+        if inner.is_busy {
+            return ("503 Service Unavailable", "{}".to_owned());
+        }
         let path = request.split([' ', '?']).nth(1).unwrap_or_default();
         let shown = |app: &(String, String, String, String, String)| serde_json::json!({"id": app.0, "state": app.2, "finalStatus": app.3, "diagnostics": app.4});
         let id = path.trim_start_matches("/ws/v1/cluster/apps/").trim_end_matches("/state");
@@ -480,6 +485,28 @@ fn after_a_crash_a_job_in_a_cluster_is_found_again() {
     let resumed = done(command(folder.path(), &["job", "resume", "w"]));
     let show = text(&done(command(folder.path(), &["job", "show", "w"])));
     assert!(show.contains("SUCCEEDED"), "{}{show}", text(&resumed));
+    assert_eq!(cluster.started(), 1);
+}
+
+#[test]
+fn jobs_go_on_while_a_cluster_cannot_answer() {
+    let cluster = Cluster::default();
+    let web = cluster.start();
+    let folder = tempfile::tempdir().expect("a folder");
+    Cluster::settings(folder.path(), &web);
+    workflow(folder.path(), "#!/bin/sh\n");
+    // It cannot even begin, and begins when it can.
+    cluster.inner.lock().expect("a cluster").is_busy = true;
+    let mut running = spawned(folder.path());
+    wait("nobody asks", || cluster.count("POST ") > 0);
+    cluster.inner.lock().expect("a cluster").is_busy = false;
+    wait("it is not submitted", || cluster.count(LIST) > 0);
+    cluster.inner.lock().expect("a cluster").is_busy = true;
+    let lists = cluster.count(LIST);
+    wait("nobody looks", || cluster.count(LIST) > lists + 1);
+    cluster.end("FINISHED", "SUCCEEDED", WORDS);
+    cluster.inner.lock().expect("a cluster").is_busy = false;
+    assert_eq!(running.wait().expect("it ends").code(), Some(0));
     assert_eq!(cluster.started(), 1);
 }
 

@@ -61,13 +61,15 @@ pub enum Fault {
     Refused(String),
     /// It knows nothing of an application.
     Missing(String),
+    /// It is there, and cannot do anything at the moment.
+    Busy(String),
 }
 
 impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Fault::Unreachable(why) => write!(f, "the resource manager cannot be reached: {why}"),
-            Fault::Refused(why) | Fault::Missing(why) => f.write_str(why),
+            Fault::Refused(why) | Fault::Missing(why) | Fault::Busy(why) => f.write_str(why),
         }
     }
 }
@@ -148,13 +150,16 @@ impl ResourceManager<'_> {
                 Ok(answer) if answer.status() == 404 => {
                     Fault::Missing(format!("{web} knows nothing of it"))
                 }
+                Ok(answer) if answer.status().is_server_error() => {
+                    Fault::Busy(format!("{web} answered {}", answer.status()))
+                }
                 Ok(mut answer) => {
                     let text = answer.body_mut().read_to_string().unwrap_or_default();
                     let why = reason(&text).map(|why| format!(": {why}")).unwrap_or_default();
                     Fault::Refused(format!("{web} answered {}{why}", answer.status()))
                 }
                 Err(error) => match last {
-                    Fault::Refused(_) | Fault::Missing(_) => last,
+                    Fault::Refused(_) | Fault::Missing(_) | Fault::Busy(_) => last,
                     Fault::Unreachable(_) => Fault::Unreachable(format!("{web}: {error}")),
                 },
             };

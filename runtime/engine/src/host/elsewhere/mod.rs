@@ -226,6 +226,8 @@ const TICKET: &str = "ticket.json";
 const BEGUN: &str = "begun";
 /// A look that is no older than this is not repeated.
 const FRESH: Duration = Duration::from_millis(900);
+/// So long a place may refuse to say how its jobs are.
+const PATIENCE: Duration = Duration::from_secs(600);
 /// The same while somebody waits for an end.
 const FRESHER: Duration = Duration::from_millis(300);
 
@@ -316,6 +318,8 @@ impl Everywhere {
                 Err(error) if super::process::is_passing(&error) => Ok(State::Running),
                 Err(error) => Err(error),
             },
+            // A token that has run out, or a place that is being set up anew, is put right while the job goes on.
+            Err(Fault::Refused(_)) if post.failing() < PATIENCE => Ok(State::Running),
             Err(Fault::Refused(why)) => Err(io::Error::other(why)),
         }
     }

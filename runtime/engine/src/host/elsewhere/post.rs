@@ -12,6 +12,10 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// So long nobody asks again whoever did not answer.
 const SILENCE: Duration = Duration::from_secs(3);
 
+/// With many jobs, the pause between two looks is so long for each of them, up to so many.
+const EACH: Duration = Duration::from_millis(2);
+const LARGE: usize = 2_000;
+
 type Wake = Box<dyn FnOnce() + Send>;
 
 pub(super) struct Post {
@@ -36,6 +40,8 @@ struct Look {
     asked: Vec<String>,
     /// When nobody answered, and what was said then.
     silent: Option<(Instant, Fault)>,
+    /// Since when there was no answer.
+    failing: Option<Instant>,
 }
 
 impl Post {
@@ -71,16 +77,23 @@ impl Post {
         Ok(last.seen.get(&ticket.id).cloned().unwrap_or(Seen::Gone))
     }
 
+    /// How long there has been no answer that is of use.
+    pub(super) fn failing(&self) -> Duration {
+        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        last.failing.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
     fn look_at(&self, last: &mut Look, tickets: &[Ticket]) -> Result<(), Fault> {
         let at = Instant::now();
         match self.backend.look(&tickets.iter().collect::<Vec<_>>()) {
             Ok(seen) => {
                 let asked = tickets.iter().map(|ticket| ticket.id.clone()).collect();
-                *last = Look { at: Some(at), seen, asked, silent: None };
+                *last = Look { at: Some(at), seen, asked, silent: None, failing: None };
                 Ok(())
             }
             Err(fault) => {
                 last.silent = Some((Instant::now(), fault.clone()));
+                last.failing.get_or_insert(at);
                 Err(fault)
             }
         }
@@ -131,7 +144,8 @@ impl Post {
             let ended: Vec<&Ticket> =
                 tickets.iter().filter(|ticket| looked.is_ok() && !runs(&ticket.id)).collect();
             pause = match looked {
-                Ok(()) => self.backend.pause(),
+                // Lists grow with the jobs, and take the same share of a processor however many there are.
+                Ok(()) => self.backend.pause().max(EACH * tickets.len().min(LARGE) as u32),
                 Err(_) => (pause * 2).min(LONGEST),
             };
             let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);

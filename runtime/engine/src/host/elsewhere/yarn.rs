@@ -51,7 +51,9 @@ const TYPE: &str = "ANKUS";
 impl From<yarn::Fault> for Fault {
     fn from(fault: yarn::Fault) -> Fault {
         match fault {
-            yarn::Fault::Unreachable(_) => Fault::Unreachable(fault.to_string()),
+            yarn::Fault::Unreachable(_) | yarn::Fault::Busy(_) => {
+                Fault::Unreachable(fault.to_string())
+            }
             yarn::Fault::Refused(why) | yarn::Fault::Missing(why) => Fault::Refused(why),
         }
     }
