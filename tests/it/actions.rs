@@ -78,6 +78,12 @@ fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     }
     let run = ankus(folder.path(), &["run", "app", "--id", "x"]).output().expect("it runs");
     assert!(text(&run).contains(listed[3]), "{}", text(&run));
+    // What is listed is not what a program said.
+    let failing = WORKFLOW.replace("echo $A $B; ls", "exit 3");
+    application(folder.path(), &[("fails/workflow.xml", &failing)]);
+    let failed = text(&ankus(folder.path(), &["run", "fails"]).output().expect("it runs"));
+    let message = "a: 1: the shell action's program ended with exit code 3\n";
+    assert!(failed.contains(message), "{failed}");
     let log = |name: &str| {
         fs::read_to_string(folder.path().join(".ankus/jobs/x/a-0-1").join(name)).expect("a log")
     };

@@ -206,7 +206,7 @@ pub const ELEMENTS: &[Row] = &[
     of(
         &["git"],
         "destination-uri",
-        Carried("the folder that the clone is put into; one in a cluster is refused"),
+        Carried("the folder that the clone is put into, or copied to if it is in a cluster"),
     ),
     of(&["ssh"], "host", Carried("the machine; without a user, that of the job")),
     of(&["ssh"], "command", Carried("the command")),

@@ -88,8 +88,11 @@ pub fn hand_on(
         let named = configuration.entry("mapreduce.framework.name".to_owned());
         named.or_insert_with(|| framework.to_owned());
     }
-    if kind == "map-reduce" {
+    // What submits jobs of map-reduce hands the configuration on to them.
+    if ["map-reduce", "pig", "hive", "sqoop"].contains(&kind) {
         tasks(configuration, shipped);
+    }
+    if kind == "map-reduce" {
         // The history has the counters, and this form of it can be read without Hadoop.
         let format = configuration.entry("mapreduce.jobhistory.jhist.format".to_owned());
         format.or_insert_with(|| "json".to_owned());

@@ -327,11 +327,12 @@ impl Parts<'_, '_, '_> {
             "-propertyfile",
         ];
         let script = self.required("script")?;
-        let mut arguments =
-            vec!["-propertyFile".to_owned(), self.request.properties_file.to_owned()];
+        // Pig knows `-D` only before its own options.
+        let mut arguments = Vec::new();
         if !self.request.jars.is_empty() {
             arguments.push(format!("-Dpig.additional.jars={}", self.request.jars.join(":")));
         }
+        arguments.extend(["-propertyFile".to_owned(), self.request.properties_file.to_owned()]);
         arguments.extend(["-file".to_owned(), base_name(&script)]);
         for param in self.texts("param") {
             arguments.extend(["-param".to_owned(), param]);
@@ -739,7 +740,7 @@ mod tests {
         check("<map-reduce/>", "hadoop job -submit action.xml");
         check(
             "<pig><script>s/id.pig</script><param>A=1</param></pig>",
-            "pig -propertyFile action.properties -Dpig.additional.jars=a.jar -file id.pig -param A=1",
+            "pig -Dpig.additional.jars=a.jar -propertyFile action.properties -file id.pig -param A=1",
         );
         check_with(
             "<hive><query>select 1</query><param>d=2</param></hive>",

@@ -39,6 +39,7 @@ mod settings;
 pub(crate) use libraries::INHERITED;
 pub(crate) use outcome::job_ids;
 pub use outcome::outcome;
+pub(crate) use places::deliver;
 use settings::defaults_of;
 pub use settings::{configuration_of, merged, queue_of, settings_of_fs};
 

@@ -174,8 +174,8 @@ fn last_line(path: &Path) -> Option<String> {
     let mut bytes = Vec::new();
     file.take(LAST).read_to_end(&mut bytes).ok()?;
     let text = String::from_utf8_lossy(&bytes);
-    // What its launcher noted at the end is not what it said.
-    let is_own = |line: &str| line.starts_with('[') && line.contains(" bytes more were not kept: ");
+    // What its launcher noted, at the start and at the end, is not what it said.
+    let is_own = |line: &str| line.starts_with('[') && line.ends_with(']');
     // Of a stack trace of Java, what was thrown says more than where.
     let is_frame = |line: &str| {
         let line = line.trim_start();

@@ -2,13 +2,21 @@
 
 use super::{Workplace, child, child_text, own, read_up_to, refusal, unreadable};
 use crate::actions::command::Refusal;
-use crate::host::files::{FileUri, Files as _};
+use crate::host::files::{FileUri, Files};
 use ankus_lang::machine::Class;
 use ankus_procedure::private;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
+/// Where a clone lies that is for a cluster.
+const CLONE: &str = "clone";
+/// The file that says where it belongs.
+const DELIVERY: &str = "delivery";
+/// A file of a clone is at most so large.
+const LARGEST_FILE: u64 = 1 << 30;
 /// A private key is at most so large.
 const LARGEST_KEY: u64 = 1 << 20;
 
@@ -55,15 +63,12 @@ impl Workplace<'_, '_> {
         })
     }
 
-    /// The folder that a clone is put into.
+    /// The folder that a clone is put into. One in a cluster gets it when it is done ([`deliver`]).
     fn destination(&self, uri: &FileUri) -> Result<String, Refusal> {
         let Some(path) = self.files.place(uri) else {
-            let message = format!(
-                "git cannot clone into the cluster of {uri}: let [hosts] in ankus.toml map {} to a folder, or clone with a \
-                 shell action that copies the clone",
-                uri.authority
-            );
-            return Err(refusal(Class::Error, "GIT009", message));
+            let named = self.folder.join(DELIVERY);
+            private::write(&named, uri.to_string()).map_err(|error| own(&error, &named))?;
+            return Ok(self.text(&self.folder.join(CLONE)));
         };
         if let Some(parent) = uri.parent() {
             self.files.create_folder(&parent).map_err(|error| unreadable(&parent, &error))?;
@@ -91,4 +96,37 @@ impl Workplace<'_, '_> {
         private::write(&copy, bytes).map_err(|error| own(&error, &copy))?;
         Ok(self.text(&copy))
     }
+}
+
+/// Brings what a program has made for a cluster there; nothing where it has made nothing. What is there already is written
+/// again, so that it may be done twice.
+pub(crate) fn deliver(files: &dyn Files, folder: &Path) -> Result<(), Refusal> {
+    let Ok(target) = fs::read_to_string(folder.join(DELIVERY)) else { return Ok(()) };
+    let target = FileUri::parse(&target);
+    let fault = |path: &Path, error: &io::Error| {
+        let path = path.display();
+        refusal(Class::Transient, "GIT009", format!("cannot copy {path} to {target}: {error}"))
+    };
+    let root = folder.join(CLONE);
+    let mut folders = vec![(root.clone(), target.clone())];
+    while let Some((from, to)) = folders.pop() {
+        files.create_folder(&to).map_err(|error| fault(&from, &error))?;
+        for entry in fs::read_dir(&from).map_err(|error| fault(&from, &error))? {
+            let entry = entry.map_err(|error| fault(&from, &error))?;
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            // A link leads to a file of the clone or nowhere: what it would be elsewhere is nobody's business.
+            let real = fs::canonicalize(&path).map_err(|error| fault(&path, &error))?;
+            if !real.starts_with(fs::canonicalize(&root).map_err(|error| fault(&root, &error))?) {
+                let message = format!("the link {} leads out of the clone", path.display());
+                return Err(refusal(Class::Error, "GIT009", message));
+            }
+            if real.is_dir() && !path.is_symlink() {
+                folders.push((path, to.child(&name)));
+            } else if real.is_file() {
+                let bytes = read_up_to(&real, LARGEST_FILE).map_err(|error| fault(&path, &error))?;
+                files.write(&to.child(&name), &bytes).map_err(|error| fault(&path, &error))?;
+            }
+        }
+    }
+    fs::remove_dir_all(&root).map_err(|error| fault(&root, &error))
 }

@@ -8,6 +8,7 @@ use crate::actions::workplace::{Worked, Workplace};
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
+use crate::actions::workplace::{deliver, outcome};
 use crate::host::yarn::{Fault, ResourceManager};
 use ankus_lang::machine::{Answer, Class, External, Phase};
 use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};
@@ -157,8 +158,15 @@ impl Call {
         let then = match again.filter(|_| may_again) {
             Some(pause) => Then::Again(pause),
             None => {
-                let outcome = crate::actions::workplace::outcome;
-                let answer = outcome(&folder, &kind, capture, limit, state);
+                let is_done = matches!(&state, State::Ended(exit) if exit.code == Some(0));
+                let delivered = match is_done {
+                    true => deliver(&self.equipped()?.files, &folder),
+                    false => Ok(()),
+                };
+                let answer = match delivered {
+                    Ok(()) => outcome(&folder, &kind, capture, limit, state),
+                    Err(refusal) => Answer::Error(refusal.class, refusal.code, refusal.message),
+                };
                 if again.is_none() && !is_lost && !leaves {
                     return Ok(self.done(context, Phase::Check, answer));
                 }
