@@ -24,6 +24,7 @@ mod docs;
 mod elsewhere;
 mod estate;
 mod eval;
+mod examples;
 mod expressions;
 mod fixes;
 mod format;
