@@ -97,6 +97,32 @@ fn an_archive_that_leads_out_is_refused() {
 }
 
 #[test]
+fn partitions_are_folders_of_the_warehouse() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let flow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='is'/><decision name='is'><switch>\
+        <case to='end'>${hcat:exists('hcat://meta:9083/sales/orders/day=1;hour=2') and hcat:exists('hcat://meta:9083/default/t') \
+        and hcat:exists('hcat://other:9083/sales/orders/day=1') and not hcat:exists('hcat://meta:9083/sales/orders/day=2')}</case>\
+        <default to='bad'/></switch></decision><kill name='bad'><message>m</message></kill><end name='end'/></workflow-app>";
+    let settings = "[hosts]\n\"hcat://meta:9083\" = \"./warehouse\"\n";
+    application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", flow),
+            ("warehouse/sales.db/orders/day=1/hour=2/x", ""),
+            ("warehouse/t/x", ""),
+            (".ankus/root/sales/orders/day=1/x", ""),
+            ("ankus.toml", settings),
+        ],
+    );
+    let (code, told) = said(folder.path(), &["run", "app"]);
+    assert_eq!(code, Some(0), "{told}");
+    let settings = settings.replace("./warehouse", "thrift://meta:9083");
+    application(folder.path(), &[("ankus.toml", &settings)]);
+    let (code, told) = said(folder.path(), &["run", "app"]);
+    assert!(code == Some(2) && told.contains("a metastore is not asked"), "{told}");
+}
+
+#[test]
 fn properties_name_what_to_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let properties = "nameNode=hdfs://nn:8020\noozie.wf.application.path=${nameNode}/apps/say\n";

@@ -171,6 +171,11 @@ impl ClusterUrl {
     /// ```
     pub fn parse(text: &str) -> Result<ClusterUrl, String> {
         let uri = FileUri::parse(text);
+        if uri.scheme == "thrift" {
+            let why = "a metastore is not asked here: name the folder or the cluster of its warehouse, as in \
+                       `webhdfs://host:9870/user/hive/warehouse`, and its partitions are looked for there";
+            return Err(why.to_owned());
+        }
         let protocols = [Protocol::Native, Protocol::Web, Protocol::SecureWeb];
         let Some(protocol) = protocols.into_iter().find(|it| it.scheme() == uri.scheme) else {
             return Err(format!("`{}` is not a file system that can be reached", uri.origin()));

@@ -87,6 +87,10 @@ impl FileScope for FilesOf<'_> {
         self.look(&reachable(uri)?)
     }
 
+    fn partition(&self, uri: &str) -> Result<bool, Box<Failure>> {
+        self.look(&FileUri::parse(uri)).map(|found| found.is_some())
+    }
+
     fn children(&self, uri: &str) -> Result<Vec<el::FileStatus>, Box<Failure>> {
         let folder = reachable(uri)?;
         let names = self.0.list(&folder).map_err(|error| failed(&error))?;

@@ -98,9 +98,30 @@ pub struct Action {
     pub sla: Vec<(String, String)>,
 }
 
-/// Where a partition of a table stands in a file system: at its URI, with its keys in one name or as folders.
-pub fn partition_places(uri: &str) -> [String; 2] {
-    [uri.to_owned(), uri.replace(';', "/")]
+/// Where a partition of a table stands in a file system: at its URI, with its keys in one name or as folders, or where
+/// Hive's warehouse has it, in `database.db/table`. The tables of `default` lie in the warehouse itself.
+///
+/// ```
+/// use ankus_lang::coordinator::partition_places;
+///
+/// let places = partition_places("hcat://meta:9083/sales/orders/day=1;hour=2");
+/// assert_eq!(places[1], "hcat://meta:9083/sales/orders/day=1/hour=2");
+/// assert_eq!(places[2], "hcat://meta:9083/sales.db/orders/day=1/hour=2");
+/// assert_eq!(partition_places("hcat://meta/default/t/d=1")[2], "hcat://meta/t/d=1");
+/// ```
+pub fn partition_places(uri: &str) -> Vec<String> {
+    let folders = uri.replace(';', "/");
+    let mut places = vec![uri.to_owned(), folders.clone()];
+    let table = folders.split_once("://").and_then(|(scheme, rest)| {
+        let (host, path) = rest.split_once('/')?;
+        let (database, table) = path.trim_start_matches('/').split_once('/')?;
+        Some(match database {
+            "default" => format!("{scheme}://{host}/{table}"),
+            _ => format!("{scheme}://{host}/{database}.db/{table}"),
+        })
+    });
+    places.extend(table);
+    places
 }
 
 /// What an input check found.

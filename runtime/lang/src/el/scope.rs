@@ -189,6 +189,10 @@ pub trait FileScope {
     fn exists(&self, uri: &str) -> Result<bool, Box<Failure>>;
     /// What is at a path, without wildcards; nothing where nothing is.
     fn status(&self, uri: &str) -> Result<Option<FileStatus>, Box<Failure>>;
+    /// Whether a folder of partitions is there, which is of no file system that functions on files know.
+    fn partition(&self, uri: &str) -> Result<bool, Box<Failure>> {
+        self.status(uri).map(|found| found.is_some())
+    }
     /// What is directly in a folder.
     fn children(&self, uri: &str) -> Result<Vec<FileStatus>, Box<Failure>>;
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Run, World};
+use crate::coordinator::partition_places;
 use crate::el::{Failure, FileScope, NodeState, Phase, Scope, Value, WorkflowScope};
 use crate::plan::{NodeIndex, Plan};
 use crate::time::ProcessingZone;
@@ -42,6 +43,17 @@ impl Scope for JobScope<'_> {
 
     fn now(&self) -> Option<i64> {
         Some(self.world.now())
+    }
+
+    fn hcat_exists(&self, uri: &str) -> Option<Result<bool, Box<Failure>>> {
+        let files = self.world.files()?;
+        for place in partition_places(uri) {
+            match files.partition(&place) {
+                Ok(false) => {}
+                found => return Some(found),
+            }
+        }
+        Some(Ok(false))
     }
 
     fn site(
