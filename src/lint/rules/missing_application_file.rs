@@ -2,7 +2,7 @@
 
 use crate::budget;
 use crate::callers::{beside_application, resolved};
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, nearest, within};
 use crate::files::{self, Presence};
 use crate::lint::facts::{Said, escaped};
 use crate::lint::{Facts, Rule};
@@ -34,6 +34,28 @@ const SETTINGS: [&str; 7] = [
     "yarn-site.xml",
 ];
 
+/// What the names of files of an application end in; none of them is a slip of another.
+const ENDINGS: [&str; 18] = [
+    "avro",
+    "conf",
+    "csv",
+    "egg",
+    "hive",
+    "hql",
+    "jar",
+    "json",
+    "pig",
+    "properties",
+    "py",
+    "q",
+    "sh",
+    "sql",
+    "tar",
+    "tsv",
+    "xml",
+    "zip",
+];
+
 /// How many files of one name are compared with a path.
 const MOST_COMPARED: usize = 100;
 /// Further places that are shown where one file is named again and again.
@@ -48,6 +70,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 !path.is_empty() && !path.starts_with('/') && !path.contains([':', ',', '$']);
             let found = facts.beside(path).filter(|_| inside)?;
             let mut presence = facts.files.presence(&found);
+            // The server reads paths as those of URIs.
+            if presence == Presence::Absent
+                && let Some(plain) = decoded(&found)
+                && facts.files.presence(&plain) == Presence::Present
+            {
+                presence = Presence::Present;
+            }
             // A jar of `lib` comes along under its name alone.
             let in_lib = || facts.beside(&format!("lib/{path}"));
             let is_there = |path: String| facts.files.presence(&path) != Presence::Absent;
@@ -167,6 +196,18 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 letters(near) != letters(wanted) && ending(near) == ending(wanted)
             })
         });
+        // The same name with a slip in its ending.
+        let near = near.or_else(|| {
+            let (stem, ending) = wanted.rsplit_once('.')?;
+            let plain = ending.len() > 1 && ending.bytes().all(|byte| byte.is_ascii_lowercase());
+            let slip = plain && !ENDINGS.contains(&ending);
+            known.iter().copied().find(|name| {
+                let of_script = name.rsplit_once('.').filter(|(own, end)| {
+                    *own == stem && ENDINGS.contains(end) && within(ending, end, 1).is_some()
+                });
+                slip && of_script.is_some()
+            })
+        });
         // Libraries come from a build, settings of the cluster from its administrators.
         let built = wanted.ends_with("-site.xml") || wanted.ends_with("-default.xml");
         let built = built
@@ -230,6 +271,29 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             None => finding.help("a path that does not begin with `/` or a scheme is looked for beside the definition"),
         });
     }
+}
+
+/// A path with its escapes (`%20`) taken out, if it has any and they are those of a text.
+fn decoded(path: &str) -> Option<String> {
+    if !path.contains('%') {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digit = |at: usize| after.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+        match (*first, digit(0), digit(1)) {
+            (b'%', Some(high), Some(low)) => {
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok()
 }
 
 /// The elements of a workflow that have the path of a file.

@@ -86,6 +86,7 @@ mod mapreduce_output_missing;
 mod missing_application_file;
 mod misspelt_distcp_option;
 mod misspelt_hadoop_property;
+mod misspelt_home_folder;
 mod misspelt_oozie_property;
 mod misspelt_spark_option;
 mod misspelt_sqoop_option;
@@ -221,6 +222,7 @@ pub(super) static ALL: &[&Rule] = &[
     &malformed_resource_manager::RULE,
     &malformed_uri::RULE,
     &misspelt_hadoop_property::RULE,
+    &misspelt_home_folder::RULE,
     &misspelt_oozie_property::RULE,
     &no_parameters_section::RULE,
     &parameter_name_empty::RULE,

@@ -24,9 +24,16 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         return;
     }
     let read: HashSet<&str> = facts.reads.iter().map(|read| read.name.as_str()).collect();
-    let of_definition = parts(facts.tree.text());
+    let mut of_definition = parts(facts.tree.text());
+    of_definition.extend(needed(facts));
     for (source, entries) in facts.property_files() {
-        let own = parts(&source.text);
+        let mut own = parts(&source.text);
+        own.extend(entries.iter().filter(|e| PATH_KEYS.contains(&e.name.as_str())).filter_map(
+            |e| {
+                // All of the path of the application.
+                lone(source.slice(e.value_span))
+            },
+        ));
         for entry in entries {
             let raw = source.slice(entry.span).trim();
             let name = entry.name.as_str();
@@ -63,7 +70,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 _ if PATH_KEYS.contains(&name) => {
                     format!("`{name}` is empty, and names no application")
                 }
-                _ if hole => format!("`{name}` is empty, and a part of a path"),
+                _ if hole => format!("`{name}` is empty, and a definition needs its value"),
                 true => format!("the name ends at its first blank: this sets `{name}`"),
                 false => format!("`{name}` has no `=`, and its value is empty"),
             };
@@ -81,14 +88,54 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The names that stand between the slashes of a path.
+/// Elements that mean nothing without a text.
+const NEEDED: [&str; 15] = [
+    "app-path",
+    "archive",
+    "exec",
+    "file",
+    "host",
+    "jar",
+    "job-tracker",
+    "job-xml",
+    "jdbc-url",
+    "main-class",
+    "master",
+    "name-node",
+    "resource-manager",
+    "script",
+    "uri-template",
+];
+/// The attribute that means nothing without a value; those of coordinators are dates, which have a rule of their own.
+const NEEDED_ATTRIBUTE: &str = "path";
+
+/// The names that are all of a text which has to say something.
+fn needed<'f>(facts: &'f Facts<'_>) -> impl Iterator<Item = &'f str> {
+    facts.texts().iter().filter_map(|(element, text)| {
+        let at = text.span();
+        let name = lone(text.text.as_ref())?;
+        let of_attribute = element
+            .attributes()
+            .any(|attribute| attribute.name() == NEEDED_ATTRIBUTE && attribute.value_span() == at);
+        (of_attribute || NEEDED.contains(&element.name())).then_some(name)
+    })
+}
+
+/// The name that is all of a text.
+fn lone(text: &str) -> Option<&str> {
+    let name = text.trim().strip_prefix("${")?.strip_suffix('}')?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    (!name.is_empty() && name.bytes().all(plain)).then_some(name)
+}
+
+/// The names that are parts of a path, between slashes or at its end.
 fn parts(text: &str) -> HashSet<&str> {
     let starts = text.match_indices("/${").map(|(at, sign)| &text[at + sign.len()..]);
     // No name is longer; a brace that is never closed is not looked for to the end, again and again.
     let end = |rest: &str| rest.bytes().take(256).position(|byte| byte == b'}');
     starts
         .filter_map(|rest| Some((rest, end(rest)?)))
-        .filter(|(rest, end)| rest[*end..].starts_with("}/"))
+        .filter(|(rest, end)| ["}/", "}<", "}\""].iter().any(|sign| rest[*end..].starts_with(sign)))
         .map(|(rest, end)| &rest[..end])
         .collect()
 }

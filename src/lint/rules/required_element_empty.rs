@@ -18,8 +18,8 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-/// What an action cannot do without, and no other rule looks at.
-const NEEDED: [&str; 12] = [
+/// What an action cannot do without, or names nothing with, and no other rule looks at.
+const NEEDED: [&str; 15] = [
     "exec",
     "main-class",
     "script",
@@ -32,6 +32,9 @@ const NEEDED: [&str; 12] = [
     "destination-uri",
     "name-node",
     "query",
+    "file",
+    "archive",
+    "job-xml",
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -42,9 +45,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             continue;
         }
         let message = format!("`{}` is empty", element.name());
-        out.push(
-            Diagnostic::new(&RULE.kind, element.name_span(), message)
-                .help("the action fails without it"),
-        );
+        out.push(Diagnostic::new(&RULE.kind, element.name_span(), message).help(
+            match element.name() {
+                "file" | "archive" | "job-xml" => "name a file, or remove the element",
+                _ => "the action fails without it",
+            },
+        ));
     }
 }

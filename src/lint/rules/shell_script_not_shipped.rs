@@ -1,7 +1,7 @@
 //! Scripts that stay at home.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
-use crate::files::{Presence, name_of};
+use crate::files::{Presence, folder_of, name_of};
 use crate::lint::facts::{is_open, links, sibling};
 use crate::lint::{Action, Facts, Rule};
 
@@ -51,6 +51,9 @@ const COMMANDS: [&str; 22] = [
 /// The shipped script that a program nearly is: its name with a slip, or without its ending. Whoever names the script
 /// among the arguments runs it with another program.
 fn nearly_shipped(action: &Action<'_>, program: &str) -> Option<String> {
+    if let Some(command) = nearly_command(action, program) {
+        return Some(command.to_owned());
+    }
     let known = program.len() < 4
         || is_open(program)
         || program.contains(['/', ' ', '\n'])
@@ -69,6 +72,73 @@ fn nearly_shipped(action: &Action<'_>, program: &str) -> Option<String> {
         (slip || script && stem == program) && !named(link)
     });
     near.next().filter(|_| near.next().is_none()).cloned()
+}
+
+/// The path of a shipped script of this name in a folder of nearly that name.
+fn nearly_in(facts: &Facts<'_>, action: &Action<'_>, program: &str) -> Option<String> {
+    let folder = folder_of(program);
+    let shipped = action.texts(&["file"]);
+    let mut paths = shipped.map(|file| file.text.split('#').next().unwrap_or_default().to_owned());
+    paths.find(|path| {
+        let there = facts.beside(path).map(|path| facts.files.presence(&path));
+        name_of(path) == name_of(program)
+            && there == Some(Presence::Present)
+            && folder.len() > 2
+            && folder != folder_of(path)
+            && within(folder, folder_of(path), 2).is_some()
+    })
+}
+
+/// The program of every machine that a name nearly is: not another program, and nothing that the action brings.
+fn nearly_command(action: &Action<'_>, program: &str) -> Option<&'static str> {
+    const EVERYWHERE: [&str; 14] = [
+        "bash",
+        "beeline",
+        "echo",
+        "hadoop",
+        "hdfs",
+        "hive",
+        "java",
+        "kinit",
+        "python",
+        "python3",
+        "spark-submit",
+        "sqoop",
+        "sleep",
+        "true",
+    ];
+    const OTHERS: [&str; 9] =
+        ["ash", "base", "dash", "hash", "javac", "javap", "javaw", "live", "tree"];
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
+    let unknown = program.len() > 2
+        && program.bytes().all(plain)
+        && !EVERYWHERE.contains(&program)
+        && !COMMANDS.contains(&program)
+        && !OTHERS.contains(&program);
+    let mut near =
+        EVERYWHERE.into_iter().filter(|known| unknown && within(program, known, 1).is_some());
+    let near = near.next().filter(|_| near.next().is_none())?;
+    // What an archive holds nobody sees.
+    let brings = links(action).iter().any(|link| link == program || is_open(link))
+        || action.each("archive").next().is_some();
+    (!brings).then_some(near)
+}
+
+/// The one script in the folder of a program, below the application, whose name is that of the program but for a slip.
+fn nearly_beside(facts: &Facts<'_>, program: &str) -> Option<String> {
+    let path = facts.beside(program)?;
+    let (folder, wanted) = (folder_of(&path), name_of(&path));
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let most = if wanted.len() < 8 { 1 } else { 2 };
+    let beside = facts.files.below(folder).map(|(path, _)| path);
+    let mut near = beside.filter(|path| folder_of(path) == folder).map(name_of).filter(|name| {
+        let ending = |name: &str| name.rsplit('.').next().map(str::to_owned);
+        ending(name) == ending(wanted)
+            && letters(name) != letters(wanted)
+            && within(name, wanted, most).is_some()
+    });
+    let one = near.next().filter(|_| near.next().is_none())?;
+    Some(format!("{}{one}", &program[..program.len().checked_sub(wanted.len())?]))
 }
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -97,6 +167,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let archives = action.each("archive").next().is_some() && there != Some(Presence::Present);
         let lib = facts.beside(&format!("lib/{name}"));
         let in_lib = lib.is_some_and(|path| facts.files.presence(&path) == Presence::Present);
+        // Where its folder has a script of nearly this name alone, that one is meant, whatever else is brought.
+        if there == Some(Presence::Absent)
+            && (!brought || program.contains('/'))
+            && let Some(near) =
+                nearly_beside(facts, program).or_else(|| nearly_in(facts, action, program))
+        {
+            let message = format!("no `file` brings `{name}` to the machine where it should run");
+            let finding = Diagnostic::new(&RULE.kind, text.span(), message).likely();
+            out.push(finding.help(format!("did you mean `{near}`?")));
+            continue;
+        }
         let renamed = action.texts(&["file"]).any(|file| {
             let path = file.text.split('#').next().unwrap_or_default();
             name_of(path) == name

@@ -173,6 +173,8 @@ fn undeclared(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         patience -= known.len();
         // One that is read as well was written right elsewhere, so this has to be a slip of a word.
         let meant = |near: &str| match read.contains(near) {
+            // With other capitals, the declared one is right.
+            true if name.eq_ignore_ascii_case(near) => name.len() > 5,
             true => name.len() > 7 && differ_in_a_word(name, near) && is_slip(name, near, ["", ""]),
             false => !handed_on,
         };
@@ -250,7 +252,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             within(near, name, 1).is_some()
                 && letters(near) != letters(name)
                 && !is_plural(near, name)
-                && differ_in_a_word(name, near)
+                && (differ_in_a_word(name, near) || name.eq_ignore_ascii_case(near))
         });
         let Some(near) = near else { continue };
         let times = counts.get(near).copied().unwrap_or_default();

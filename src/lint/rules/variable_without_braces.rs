@@ -95,6 +95,11 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             whole.then(|| (0..plain.len(), plain.to_owned()))
         });
         let Some((range, name)) = found else { continue };
+        // In a coordinator or a bundle, `$${` is how `${` is written for whoever reads the value later.
+        let escapes = plain[range.start..].starts_with("$${") && facts.workflow().is_none();
+        if escapes && name.is_empty() {
+            continue;
+        }
         let span = trimmed.source(range.clone());
         let message = match name.is_empty() {
             true if plain[range.clone()] == *"$" => {

@@ -1,0 +1,71 @@
+//! Home folders with a slip in `/user`.
+
+use crate::diag::{Diagnostic, Group, Kind, Level, within};
+use crate::lint::paths::absolute;
+use crate::lint::{Facts, Rule};
+use crate::source::Span;
+
+pub(super) static RULE: Rule = Rule {
+    kind: Kind {
+        name: "misspelt-home-folder",
+        group: Group::Parameters,
+        summary: "a path to a user's home folder whose first folder is almost `user`",
+        level: Level::Warning,
+        since: "0.1.0",
+        oozie: &[],
+        fix: None,
+        page: include_str!("../../../docs/rules/misspelt-home-folder.md"),
+    },
+    check,
+};
+
+/// What stands for the user below the folder of all homes.
+const USERS: [&str; 5] = ["user.name", "wf:user()", "coord:user()", "userName", "user"];
+/// Folders of homes elsewhere: on object stores, and on machines.
+const OTHERS: [&str; 3] = ["users", "Users", "usr"];
+/// Elements whose text is for people.
+const WORDS: [&str; 4] = ["message", "description", "body", "subject"];
+
+fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    for (element, text) in facts.texts() {
+        if WORDS.contains(&element.name()) {
+            continue;
+        }
+        let plain = text.trim();
+        if let Some(range) = slip(&plain.text) {
+            let folder = &plain.text[range.clone()];
+            out.push(finding(plain.source(range.clone()), folder));
+        }
+    }
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            // Where the value stands as it is in the file.
+            let raw = source.slice(entry.value_span);
+            if let Some(range) = slip(raw) {
+                let start = entry.value_span.start as usize;
+                let span = Span::new(start + range.start, start + range.end);
+                out.push(finding(span, &raw[range]).in_file(source.path.clone()));
+            }
+        }
+    }
+}
+
+/// Where the first folder of a path to a home stands, if it is `user` with a slip.
+fn slip(text: &str) -> Option<std::ops::Range<usize>> {
+    let path = absolute(text)?;
+    let (folder, below) = path.strip_prefix('/')?.split_once('/')?;
+    let (user, _) = below.strip_prefix("${")?.split_once('}')?;
+    let plain = folder.len() < 8 && folder.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let wrong = plain
+        && folder != "user"
+        && !OTHERS.contains(&folder)
+        && USERS.contains(&user.trim())
+        && within(&folder.to_ascii_lowercase(), "user", 1).is_some();
+    let start = text.len() - path.len() + 1;
+    wrong.then(|| start..start + folder.len())
+}
+
+fn finding(span: Span, folder: &str) -> Diagnostic {
+    let message = format!("home folders lie in `/user`, not in `/{folder}`");
+    Diagnostic::new(&RULE.kind, span, message).likely().help("did you mean `user`?")
+}
