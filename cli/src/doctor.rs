@@ -14,6 +14,7 @@ use crate::needs::sandbox_kind;
 use ankus_lang::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 #[derive(Debug, clap::Args)]
@@ -35,6 +36,7 @@ struct Examined {
     path: String,
     plan: Plan,
     properties: BTreeMap<String, String>,
+    settings: Arc<Settings>,
 }
 
 impl Examined {
@@ -42,12 +44,14 @@ impl Examined {
         let found = shell.working_project()?.application(path, &given.given())?;
         let plan = found.plan().map_err(Failure::new)?;
         let path = found.loaded.source.path.clone();
-        Ok(Examined { path, plan, properties: found.properties() })
+        let (properties, settings) = (found.properties(), found.settings().clone());
+        Ok(Examined { path, plan, properties, settings })
     }
 
     /// Lists what has no effect; answers whether nothing is refused.
     fn tell(&self, shell: &mut Shell) -> miette::Result<bool> {
-        let notes = unheeded::notes(&self.plan, self.properties.keys().map(String::as_str));
+        let names = self.properties.keys().map(String::as_str);
+        let notes = unheeded::notes(&self.plan, &self.settings, names);
         let path = &self.path;
         if notes.is_empty() {
             shell.line(format!("workflow  {path}: everything it says has an effect here"))?;

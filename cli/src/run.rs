@@ -160,7 +160,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
-        for note in unheeded(&submit)? {
+        for note in unheeded(&submit, &settings)? {
             shell.say(note.text);
         }
         for (name, value) in &submit.properties {
@@ -169,7 +169,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Success);
     }
     // It may never get there, so that it is not held up.
-    for note in unheeded(&submit)?.into_iter().filter(|note| note.is_refused) {
+    for note in unheeded(&submit, &settings)?.into_iter().filter(|note| note.is_refused) {
         shell.say(note.text);
     }
     submit.id = arguments.id.clone();
@@ -199,9 +199,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 }
 
 /// What the workflow says and a run here does without.
-fn unheeded(submit: &Submit) -> miette::Result<Vec<unheeded::Note>> {
+fn unheeded(submit: &Submit, settings: &Settings) -> miette::Result<Vec<unheeded::Note>> {
     let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(unheeded::notes(&plan, submit.properties.keys().map(String::as_str)))
+    Ok(unheeded::notes(&plan, settings, submit.properties.keys().map(String::as_str)))
 }
 
 /// The part of a plan that is asked for.

@@ -1,6 +1,7 @@
 //! What an application says and a run here does without: for `ankus doctor APP` and `ankus run --dry-run`.
 
-use ankus_engine::actions::carried::{self, OF_JOBS};
+use ankus::settings::Settings;
+use ankus_engine::actions::carried::{self, OF_JOBS, Where};
 use ankus_lang::plan::{Action, Plan, Work};
 use std::collections::BTreeSet;
 
@@ -13,7 +14,11 @@ pub(crate) struct Note {
 }
 
 /// All of a workflow, in the order of its actions.
-pub(crate) fn notes<'a>(plan: &Plan, properties: impl IntoIterator<Item = &'a str>) -> Vec<Note> {
+pub(crate) fn notes<'a>(
+    plan: &Plan,
+    settings: &Settings,
+    properties: impl IntoIterator<Item = &'a str>,
+) -> Vec<Note> {
     let given: BTreeSet<&str> = properties.into_iter().collect();
     let of_jobs = OF_JOBS.iter().filter(|(name, _)| given.contains(name));
     let mut notes: Vec<Note> = of_jobs
@@ -22,7 +27,7 @@ pub(crate) fn notes<'a>(plan: &Plan, properties: impl IntoIterator<Item = &'a st
     for node in &plan.nodes {
         let Work::Action(action) = &node.work else { continue };
         let line = plan.lines.partition_point(|start| *start <= node.span.0).max(1);
-        for unheeded in of_action(action, plan) {
+        for unheeded in of_action(action, plan, settings) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
             let (path, name, what, why) = (&plan.path, &node.name, unheeded.what, unheeded.why);
             notes.push(Note {
@@ -34,12 +39,15 @@ pub(crate) fn notes<'a>(plan: &Plan, properties: impl IntoIterator<Item = &'a st
     notes
 }
 
-fn of_action(action: &Action, plan: &Plan) -> Vec<carried::Unheeded> {
+fn of_action(action: &Action, plan: &Plan, settings: &Settings) -> Vec<carried::Unheeded> {
+    let launchers = &settings.launchers;
+    let place = launchers.chosen.get(&action.kind).and_then(|name| launchers.places.get(name));
+    let at = place.and_then(|place| Where::named(place.kind.name)).unwrap_or_default();
     let text = format!("{}{}", action.head.source(), action.tail.source());
     let own = action.configuration.iter().flatten().map(|(name, _)| name.as_str());
     let defaults = plan.defaults.iter().filter(|_| action.takes_defaults);
     let defaults = defaults.map(|(name, _)| name.as_str());
-    carried::unheeded_of(&text, own.chain(defaults))
+    carried::unheeded_of(&text, at, own.chain(defaults))
 }
 
 /// The types of the actions of a workflow.

@@ -15,7 +15,11 @@ use std::process::{Command, Stdio};
 const EXAMPLES: [(&str, &str, &[&str]); 27] = [
     ("aggregator", "", &[]),
     ("bundle", "", &["start=2010-01-01T01:00Z", "end=2010-01-01T03:00Z"]),
-    ("coord-input-logic", "", &["nameNode=hdfs://localhost:8020", "resourceManager=localhost:8032"]),
+    (
+        "coord-input-logic",
+        "",
+        &["nameNode=hdfs://localhost:8020", "resourceManager=localhost:8032"],
+    ),
     ("cron", "", &[]),
     ("cron-schedule", "", &[]),
     ("custom-main", "pig", &[]),
@@ -116,7 +120,8 @@ impl Parts {
             let is_flag = file.ends_with("_SUCCESS");
             fs::write(file, if is_flag { "" } else { "1\n2\n2\n" }).expect("a file");
         }
-        let mut settings = "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n".to_owned();
+        let mut settings =
+            "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n".to_owned();
         if let Some(jar) = self.streaming() {
             settings.push_str(&format!("[tools]\nhadoop-streaming = \"{}\"\n", jar.display()));
         }

@@ -21,6 +21,40 @@ pub enum Effect {
 
 use Effect::{Carried, Refused, Without};
 
+/// Where the program of an action runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Where {
+    /// On this machine.
+    #[default]
+    Here,
+    /// On a host, by ssh.
+    Ssh,
+    /// In a cluster of YARN.
+    Yarn,
+    /// In a cluster of Kubernetes.
+    Kubernetes,
+}
+
+impl Where {
+    /// All there are.
+    pub const ALL: [Where; 4] = [Where::Here, Where::Ssh, Where::Yarn, Where::Kubernetes];
+
+    /// The word of the settings for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Where::Here => "local",
+            Where::Ssh => "ssh",
+            Where::Yarn => "yarn",
+            Where::Kubernetes => "kubernetes",
+        }
+    }
+
+    /// What has this word.
+    pub fn named(name: &str) -> Option<Where> {
+        Where::ALL.into_iter().find(|at| at.name() == name)
+    }
+}
+
 /// A row: which types, which element (below the action's own) or property, what becomes of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
@@ -70,7 +104,8 @@ const fn of(kinds: &'static [&'static str], name: &'static str, effect: Effect) 
 
 const CLIENTS: &[&str] = &["map-reduce", "hive", "hive2", "sqoop", "distcp"];
 const HIVES: &[&str] = &["hive", "hive2"];
-const NO_LAUNCHER: &str = "the program runs on this machine, not in a container of a launcher";
+const NO_LAUNCHER: &str =
+    "the program runs as a process of its host, not in a container of a launcher";
 const NO_ACL: &str = "there is no launcher's job that others could see or change";
 
 /// The elements.
@@ -241,6 +276,27 @@ pub const ELEMENTS: &[Row] = &[
     ),
 ];
 
+/// What becomes of settings of `<launcher>` where places know of such things, in place of the rows for all. The properties
+/// `oozie.launcher.*` of the same names fare alike.
+const OF_PLACES: &[(Where, &str, Effect)] = &[
+    (Where::Yarn, "memory.mb", Carried("memory of the container")),
+    (Where::Yarn, "vcores", Carried("virtual cores of the container")),
+    (
+        Where::Yarn,
+        "queue",
+        Carried("the queue of the application; counts for the limits of queues as well"),
+    ),
+    (Where::Yarn, "priority", Carried("the priority of the application")),
+    (Where::Kubernetes, "memory.mb", Carried("the limit of the pod's memory")),
+    (Where::Kubernetes, "vcores", Carried("the limit of the pod's processors")),
+    (
+        Where::Kubernetes,
+        "queue",
+        Carried("counts for the limits of queues (`[launchers]`); a pod has none"),
+    ),
+    (Where::Kubernetes, "priority", Without("a pod has no priority that could be named so")),
+];
+
 /// The properties of actions that a server itself reads. Others are the tool's.
 pub const PROPERTIES: &[Row] = &[
     of(&["java"], "oozie.launcher.action.main.class", Carried("the class that `java` runs")),
@@ -350,13 +406,24 @@ pub const OF_JOBS: &[(&str, &str)] = &[
 ];
 
 /// What becomes of an element of an action of some type; none for what no schema has.
-pub fn element(kind: &str, name: &str) -> Option<Effect> {
+pub fn element(kind: &str, name: &str, at: Where) -> Option<Effect> {
+    if let Some(effect) = name.strip_prefix("launcher/").and_then(|name| of_place(name, at)) {
+        return Some(effect);
+    }
+    if kind == "spark" && name == "archive" && at != Where::Here {
+        return Some(Refused("only a program of this machine finds it unpacked and packed"));
+    }
     find(ELEMENTS, kind, name)
 }
 
 /// What becomes of a property of an action; none for what only its tool reads.
-pub fn property(kind: &str, name: &str) -> Option<Effect> {
-    find(PROPERTIES, kind, name)
+pub fn property(kind: &str, name: &str, at: Where) -> Option<Effect> {
+    let of_place = name.strip_prefix("oozie.launcher.").and_then(|name| of_place(name, at));
+    of_place.or_else(|| find(PROPERTIES, kind, name))
+}
+
+fn of_place(name: &str, at: Where) -> Option<Effect> {
+    OF_PLACES.iter().find(|(of, known, _)| *of == at && *known == name).map(|row| row.2)
 }
 
 /// The row of the type's own counts before that of all, and a whole name before the beginning of one.
@@ -381,9 +448,13 @@ pub struct Unheeded {
 }
 
 /// The same of the text of an element with its expressions. What cannot be read says nothing.
-pub fn unheeded_of<'a>(text: &str, properties: impl IntoIterator<Item = &'a str>) -> Vec<Unheeded> {
+pub fn unheeded_of<'a>(
+    text: &str,
+    at: Where,
+    properties: impl IntoIterator<Item = &'a str>,
+) -> Vec<Unheeded> {
     match roxmltree::Document::parse(text) {
-        Ok(document) => unheeded(document.root_element(), properties),
+        Ok(document) => unheeded(document.root_element(), at, properties),
         Err(_) => Vec::new(),
     }
 }
@@ -392,6 +463,7 @@ pub fn unheeded_of<'a>(text: &str, properties: impl IntoIterator<Item = &'a str>
 /// from many places.
 pub fn unheeded<'a>(
     action: Node<'_, '_>,
+    at: Where,
     properties: impl IntoIterator<Item = &'a str>,
 ) -> Vec<Unheeded> {
     let kind = action.tag_name().name();
@@ -409,10 +481,10 @@ pub fn unheeded<'a>(
     let mut said = Vec::new();
     for child in action.children().filter(Node::is_element) {
         let name = child.tag_name().name();
-        add(format!("<{name}>"), element(kind, name));
+        add(format!("<{name}>"), element(kind, name, at));
         for below in child.children().filter(Node::is_element) {
             let below = below.tag_name().name();
-            add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}")));
+            add(format!("<{name}>: {below}"), element(kind, &format!("{name}/{below}"), at));
             if name == "launcher" {
                 said.push(below.replace("-acl", ".acl").replace("java-opts", "javaopts"));
             }
@@ -422,7 +494,7 @@ pub fn unheeded<'a>(
         // The settings of the element are properties as well.
         let is_said = |own: &str| said.iter().any(|said| said == own);
         if !name.strip_prefix("oozie.launcher.").is_some_and(is_said) {
-            add(name.to_owned(), property(kind, name));
+            add(name.to_owned(), property(kind, name, at));
         }
     }
     found
@@ -448,6 +520,20 @@ pub fn page() -> String {
             let _ = write!(out, "\n| property | what happens |\n| --- | --- |\n{properties}");
         }
     }
+    out.push_str(
+        "\n## At other places\n\n\
+         Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these. A \
+         `map-reduce` action cannot be given to such a place, and `<archive>` of a spark action is refused there.\n\n\
+         | `<launcher>` | ssh | yarn | kubernetes |\n| --- | --- | --- | --- |\n",
+    );
+    for name in ["memory.mb", "vcores", "queue", "priority", "view-acl", "modify-acl"] {
+        let _ = write!(out, "| `{name}` |");
+        for at in &Where::ALL[1..] {
+            let effect = element("shell", &format!("launcher/{name}"), *at);
+            let _ = write!(out, " {} |", effect.map(told).unwrap_or_default());
+        }
+        out.push('\n');
+    }
     out.push_str("\n## Jobs\n\n| property | what happens |\n| --- | --- |\n");
     for (name, why) in OF_JOBS {
         let _ = writeln!(out, "| `{name}` | no effect: {why} |");
@@ -461,12 +547,16 @@ fn rows(rows: &[Row], kind: &str, out: &mut String) {
     let mut seen = std::collections::BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     for name in names {
-        let what = match find(rows, kind, name) {
-            Some(Carried(how)) => how.to_owned(),
-            Some(Without(why)) => format!("no effect: {why}"),
-            Some(Refused(why)) => format!("refused: {why}"),
-            None => continue,
-        };
-        let _ = writeln!(out, "| `{name}` | {what} |");
+        if let Some(effect) = find(rows, kind, name) {
+            let _ = writeln!(out, "| `{name}` | {} |", told(effect));
+        }
+    }
+}
+
+fn told(effect: Effect) -> String {
+    match effect {
+        Carried(how) => how.to_owned(),
+        Without(why) => format!("no effect: {why}"),
+        Refused(why) => format!("refused: {why}"),
     }
 }

@@ -1,12 +1,22 @@
 //! Programs of actions at other places than this machine: what of the command line holds there.
 
 use super::{Workplace, refusal, settings};
+use crate::actions::carried::Where;
 use crate::actions::command::{CommandLine, Refusal, Request};
-use crate::host::elsewhere::{Place, Resources, Seat};
+use crate::host::elsewhere::{Place, Resources, Seat, System};
 use crate::host::process::Program;
 use ankus_lang::action_types::is_cluster;
 use ankus_lang::machine::{Class, Run};
 use std::path::Path;
+
+/// Which of the kinds of places one is.
+pub(super) fn kind_of(place: &Place) -> Where {
+    match place.system {
+        System::Ssh(_) => Where::Ssh,
+        System::Yarn(_) => Where::Yarn,
+        System::Kubernetes(_) => Where::Kubernetes,
+    }
+}
 
 impl Workplace<'_, '_> {
     /// The variables of an action, wherever its program runs.

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use roxmltree::Node;
 
-use super::carried::{self, Unheeded};
+use super::carried::{self, Unheeded, Where};
 use super::cluster::{self, Shipped};
 use super::command::{Capture, CommandLine, Refusal, Request, command_line};
 use super::credentials;
@@ -498,18 +498,8 @@ impl Workplace<'_, '_> {
     fn notes(&self, request: &Request<'_, '_>, place: Option<&Place>) -> Vec<String> {
         let mut notes = request.shipped.notes.clone();
         let names = request.configuration.keys().map(String::as_str);
-        for Unheeded { what, why, .. } in carried::unheeded(self.element, names) {
-            let is_heard = place.is_some_and(|place| place.system.has_resources());
-            let of_container = ["memory.mb", "vcores", "priority"];
-            if is_heard && of_container.iter().any(|name| what.contains(name)) {
-                continue;
-            }
-            let elsewhere =
-                place.map(|place| format!("the program runs on {}", place.system.what()));
-            let why = match elsewhere {
-                Some(there) => why.replace("the program runs on this machine", &there),
-                None => why.to_owned(),
-            };
+        let at = place.map_or(Where::Here, elsewhere::kind_of);
+        for Unheeded { what, why, .. } in carried::unheeded(self.element, at, names) {
             notes.push(format!("{what} has no effect: {why}"));
         }
         notes

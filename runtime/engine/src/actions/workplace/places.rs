@@ -123,7 +123,8 @@ pub(crate) fn deliver(files: &dyn Files, folder: &Path) -> Result<(), Refusal> {
             if real.is_dir() && !path.is_symlink() {
                 folders.push((path, to.child(&name)));
             } else if real.is_file() {
-                let bytes = read_up_to(&real, LARGEST_FILE).map_err(|error| fault(&path, &error))?;
+                let bytes =
+                    read_up_to(&real, LARGEST_FILE).map_err(|error| fault(&path, &error))?;
                 files.write(&to.child(&name), &bytes).map_err(|error| fault(&path, &error))?;
             }
         }

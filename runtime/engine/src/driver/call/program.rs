@@ -5,10 +5,10 @@ use super::{
 };
 use crate::actions::cluster;
 use crate::actions::workplace::{Worked, Workplace};
+use crate::actions::workplace::{deliver, outcome};
 use crate::driver::Needs;
 use crate::host::elsewhere::Address;
 use crate::host::process::{State, Urgency, is_passing};
-use crate::actions::workplace::{deliver, outcome};
 use crate::host::yarn::{Fault, ResourceManager};
 use ankus_lang::machine::{Answer, Class, External, Phase};
 use ankus_procedure::{Context, Failure, ProcedureId, Step, Wait};

@@ -197,15 +197,6 @@ impl Kubernetes {
 impl Backend for Kubernetes {
     fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault> {
         let name = &seat.place.name;
-        if let Some(what) = [("queue", seat.resources.queue.is_some())]
-            .into_iter()
-            .chain([("priority", seat.resources.priority.is_some())])
-            .find_map(|(what, is_asked)| is_asked.then_some(what))
-        {
-            return Err(Fault::Refused(format!(
-                "<launcher>: Kubernetes has no {what} that [launchers.{name}] could name"
-            )));
-        }
         let mut packed = Vec::new();
         bundle
             .pack(&[], &mut packed)

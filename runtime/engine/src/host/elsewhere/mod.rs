@@ -67,15 +67,6 @@ impl System {
         }
     }
 
-    /// What it is, in the sentences of logs.
-    pub fn what(&self) -> String {
-        match self {
-            System::Ssh(ssh) => format!("the host {}", ssh.host),
-            System::Yarn(_) => "a cluster of YARN".to_owned(),
-            System::Kubernetes(_) => "a cluster of Kubernetes".to_owned(),
-        }
-    }
-
     /// Whether it knows of memory, processors, queue and priority, as a `<launcher>` names them.
     pub fn has_resources(&self) -> bool {
         match self {
