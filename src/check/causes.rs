@@ -280,7 +280,8 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         found.retain(|f| of_line(f) || line(f).is_none_or(|line| !told.contains(&line)));
     }
     // A name with its value at its end gives nothing under the name that it begins with.
-    const MISSING: [&str; 5] = [
+    const MISSING: [&str; 6] = [
+        "coordinator-parameters-missing",
         "undefined-variable",
         "workflow-parameters-missing",
         "subworkflow-parameters-missing",

@@ -145,3 +145,34 @@ fn a_variable_that_is_nearly_another_one_is_found_without_properties() {
         assert!(!check(name).stdout.contains("undefined-variable"), "{name}");
     }
 }
+
+/// What is written as an escape on purpose is taken for one.
+#[test]
+fn escapes_are_no_mistakes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'><start to='a'/>
+  <action name='a'><shell xmlns='uri:oozie:shell-action:0.3'><job-tracker>rm:1</job-tracker><name-node>hdfs://nn</name-node>
+    <exec>a run.sh</exec><file>bin/a%20run.sh#a run.sh</file></shell><ok to='e'/><error to='k'/></action>
+  <kill name='k'><message>bad</message></kill><end name='e'/></workflow-app>";
+    let bundle = "<bundle-app name='b' xmlns='uri:oozie:bundle:0.2'><coordinator name='c'>
+  <app-path>hdfs://nn/c</app-path><configuration><property><name>late</name><value>$${late}</value></property></configuration>
+  </coordinator></bundle-app>";
+    let missing = workflow.replace("bin/a%20run.sh#", "bin/a%20rum.sh#");
+    crate::run::application(
+        folder.path(),
+        &[
+            ("app/workflow.xml", workflow),
+            ("app/bin/a run.sh", "#!/bin/sh\n"),
+            ("missing/workflow.xml", &missing),
+            ("missing/bin/a run.sh", "#!/bin/sh\n"),
+            ("bundle/bundle.xml", bundle),
+        ],
+    );
+    let said = |path: &str| {
+        let command = crate::run::ankus(folder.path(), &["check", path, "--format", "json"]);
+        crate::run::text(&{ command }.output().expect("it runs"))
+    };
+    assert!(!said("app").contains("missing-application-file"), "{}", said("app"));
+    assert!(said("missing").contains("missing-application-file"), "{}", said("missing"));
+    assert!(!said("bundle").contains("variable-without-braces"), "{}", said("bundle"));
+}
