@@ -45,6 +45,11 @@ impl Project {
     pub fn find(&self, path: &Path, given: &Given) -> miette::Result<Found> {
         let tree = self.tree(path)?;
         if tree.kind(path) != Some(Kind::Folder) {
+            if path.extension().is_some_and(|end| end.eq_ignore_ascii_case("zip")) {
+                let message = format!("`{}` is an archive", path.display());
+                let help = "unpack it, and name the folder; `ankus run` takes an archive as it is";
+                return Err(Failure::new(message).help(help).into());
+            }
             let found = self.definitions(&[path.to_owned()])?.found;
             return found.into_iter().next().ok_or_else(|| Failure::new("nothing is named").into());
         }

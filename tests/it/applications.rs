@@ -65,6 +65,12 @@ fn an_archive_runs_and_goes_with_its_job() {
     let (code, told) = said(folder.path(), &["job", "purge", "z"]);
     assert_eq!((code, kept(folder.path())), (Some(0), 0), "{told}");
 
+    // Other commands say what to do.
+    for command in ["graph", "params", "doctor"] {
+        let (code, told) = said(folder.path(), &[command, "app.zip"]);
+        assert!(code == Some(2) && told.contains("`app.zip` is an archive"), "{command}: {told}");
+    }
+
     // What is not submitted leaves nothing.
     let (code, told) = said(folder.path(), &["run", "app.zip", "--dry-run"]);
     assert!(code == Some(2) && told.contains("has to be unpacked"), "{told}");
