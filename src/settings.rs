@@ -666,7 +666,9 @@ mod tests {
         let settings = Settings::parse("[hosts]\n\"file://\" = \"/\"\n", &[]).unwrap();
         assert_eq!(settings.machine, ["/"]);
         let text = "[hosts]\n\"hdfs://a\" = \"s3a://b\"\n";
-        assert!(told(text).ends_with("`s3a://b` is not a file system that can be reached"));
+        assert_eq!(Settings::parse(text, &[]).unwrap().hosts["hdfs://a"], "s3a://b");
+        let text = "[hosts]\n\"hdfs://a\" = \"ftp://b\"\n";
+        assert!(told(text).ends_with("`ftp://b` is not a file system that can be reached"));
         let text = "[hosts]\n\"hdfs://a\" = \"hdfs://me:secret@b:8020\"\n";
         assert!(told(text).ends_with("takes no password"));
     }
