@@ -88,9 +88,11 @@ pub fn hand_on(
         let named = configuration.entry("mapreduce.framework.name".to_owned());
         named.or_insert_with(|| framework.to_owned());
     }
-    // What submits jobs of map-reduce hands the configuration on to them.
-    if ["map-reduce", "pig", "hive", "sqoop"].contains(&kind) {
-        tasks(configuration, shipped);
+    // What submits jobs of map-reduce hands the configuration on to them. Pig and Hive ship their jars themselves.
+    match kind {
+        "map-reduce" | "sqoop" => tasks(configuration, shipped, &shipped.jars),
+        "pig" | "hive" => tasks(configuration, shipped, &[]),
+        _ => {}
     }
     if kind == "map-reduce" {
         // The history has the counters, and this form of it can be read without Hadoop.
@@ -119,7 +121,11 @@ pub fn told_of_jobs(folder: &Path) -> bool {
 }
 
 /// Files, archives and jars go with the job to where its tasks run.
-fn tasks(configuration: &mut BTreeMap<String, String>, shipped: &Shipped) {
+fn tasks(
+    configuration: &mut BTreeMap<String, String>,
+    shipped: &Shipped,
+    jars: &[(String, PathBuf)],
+) {
     let uris = |list: &[(String, PathBuf)], named: bool| {
         let uris = list.iter().map(|(name, path)| {
             let uri = format!("file://{}", encoded(path));
@@ -131,7 +137,7 @@ fn tasks(configuration: &mut BTreeMap<String, String>, shipped: &Shipped) {
     for (key, value) in [
         ("tmpfiles", uris(&shipped.files, true)),
         ("tmparchives", uris(&shipped.archives, true)),
-        ("tmpjars", uris(&shipped.jars, false)),
+        ("tmpjars", uris(jars, false)),
     ] {
         if !value.is_empty() {
             add(configuration, key, value);
