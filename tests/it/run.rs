@@ -373,7 +373,7 @@ fn java_and_shell_are_run_as_a_launcher_runs_them() {
         assert!(said.contains(words), "{words}\n{said}");
     }
     let log = fs::read_to_string(folder.path().join("store/jobs/w/script-0-1/stderr"));
-    let note = "[<launcher>: vcores has no effect: the program runs on this machine";
+    let note = "[<launcher>: vcores has no effect: the program runs as a process of its host";
     assert!(log.expect("a log").starts_with(note), "{said}");
 }
 

@@ -286,7 +286,8 @@ impl Operations<'_> {
                 return Err(Fault::own("FS008", text));
             }
             let to = if into_folder { to.child(uri.name()) } else { to.clone() };
-            if let Err(error) = self.files.rename(&uri, &to) {
+            if let Err(error) = self.make_way(&uri, &to).and_then(|()| self.files.rename(&uri, &to))
+            {
                 match error.kind() {
                     io::ErrorKind::PermissionDenied => return Err(Fault::of(&error)),
                     io::ErrorKind::Unsupported => return Err(Fault::of(&error)),
@@ -303,6 +304,19 @@ impl Operations<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What Hadoop's local file system does before it renames, and HDFS does not: it removes a file that is in the way,
+    /// and makes the folder of the target.
+    fn make_way(&self, from: &FileUri, to: &FileUri) -> io::Result<()> {
+        if from.scheme != "file" || from == to {
+            return Ok(());
+        }
+        match self.files.status(to)? {
+            Some(FileStatus { directory: true, .. }) => Ok(()),
+            Some(_) => self.files.delete(to).map(drop),
+            None => to.parent().map_or(Ok(()), |folder| self.files.create_folder(&folder)),
+        }
     }
 
     fn touch(&self, path: &str) -> Result<(), Fault> {
@@ -484,6 +498,29 @@ mod tests {
             [("755", 0o755), ("abc", 0o1451), ("-rwxr-x--T", 0o1750), ("drwx------", 0o700)]
         {
             assert_eq!(permissions(text, &uri).expect("permissions"), mode, "{text}");
+        }
+    }
+
+    /// As recorded: `fs-move-existing`, `fs-move-target-noparent`.
+    #[test]
+    fn the_local_file_system_overwrites_and_makes_folders() {
+        for target in ["/x/y/z", "/in/g.txt", "/in/f.txt"] {
+            let files = MemoryFiles::default();
+            for name in ["f", "g"] {
+                let uri = FileUri::parse(&format!("file:///in/{name}.txt"));
+                files.write(&uri, name.as_bytes()).expect("a file");
+            }
+            let run = Operations {
+                files: &files,
+                schemes: &["*".to_owned()],
+                name_node: None,
+                glob_limit: GLOB_LIMIT,
+                recovery: false,
+            };
+            let seen = run.move_to("file:///in/f.txt", target);
+            assert_eq!(seen.is_ok(), target != "/in/f.txt", "{target}");
+            let content = files.read(&FileUri::parse(&format!("file://{target}")), 9);
+            assert_eq!(content.expect("a file"), b"f", "{target}");
         }
     }
 
