@@ -37,7 +37,9 @@ pub(super) fn write(out: &mut String, node: &Node, drawn: &Drawn<'_>) {
     if let Some(link) = &link {
         let _ = write!(out, "<a href=\"{link}\">");
     }
-    let _ = write!(out, "<g class=\"{class}\"><title>{}</title>", escaped(&node.tooltip()));
+    // Whoever shows the picture beside its text finds a node by `data-node`, which is its id in the JSON of the drawing.
+    let (id, tooltip) = (escaped(&node.id), escaped(&node.tooltip()));
+    let _ = write!(out, "<g class=\"{class}\" data-node=\"{id}\"><title>{tooltip}</title>");
     out.push_str(&outline(node.kind, drawn));
     words(out, node, drawn);
     stubs(out, node, drawn);
