@@ -326,6 +326,18 @@ pub fn check(input: &Input<'_>) -> Outcome {
     given_up(input)
 }
 
+/// What the server answers to a definition, without a word on why; nothing for what is none.
+pub fn answer(input: &Input<'_>) -> Option<Reference> {
+    match input.kind {
+        FileKind::Workflow => Some(workflow::answered(input)),
+        kind if kind.is_definition() => {
+            let analysis = Analysis::new(input.source.clone());
+            Some(coordinator::ask(input, &analysis, &mut Vec::new()).reference)
+        }
+        _ => None,
+    }
+}
+
 /// The finding for a file that took longer than it may.
 pub fn given_up(input: &Input<'_>) -> Outcome {
     let message = "the check of this file was given up, because it takes longer than it may";

@@ -117,4 +117,7 @@ pub mod mend;
 pub mod emit;
 
 #[doc(hidden)]
+pub mod ide;
+
+#[doc(hidden)]
 pub mod render;

@@ -84,6 +84,18 @@ impl Server {
     }
 }
 
+/// What the server answers, and nothing else.
+pub(super) fn answered(input: &Input<'_>) -> Reference {
+    let verdicts = Server::new(input.settings).answers(input);
+    let text = server_text(input);
+    Reference {
+        target: input.settings.target,
+        verdict: Verdict::new(&verdicts.structure, &text),
+        validate: Verdict::new(&verdicts.validate, &text),
+        submit: Some(Verdict::new(&verdicts.submit, &text)),
+    }
+}
+
 /// Asks the schema and the passes about a workflow, and explains what the server answered.
 pub(super) fn ask(
     input: &Input<'_>,

@@ -144,11 +144,32 @@ impl Function {
         self.evaluated.and(self.deferred).and(self.fixed)
     }
 
+    /// What its first parameter is the name of, where it is the name of something in the application.
+    pub fn asks(&self) -> Option<Asks> {
+        match self.parameters.first()?.name {
+            "node" => Some(Asks::Node),
+            "name" if self.echo.data.is_some() => Some(Asks::Data),
+            "name" => Some(Asks::Property),
+            _ => None,
+        }
+    }
+
     /// As it is written: `concat(a, b)`.
     pub fn signature(&self) -> String {
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
         format!("{}({})", self.name, names.join(", "))
     }
+}
+
+/// What the first parameter of a function is the name of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// A node of the workflow.
+    Node,
+    /// A data-in or data-out of the coordinator.
+    Data,
+    /// A property of the job.
+    Property,
 }
 
 /// A function that a site has added to its server.
