@@ -33,7 +33,7 @@ const KEYS: [(&str, &str); 3] = [
 ];
 
 /// One place in which a definition is started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Call {
     /// The path, as written.
     uri: String,
@@ -57,7 +57,7 @@ enum Kind {
     Workflow,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 struct Starter {
     path: String,
     kind: Kind,
@@ -87,7 +87,7 @@ pub struct Index {
 pub(crate) type Scripts = BTreeMap<String, BTreeSet<String>>;
 
 /// Gathers texts for an [`Index`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gathering {
     /// Paths of what may be started.
     definitions: BTreeSet<String>,
@@ -220,6 +220,20 @@ impl Gathering {
             _ => Vec::new(),
         };
         self.starters.push(Starter { path: path.to_owned(), kind, calls });
+    }
+
+    /// Takes what was gathered of other files.
+    pub fn add(&mut self, other: &Gathering) {
+        self.definitions.extend(other.definitions.iter().cloned());
+        self.others.extend(other.others.iter().map(|(path, name)| (path.clone(), *name)));
+        self.starters.extend(other.starters.iter().cloned());
+        self.scripts.extend(other.scripts.iter().cloned());
+        self.named.extend(other.named.iter().cloned());
+    }
+
+    /// Whether nothing was gathered.
+    pub fn is_empty(&self) -> bool {
+        self.definitions.is_empty() && self.starters.is_empty() && self.scripts.is_empty()
     }
 
     /// Follows every call.

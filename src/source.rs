@@ -245,6 +245,16 @@ impl Source {
         (offset - start + 1, (before.characters + before.wide) as usize - skipped + 1)
     }
 
+    /// Line and column of a byte offset as editors count: from 0, the column in bytes and in the units of UTF-16, and a
+    /// byte-order mark is a character like any other.
+    pub fn place(&self, offset: u32) -> (u32, u32, u32) {
+        let offset = self.text.floor_char_boundary((offset as usize).min(self.text.len()));
+        let line = self.position(offset as u32).line - 1;
+        let (bytes, units) = self.columns(offset as u32);
+        let mark = usize::from(line == 0 && offset >= 3 && self.text.starts_with('\u{feff}'));
+        (line, bytes as u32 - 1, (units + mark) as u32 - 1)
+    }
+
     /// What stands before a byte, which begins a character.
     fn counted(&self, offset: usize) -> Counts {
         let bytes = self.text.as_bytes();
@@ -261,7 +271,7 @@ impl Source {
     }
 
     /// The bytes of a line, counted from 0, its end included.
-    pub(crate) fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
+    pub fn line_range(&self, line: usize) -> Option<std::ops::Range<usize>> {
         let start = *self.line_starts().get(line)? as usize;
         let end = self.line_starts().get(line + 1).map_or(self.text.len(), |end| *end as usize);
         Some(start..end)

@@ -462,7 +462,7 @@ fn adjusted(mut loaded: Loaded, arguments: &Arguments) -> Loaded {
 }
 
 /// A definition whose settings say how it is laid out, where that is asked for: an `.editorconfig` counts for a file.
-fn laid_out(project: &Project, mut loaded: Loaded, notes: Option<&Notes>) -> Loaded {
+pub(crate) fn laid_out(project: &Project, mut loaded: Loaded, notes: Option<&Notes>) -> Loaded {
     let path = loaded.settings.relative(&loaded.found.shown);
     if loaded.settings.settings.rating(&lint::FORMATTING.kind, path) != Rating::Off {
         let formatting = project.formatting(&loaded.found, &loaded.settings, notes);
@@ -585,13 +585,15 @@ fn check_all(
         let portion: Vec<(&Found, Option<Record>)> =
             portion.iter().map(|found| (found, known.remove(&found.shown))).collect();
         let cached = cache.as_ref();
+        let callers = project.callers();
+        let callers = callers.as_deref();
         let work = |(found, record): (&Found, Option<Record>)| {
             let written = project.settings(&found.path)?;
             let own = adjuster.adjust(written.clone(), &found.shown, arguments);
             // What a tool says is asked for anew.
             let cached = cached.filter(|_| !own.settings.tools.contains_key(shellcheck::TOOL));
-            let question = cached
-                .map(|cache| (cache, cache.question(found, &written, &own, project.callers())));
+            let question =
+                cached.map(|cache| (cache, cache.question(found, &written, &own, callers)));
             if let (Some((cache, question)), Some(record)) = (question, record)
                 && let Some((part, settled)) = cache.recall(&record, question, found)
             {

@@ -20,6 +20,7 @@ mod graph;
 mod inventory;
 mod job;
 mod log;
+mod lsp;
 mod man;
 mod mend;
 mod needs;
@@ -130,6 +131,8 @@ commands! {
     Inventory(inventory),
     /// List, show and control jobs.
     Job(job),
+    /// Serve an editor: a language server on standard input and output.
+    Lsp(lsp),
     /// Print the manual pages.
     Man(man),
     /// List every property that an application reads.

@@ -119,6 +119,7 @@ impl Shell {
             isolated: shared.isolated,
             tree: shared.tree,
             does: false,
+            goes_on: false,
         };
         let out = BufWriter::new(stdout);
         Shell { out, is_terminal, colors, talk_colors, invocation, masker: None }
@@ -137,6 +138,11 @@ impl Shell {
     /// The disk, for a command that looks at what others wrote.
     pub(crate) fn project(&self) -> miette::Result<Project> {
         Project::open(self.invocation.clone())
+    }
+
+    /// How this command was called, as far as the disk is concerned.
+    pub(crate) fn invocation(&self) -> Invocation {
+        self.invocation.clone()
     }
 
     /// The disk, for a command that does what its user could do.

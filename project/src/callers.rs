@@ -1,5 +1,6 @@
 //! Who starts what in the trees of a command.
 
+use super::search::TreeFile;
 use super::settings::Project;
 use super::submission::text_of;
 use super::tree::{Kind, shown};
@@ -8,7 +9,8 @@ use ankus::callers::{Gathering, Index};
 use ankus::files::Entry;
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin};
-use std::collections::HashSet;
+use rayon::prelude::*;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +18,79 @@ use std::sync::Arc;
 const MOST_FILES: usize = 50_000;
 const LARGEST: u64 = 1 << 20;
 
+/// What the files of a tree start, each by itself, so that one of them can change.
+#[derive(Debug, Default)]
+pub struct Starts(BTreeMap<String, Gathering>);
+
+impl Starts {
+    /// Takes the text of a file, or that it is gone; whether this changes who starts what.
+    pub fn set(&mut self, path: &str, text: Option<&str>) -> bool {
+        let mut gathered = Gathering::default();
+        if let Some(text) = text {
+            gather(&mut gathered, path, |_| Some(text.to_owned()));
+        }
+        let is_empty = gathered.is_empty();
+        match self.0.get(path) {
+            Some(known) if *known == gathered => return false,
+            None if is_empty => return false,
+            _ => {}
+        }
+        match is_empty {
+            true => self.0.remove(path),
+            false => self.0.insert(path.to_owned(), gathered),
+        };
+        true
+    }
+
+    /// Who starts what.
+    pub fn index(&self) -> Index {
+        let mut all = Gathering::default();
+        self.0.values().for_each(|of_file| all.add(of_file));
+        all.index()
+    }
+}
+
+/// Takes one file, whose text is asked for if it matters.
+fn gather(gathering: &mut Gathering, path: &str, text: impl FnOnce(bool) -> Option<String>) {
+    let is_properties = path.ends_with(".properties");
+    if !is_properties && !path.ends_with(".xml") {
+        return gathering.file(path);
+    }
+    let Some(text) = text(is_properties) else { return };
+    match is_properties {
+        true => gathering.properties(path, &text),
+        false => gathering.xml(path, &text),
+    }
+}
+
 impl Project {
+    /// What the files below a folder start, `most` of them at most. What cannot be read starts nothing.
+    ///
+    /// # Errors
+    /// Where the folder is not there.
+    pub fn starts_below(&self, folder: &Path, most: usize) -> miette::Result<Starts> {
+        let tree = self.tree(folder)?;
+        let overlay = self.overlay();
+        let looks = Looks::into_tree(&tree, None).over(&overlay);
+        let files =
+            self.files_beyond(folder, &tree, false, most.min(MOST_FILES), &mut HashSet::new());
+        let of_file = |file: &TreeFile| {
+            let (path, mut gathered) = (shown(&file.path), Gathering::default());
+            gather(&mut gathered, &path, |is_properties| {
+                if let Some(unsaved) = looks.unsaved(&file.path) {
+                    return Some(String::clone(&unsaved.source.text));
+                }
+                let bytes = tree.read(&file.path, LARGEST).ok()?;
+                match is_properties {
+                    true => Some(text_of(&bytes)),
+                    false => Some(source::decode(&bytes).ok()?.0),
+                }
+            });
+            (!gathered.is_empty()).then_some((path, gathered))
+        };
+        Ok(Starts(files.par_iter().filter_map(of_file).collect()))
+    }
+
     /// Looks through folders, and the folders of files, for whatever starts the definitions in them; what is loaded from
     /// then on knows its callers. What cannot be read starts nothing.
     pub fn look_for_callers(&self, paths: &[PathBuf]) {
@@ -37,37 +111,34 @@ impl Project {
                 },
             };
             for file in self.files_beyond(folder, &tree, false, MOST_FILES, &mut walked) {
-                let ending = file.path.extension().and_then(std::ffi::OsStr::to_str);
                 if !seen.insert(file.path.clone()) {
                     continue;
                 }
-                if !matches!(ending, Some("xml" | "properties")) {
-                    gathering.file(&shown(&file.path));
-                    continue;
-                }
-                let Ok(bytes) = tree.read(&file.path, LARGEST) else { continue };
-                let path = shown(&file.path);
-                match ending {
-                    Some("properties") => gathering.properties(&path, &text_of(&bytes)),
-                    _ => {
-                        if let Ok((text, _)) = source::decode(&bytes) {
-                            gathering.xml(&path, &text);
-                        }
+                gather(&mut gathering, &shown(&file.path), |is_properties| {
+                    let bytes = tree.read(&file.path, LARGEST).ok()?;
+                    match is_properties {
+                        true => Some(text_of(&bytes)),
+                        false => Some(source::decode(&bytes).ok()?.0),
                     }
-                }
+                });
             }
         }
-        let _ = self.callers.set(gathering.index());
+        self.set_callers(Arc::new(gathering.index()));
+    }
+
+    /// Has definitions know these callers from now on.
+    pub fn set_callers(&self, index: Arc<Index>) {
+        *self.callers.lock().expect("readers do not panic") = Some(index);
     }
 
     /// Who starts a definition, where that was looked for.
-    pub fn callers(&self) -> Option<&Index> {
-        self.callers.get()
+    pub fn callers(&self) -> Option<Arc<Index>> {
+        self.callers.lock().expect("readers do not panic").clone()
     }
 
     /// Adds who starts a definition and what it starts, with their texts.
     pub(crate) fn add_callers(&self, loaded: &mut Loaded, looks: Looks<'_>) {
-        let Some(index) = self.callers.get() else { return };
+        let Some(index) = self.callers() else { return };
         let own = loaded.found.shown.clone();
         loaded.submission.callers = index.of(&own).to_vec();
         loaded.submission.lost = index.lost(&own).to_vec();

@@ -23,6 +23,8 @@ pub mod load;
 
 pub mod look;
 
+mod overlay;
+
 pub mod search;
 
 mod settings;
@@ -33,10 +35,12 @@ mod tree;
 
 pub mod write;
 
+pub use callers::Starts;
 pub use failure::{Failure, unreadable};
 pub use load::{Loaded, application_around, encoded, today, user};
 pub use look::{Looks, Notes};
+pub use overlay::{Overlay, Unsaved};
 pub use search::{Found, Search, TreeFile};
 pub use settings::{Invocation, LoadedSettings, Project, cache_folder, user_file};
 pub use submission::{Given, name_and_value, text_of};
-pub use tree::{Kind, Listed, Tree, seen_from, shown};
+pub use tree::{Kind, Listed, Tree, absolute, seen_from, shown};

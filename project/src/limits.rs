@@ -1,5 +1,6 @@
 //! The limits for checking one file. They are set here because the core has no clock.
 
+use std::cell::RefCell;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -73,13 +74,39 @@ pub(crate) fn within<T>(work: impl FnOnce() -> T) -> (T, bool) {
     budget::limited(budget(), || (work(), budget::was_spent()))
 }
 
+/// Whether somebody has no more use for an answer.
+pub type Stop = Arc<dyn Fn() -> bool + Send + Sync>;
+
+thread_local! {
+    static STOP: RefCell<Option<Stop>> = const { RefCell::new(None) };
+}
+
+/// Puts back what could stop the work before, however this work ends.
+struct Back(Option<Stop>);
+
+impl Drop for Back {
+    fn drop(&mut self) {
+        STOP.with(|stop| stop.replace(self.0.take()));
+    }
+}
+
+/// Does some work of which every check ends early, as one that has used up its time, once `stop` says so. What comes of
+/// it then means nothing: ask `stop` afterwards.
+pub fn stoppable<T>(stop: Stop, work: impl FnOnce() -> T) -> T {
+    let _back = Back(STOP.with(|holding| holding.replace(Some(stop))));
+    work()
+}
+
 fn budget() -> Budget {
     let limits = limits();
     let begun = Instant::now();
     let time = Duration::from_secs(limits.timeout);
-    let over: Arc<dyn Fn() -> bool + Send + Sync> = Arc::new(move || begun.elapsed() >= time);
-    Budget {
-        over: (limits.timeout > 0).then_some(over),
-        memory: limits.memory.saturating_mul(1 << 20),
-    }
+    let memory = limits.memory.saturating_mul(1 << 20);
+    let timed = limits.timeout > 0;
+    let over: Option<Stop> = match STOP.with(|stop| stop.borrow().clone()) {
+        Some(stop) => Some(Arc::new(move || stop() || timed && begun.elapsed() >= time)),
+        None if timed => Some(Arc::new(move || begun.elapsed() >= time)),
+        None => None,
+    };
+    Budget { over, memory }
 }

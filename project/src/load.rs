@@ -131,7 +131,8 @@ impl Project {
         given: &Given,
         notes: Option<&Notes>,
     ) -> miette::Result<Loaded> {
-        let looks = Looks::into_tree(&found.tree, notes);
+        let overlay = self.overlay();
+        let looks = Looks::into_tree(&found.tree, notes).over(&overlay);
         let mut loaded = self.read_through(found, looks)?;
         let belongs = found.kind.is_definition() || found.kind == FileKind::Datasets;
         if loaded.too_large.is_none() && belongs {
@@ -162,7 +163,8 @@ impl Project {
     /// # Errors
     /// Where one of them cannot be read.
     pub fn read(&self, found: &Found) -> miette::Result<Loaded> {
-        self.read_through(found, Looks::into_tree(&found.tree, None))
+        let overlay = self.overlay();
+        self.read_through(found, Looks::into_tree(&found.tree, None).over(&overlay))
     }
 
     fn read_through(&self, found: &Found, looks: Looks<'_>) -> miette::Result<Loaded> {
@@ -177,6 +179,11 @@ impl Project {
             files: Files::new(),
             gave_up: false,
         };
+        if let Some(unsaved) = looks.unsaved(&found.path) {
+            loaded.source = Arc::clone(&unsaved.source);
+            loaded.encoding = unsaved.encoding;
+            return Ok(loaded);
+        }
         match looks.read(&found.path, source::SIZE_LIMIT) {
             Ok(bytes) => set_text(&mut loaded, bytes),
             Err(error) => match found.tree.metadata(&found.path) {
@@ -330,6 +337,9 @@ fn add_applications(loaded: &mut Loaded, looks: Looks<'_>) {
         for (file, asked) in [(file.clone(), own)].into_iter().chain(others) {
             let path = shown(&file);
             let entry = read.entry(file).or_insert_with_key(|file| {
+                if let Some(unsaved) = looks.unsaved(file) {
+                    return Some(Entry::Text(Arc::clone(&unsaved.source)));
+                }
                 let (text, _) = source::decode(&looks.side(file)?).ok()?;
                 Some(Entry::Text(Arc::new(Source::new(path.clone(), text))))
             });
@@ -399,12 +409,13 @@ fn add_includes(loaded: &mut Loaded, looks: Looks<'_>) {
             else {
                 continue;
             };
-            if let Some(bytes) = looks.side(&file)
-                && let Ok((text, _)) = source::decode(&bytes)
-                && let Some(place) = ankus::files::join(
-                    folder_of(&loaded.found.shown),
-                    uri.path.trim_start_matches('/'),
-                )
+            let text = || match looks.unsaved(&file) {
+                Some(unsaved) => Some(String::clone(&unsaved.source.text)),
+                None => Some(source::decode(&looks.side(&file)?).ok()?.0),
+            };
+            let below = uri.path.trim_start_matches('/');
+            if let Some(text) = text()
+                && let Some(place) = ankus::files::join(folder_of(&loaded.found.shown), below)
             {
                 loaded.files.insert_text(place, text);
                 some = true;
@@ -431,7 +442,7 @@ fn set_text(loaded: &mut Loaded, bytes: Vec<u8>) {
 }
 
 /// What a folder holds, by name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Listing {
     entries: Vec<Listed>,
     /// Whether that is everything in it; `None` where it could not be read at all.
@@ -440,7 +451,7 @@ pub(crate) struct Listing {
     pub(crate) state: Option<State>,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Listed {
     name: String,
     kind: Kind,
@@ -470,7 +481,20 @@ impl Folders {
             listing
         });
         looks.listed(folder, &listing);
-        listing
+        let unsaved = looks.unsaved_in(folder);
+        if unsaved.iter().all(|name| listing.has(name)) {
+            return listing;
+        }
+        let mut listing = Listing::clone(&listing);
+        let new: Vec<String> = unsaved.into_iter().filter(|name| !listing.has(name)).collect();
+        listing.entries.extend(new.into_iter().map(|name| Listed { name, kind: Kind::File }));
+        listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+        Arc::new(listing)
+    }
+
+    /// Forgets what folders held, because the disk may have changed.
+    pub(crate) fn forget(&self) {
+        self.0.lock().expect("readers do not panic").clear();
     }
 }
 
@@ -533,6 +557,10 @@ fn list(
             continue;
         }
         let is_wanted = *kind == Kind::File && wanted(name);
+        if is_wanted && let Some(unsaved) = looks.unsaved(&folder.join(name)) {
+            files.insert(below, Entry::Text(Arc::clone(&unsaved.source)));
+            continue;
+        }
         let text = is_wanted.then(|| looks.side(&folder.join(name))).flatten().and_then(|bytes| {
             let text = source::decode(&bytes).map(|(text, _)| text);
             // A script may be in any old encoding.

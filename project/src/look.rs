@@ -6,6 +6,7 @@
 //! that time was safely past when it was recorded; otherwise contents are compared.
 
 use super::load::Listing;
+use super::overlay::{Overlay, Unsaved};
 use super::tree::{Kind, Tree, read_at_most};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -122,12 +123,28 @@ pub fn hashed(value: &(impl Hash + ?Sized)) -> u64 {
 pub struct Looks<'a> {
     tree: &'a Tree,
     notes: Option<&'a Notes>,
+    overlay: Option<&'a Overlay>,
 }
 
 impl<'a> Looks<'a> {
     /// Looks that are recorded where there are notes.
     pub fn into_tree(tree: &'a Tree, notes: Option<&'a Notes>) -> Looks<'a> {
-        Looks { tree, notes }
+        Looks { tree, notes, overlay: None }
+    }
+
+    /// The same looks, which see texts that are not saved yet in the place of files. What they see is not recorded.
+    pub fn over(self, overlay: &'a Overlay) -> Looks<'a> {
+        Looks { overlay: Some(overlay), ..self }
+    }
+
+    /// The text that stands for a file, where there is one that is not saved yet.
+    pub fn unsaved(&self, path: &Path) -> Option<&'a Unsaved> {
+        self.overlay?.get(path)
+    }
+
+    /// Names in a folder of files that only an overlay has.
+    pub(crate) fn unsaved_in(&self, folder: &Path) -> Vec<String> {
+        self.overlay.map(|overlay| overlay.names_in(folder)).unwrap_or_default()
     }
 
     /// What is looked into.
@@ -140,6 +157,9 @@ impl<'a> Looks<'a> {
     /// # Errors
     /// Those of [`Tree::open`]; and where it is larger.
     pub fn read(&self, path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
+        if let Some(unsaved) = self.unsaved(path).filter(|unsaved| unsaved.size() <= limit) {
+            return Ok(unsaved.source.text.as_bytes().to_vec());
+        }
         let read = whole(self.tree, path, limit);
         if let Some(notes) = self.notes {
             let content = read.as_ref().ok().map(|(bytes, state)| (Some(bytes.as_slice()), *state));
@@ -150,6 +170,10 @@ impl<'a> Looks<'a> {
 
     /// Reads a file that lies beside a definition, unless it is too large, cannot be read, or is no file.
     pub(crate) fn side(&self, path: &Path) -> Option<Vec<u8>> {
+        if let Some(unsaved) = self.unsaved(path) {
+            let is_small = unsaved.size() <= SIDE_LIMIT;
+            return is_small.then(|| unsaved.source.text.as_bytes().to_vec());
+        }
         let read = small(self.tree, path);
         if let Some(notes) = self.notes {
             let content = read.as_ref().map(|(bytes, state)| (bytes.as_deref(), *state));
@@ -174,6 +198,9 @@ impl<'a> Looks<'a> {
     }
 
     fn kind(&self, path: &Path) -> Option<Kind> {
+        if self.unsaved(path).is_some() {
+            return Some(Kind::File);
+        }
         let kind = self.tree.kind(path);
         if let Some(notes) = self.notes {
             notes.note(path, What::Kind, (hashed(&kind), None));

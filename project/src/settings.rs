@@ -7,6 +7,7 @@
 
 use super::limits::{self, Said};
 use super::load::Folders;
+use super::overlay::Overlay;
 use super::tree::{Kind, Repositories, Tree, absolute, shown};
 use super::{Failure, unreadable};
 use ankus::files::folder_of;
@@ -39,6 +40,8 @@ pub struct Invocation {
     pub tree: Option<PathBuf>,
     /// Whether the command does what its user could do, and does not only look.
     pub does: bool,
+    /// Whether settings of a tree that cannot be used count as none, instead of ending the command.
+    pub goes_on: bool,
 }
 
 /// Settings with the folder that their paths are relative to.
@@ -102,9 +105,13 @@ pub struct Project {
     by_folder: Mutex<HashMap<OsString, LoadedSettings>>,
     /// Tables of settings that were left out, by the file that has them.
     left_out: Mutex<BTreeMap<String, BTreeSet<&'static str>>>,
+    /// Why settings of trees do not count, by their file.
+    unusable: Mutex<BTreeMap<PathBuf, String>>,
     pub(crate) folders: Folders,
     /// Who starts what, once that was looked for.
-    pub(crate) callers: std::sync::OnceLock<ankus::callers::Index>,
+    pub(crate) callers: Mutex<Option<Arc<ankus::callers::Index>>>,
+    /// Texts that stand for files.
+    overlay: Mutex<Arc<Overlay>>,
 }
 
 impl Project {
@@ -121,8 +128,10 @@ impl Project {
             fixed: None,
             trees: Mutex::default(),
             by_folder: Mutex::default(),
-            callers: std::sync::OnceLock::new(),
+            callers: Mutex::default(),
+            overlay: Mutex::default(),
             left_out: Mutex::default(),
+            unusable: Mutex::default(),
             folders: Folders::default(),
             invocation,
         };
@@ -145,6 +154,40 @@ impl Project {
             project.fixed = Some(project.settings_in(file, &*project.tree(file)?)?);
         }
         Ok(project)
+    }
+
+    /// Has texts stand for files from now on: what an editor has not saved yet.
+    pub fn set_overlay(&self, overlay: Arc<Overlay>) {
+        *self.overlay.lock().expect("readers do not panic") = overlay;
+    }
+
+    /// The texts that stand for files.
+    pub fn overlay(&self) -> Arc<Overlay> {
+        Arc::clone(&self.overlay.lock().expect("readers do not panic"))
+    }
+
+    /// Forgets what lies in folders: it is listed again when it is asked for.
+    pub fn forget_folders(&self) {
+        self.folders.forget();
+    }
+
+    /// Forgets the settings of trees as well: they are read again when they are asked for.
+    pub fn forget_settings(&self) {
+        self.by_folder.lock().expect("readers do not panic").clear();
+        self.left_out.lock().expect("readers do not panic").clear();
+        self.unusable.lock().expect("readers do not panic").clear();
+        self.folders.forget();
+    }
+
+    /// The files of settings that do not count because they cannot be used, with a sentence why; only where the invocation
+    /// goes on without them.
+    pub fn unusable(&self) -> BTreeMap<PathBuf, String> {
+        self.unusable.lock().expect("readers do not panic").clone()
+    }
+
+    /// The settings where a tree has none of its own.
+    pub fn own_settings(&self) -> LoadedSettings {
+        self.alone.clone()
     }
 
     /// Whether nothing counts that the tree says of how it is looked at.
@@ -219,10 +262,18 @@ impl Project {
                 let file = up.join(FILE);
                 passed.push(up.into());
                 // A link that leads out of the tree is something, too, and refused when it is read.
-                if file.symlink_metadata().is_ok() {
+                if file.symlink_metadata().is_ok() || self.overlay().get(&file).is_some() {
                     let beyond = (!tree.holds(&file)).then(|| Tree::below(end)).transpose();
                     let beyond = beyond.map_err(|error| unreadable(&file, error))?;
-                    loaded = Some(self.settings_in(&file, beyond.as_ref().unwrap_or(&tree))?);
+                    let read = self.settings_in(&file, beyond.as_ref().unwrap_or(&tree));
+                    loaded = Some(match read {
+                        Err(why) if self.invocation.goes_on => {
+                            let mut unusable = self.unusable.lock().expect("readers do not panic");
+                            unusable.insert(file, format!("{why:#}"));
+                            self.alone.clone()
+                        }
+                        read => read?,
+                    });
                 }
             }
             if loaded.is_some() {
@@ -316,16 +367,25 @@ impl Project {
         Ok((LoadedSettings { settings: Arc::new(settings), file: None }, baseline))
     }
 
-    /// The settings in a file of a tree, over those of the user.
-    fn settings_in(&self, file: &Path, tree: &Tree) -> miette::Result<LoadedSettings> {
+    /// What a file of settings holds.
+    fn settings_text(&self, file: &Path, tree: &Tree) -> miette::Result<String> {
         let (opened, metadata) = tree.open(file).map_err(|error| unreadable(file, error))?;
         if self.invocation.config.as_deref() != Some(file) {
             owned(file, &metadata, false)?;
         }
         let bytes = super::tree::read_at_most(opened, metadata.len(), LARGEST);
         let bytes = bytes.map_err(|error| unreadable(file, error))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?;
+        Ok(String::from_utf8(bytes)
+            .map_err(|_| Failure::new(format!("`{}` is not valid UTF-8", shown(file))))?)
+    }
+
+    /// The settings in a file of a tree, over those of the user.
+    fn settings_in(&self, file: &Path, tree: &Tree) -> miette::Result<LoadedSettings> {
+        let text = match self.overlay().get(file) {
+            // Whoever edits it is the user.
+            Some(unsaved) => String::clone(&unsaved.source.text),
+            None => self.settings_text(file, tree)?,
+        };
         let mut settings = parse(file, &text, tree)?;
         if let (Some(name), None) = (&settings.server.site_file, &self.site) {
             let path = file.parent().unwrap_or(Path::new("")).join(name);

@@ -60,7 +60,8 @@ impl Project {
         files: &Files,
     ) -> miette::Result<Submission> {
         let tree = self.tree(application)?;
-        let looks = Looks::into_tree(&tree, None);
+        let overlay = self.overlay();
+        let looks = Looks::into_tree(&tree, None).over(&overlay);
         self.found_submission(given, application, kind, files, looks, &|path| looks.is_there(path))
     }
 
@@ -79,9 +80,10 @@ impl Project {
             let is_plain = path.extension().is_none_or(|extension| extension != "xml");
             is_plain.then(|| properties::parse(&source.text).entries)
         };
-        let beside = |path: &Path| match overlaid(path) {
-            Some(entries) => Ok(entries),
-            None => {
+        let beside = |path: &Path| match (overlaid(path), looks.unsaved(path)) {
+            (Some(entries), _) => Ok(entries),
+            (None, Some(unsaved)) => entries_of(path, &unsaved.source.text),
+            (None, None) => {
                 let bytes = looks.read(path, LARGEST).map_err(|error| unreadable(path, error))?;
                 entries(path, &bytes)
             }
@@ -138,6 +140,9 @@ impl Project {
     /// # Errors
     /// Where it cannot be read, or is not of that form.
     pub fn properties(&self, path: &Path) -> miette::Result<Vec<properties::Entry>> {
+        if let Some(unsaved) = self.overlay().get(path) {
+            return entries_of(path, &unsaved.source.text);
+        }
         let bytes = self.named(path, LARGEST)?;
         entries(path, &bytes)
     }
@@ -169,16 +174,28 @@ impl Project {
     }
 }
 
+fn is_xml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "xml")
+}
+
+fn no_configuration(path: &Path, why: String) -> Failure {
+    Failure::new(format!("`{}` is not a Hadoop configuration", path.display())).because(why)
+}
+
 fn entries(path: &Path, bytes: &[u8]) -> miette::Result<Vec<properties::Entry>> {
-    if path.extension().is_some_and(|extension| extension == "xml") {
-        let failure = |why: String| {
-            Failure::new(format!("`{}` is not a Hadoop configuration", path.display())).because(why)
-        };
-        let (text, _) = source::decode(bytes).map_err(|error| failure(error.reason))?;
-        let read = properties::parse_configuration(&text);
-        return Ok(read.map_err(|error| failure(error.message))?.entries);
+    if !is_xml(path) {
+        return entries_of(path, &text_of(bytes));
     }
-    Ok(properties::parse(&text_of(bytes)).entries)
+    let (text, _) = source::decode(bytes).map_err(|error| no_configuration(path, error.reason))?;
+    entries_of(path, &text)
+}
+
+fn entries_of(path: &Path, text: &str) -> miette::Result<Vec<properties::Entry>> {
+    if !is_xml(path) {
+        return Ok(properties::parse(text).entries);
+    }
+    let read = properties::parse_configuration(text);
+    Ok(read.map_err(|error| no_configuration(path, error.message))?.entries)
 }
 
 /// Properties are Latin-1 by the book and UTF-8 by use.

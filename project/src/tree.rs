@@ -80,7 +80,10 @@ pub fn seen_from(folder: &Path, seen: &str) -> String {
 }
 
 /// An absolute path without `.` and `..`; a `..` takes the name before it away, whatever stands there.
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
+///
+/// # Errors
+/// Where the path is relative and there is no working directory.
+pub fn absolute(path: &Path) -> Result<PathBuf> {
     let mut whole = match here().filter(|_| !path.has_root()) {
         Some(here) => here.to_owned(),
         None if path.has_root() => PathBuf::new(),

@@ -25,7 +25,12 @@ pub mod rdjson;
 pub mod sarif;
 
 use crate::check::Report;
-use crate::diag::{Level, Safety};
+use crate::diag::{Kind, Level, Safety};
+
+/// The address of the page of a rule: `pages` with the name in the place of `{rule}`, or where this build is at home.
+pub fn page(pages: Option<&str>, kind: &Kind) -> Option<String> {
+    place::page_of(pages, kind)
+}
 
 /// What is not reported although it is there, in words; whoever sends a tree can have it silenced.
 pub fn silenced(report: &Report) -> Vec<String> {

@@ -62,7 +62,11 @@ pub(super) fn home() -> Option<&'static str> {
 
 /// The address of the page of a rule, where the settings or this build know one.
 pub(super) fn page(report: &Report, kind: &Kind) -> Option<String> {
-    let set = report.pages.as_ref().map(|pages| pages.replace("{rule}", kind.name));
+    page_of(report.pages.as_deref(), kind)
+}
+
+pub(super) fn page_of(pages: Option<&str>, kind: &Kind) -> Option<String> {
+    let set = pages.map(|pages| pages.replace("{rule}", kind.name));
     set.or_else(|| home().map(|home| format!("{home}/blob/main/docs/rules/{}.md", kind.name)))
 }
 

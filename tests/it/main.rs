@@ -39,6 +39,7 @@ mod hostile_trees;
 mod layout;
 mod limits;
 mod lint;
+mod lsp;
 mod map_reduce;
 mod mending;
 mod mistakes;

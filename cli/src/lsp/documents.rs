@@ -1,0 +1,136 @@
+//! The texts that a client has open.
+
+use super::places::{Units, path_of};
+use ankus::check::{FileKind, recognize};
+use ankus::source::{Encoding, Source};
+use ankus_project::shown;
+use lsp_types::{TextDocumentContentChangeEvent, TextDocumentItem, Uri};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A text in one version.
+#[derive(Clone, Debug)]
+pub(super) struct Document {
+    /// As the client writes it.
+    pub(super) uri: Uri,
+    /// The client's number for this version.
+    pub(super) version: i32,
+    /// Where it is; not for what has never been saved.
+    pub(super) path: Option<PathBuf>,
+    /// The text, under the path that people see.
+    pub(super) source: Arc<Source>,
+    /// How its file stands for it.
+    pub(super) encoding: Encoding,
+    /// Whether the client says that it is a file of properties.
+    is_properties: bool,
+}
+
+impl Document {
+    /// A text as the client has opened it.
+    pub(super) fn opened(item: TextDocumentItem) -> Document {
+        let path = path_of(&item.uri);
+        let name = match &path {
+            Some(path) => shown(path),
+            None => item.uri.as_str().to_owned(),
+        };
+        Document {
+            is_properties: item.language_id.contains("properties") || name.ends_with(".properties"),
+            source: Arc::new(Source::new(name, item.text)),
+            version: item.version,
+            encoding: Encoding::Utf8,
+            uri: item.uri,
+            path,
+        }
+    }
+
+    /// The same after some changes.
+    pub(super) fn changed(
+        &self,
+        version: i32,
+        changes: Vec<TextDocumentContentChangeEvent>,
+        units: Units,
+    ) -> Document {
+        let mut source = Arc::clone(&self.source);
+        for change in changes {
+            let text = match change.range {
+                None => change.text,
+                Some(range) => {
+                    let span = units.span(&source, range).range();
+                    let mut text =
+                        String::with_capacity(source.text.len() + change.text.len() - span.len());
+                    text.push_str(&source.text[..span.start]);
+                    text.push_str(&change.text);
+                    text.push_str(&source.text[span.end..]);
+                    text
+                }
+            };
+            source = Arc::new(Source::new(source.path.clone(), text));
+        }
+        Document { version, source, ..self.clone() }
+    }
+
+    /// What it is by its text and its name; `None` where it is none of Oozie's files.
+    pub(super) fn kind(&self) -> Option<FileKind> {
+        match self.is_properties {
+            true => Some(FileKind::Properties),
+            false => recognize(&self.source.text),
+        }
+    }
+
+    /// Whether something is said of it.
+    pub(super) fn is_ours(&self) -> bool {
+        self.kind().is_some() || self.is_settings() || self.is_scenario()
+    }
+
+    /// Whether it is a file of settings.
+    pub(super) fn is_settings(&self) -> bool {
+        self.name() == "ankus.toml"
+    }
+
+    /// Whether it is a scenario.
+    pub(super) fn is_scenario(&self) -> bool {
+        self.name().ends_with(".scenario.toml")
+    }
+
+    /// The name of its file.
+    pub(super) fn name(&self) -> &str {
+        let name = self.path.as_deref().and_then(Path::file_name).and_then(|name| name.to_str());
+        name.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lsp_types::{Position, Range};
+    use std::str::FromStr;
+
+    #[test]
+    fn changes_apply_one_after_the_other() {
+        let document = Document::opened(TextDocumentItem {
+            uri: Uri::from_str("untitled:one").expect("a URI"),
+            language_id: "xml".to_owned(),
+            version: 1,
+            text: "<a>😀</a>\r\n<b/>".to_owned(),
+        });
+        let change = |from: (u32, u32), to: (u32, u32), text: &str| {
+            let at = |(line, character)| Position { line, character };
+            let range = Some(Range { start: at(from), end: at(to) });
+            TextDocumentContentChangeEvent { range, range_length: None, text: text.to_owned() }
+        };
+        let changes = vec![
+            change((0, 3), (0, 5), "x"),
+            change((0, 4), (1, 0), "\n"),
+            change((1, 4), (9, 9), "!"),
+        ];
+        let changed = document.changed(2, changes, Units::Utf16);
+        assert_eq!(*changed.source.text, "<a>x\n<b/>!");
+        let whole = TextDocumentContentChangeEvent {
+            range: None,
+            range_length: None,
+            text: "y".to_owned(),
+        };
+        assert_eq!(*changed.changed(3, vec![whole], Units::Utf16).source.text, "y");
+        assert_eq!(document.kind(), None);
+    }
+}

@@ -1,0 +1,225 @@
+//! Requests: each is answered by a thread of its own kind, so that reading never waits for an answer.
+//!
+//! A request that was cancelled is answered with just that; one that panics is answered with an error, and the server
+//! lives on.
+
+use super::client::Abilities;
+use super::world::World;
+use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
+use lsp_types::{
+    DiagnosticOptions, DiagnosticServerCapabilities, DocumentDiagnosticParams, MessageType, OneOf,
+    SaveOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceDiagnosticParams,
+    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// How many requests are answered at once.
+const THREADS: usize = 2;
+
+/// What the server can do for a client that can do this.
+pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
+    let sync = TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(TextDocumentSyncKind::INCREMENTAL),
+        save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions {
+            include_text: Some(false),
+        })),
+        ..TextDocumentSyncOptions::default()
+    };
+    let pull = DiagnosticOptions {
+        identifier: Some("ankus".to_owned()),
+        inter_file_dependencies: true,
+        workspace_diagnostics: true,
+        ..DiagnosticOptions::default()
+    };
+    let folders = WorkspaceFoldersServerCapabilities {
+        supported: Some(true),
+        change_notifications: Some(OneOf::Left(true)),
+    };
+    ServerCapabilities {
+        position_encoding: Some(can.units.kind()),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
+        diagnostic_provider: can.pulls.then_some(DiagnosticServerCapabilities::Options(pull)),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(folders),
+            file_operations: None,
+        }),
+        ..ServerCapabilities::default()
+    }
+}
+
+/// A request that waits for its answer or is being answered.
+struct Asked {
+    request: Request,
+    cancelled: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: VecDeque<Asked>,
+    /// By id, those that can be cancelled.
+    known: HashMap<RequestId, Arc<AtomicBool>>,
+    is_over: bool,
+}
+
+/// Requests and the threads that answer them.
+pub(super) struct Requests {
+    shared: Arc<(Mutex<Queue>, Condvar)>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Requests {
+    /// Begins to answer.
+    pub(super) fn begin(world: &Arc<World>) -> Requests {
+        let shared: Arc<(Mutex<Queue>, Condvar)> = Arc::default();
+        let begin = |_| {
+            let (shared, world) = (Arc::clone(&shared), Arc::clone(world));
+            std::thread::spawn(move || work(&shared, &world))
+        };
+        let threads = (0..THREADS).map(begin).collect();
+        Requests { shared, threads }
+    }
+
+    /// Takes a request.
+    pub(super) fn take(&self, request: Request) {
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let mut queue = self.shared.0.lock().expect("no holder panics");
+        queue.known.insert(request.id.clone(), Arc::clone(&cancelled));
+        queue.waiting.push_back(Asked { request, cancelled });
+        self.shared.1.notify_one();
+    }
+
+    /// Nobody wants an answer any more.
+    pub(super) fn cancel(&self, id: &RequestId) {
+        let queue = self.shared.0.lock().expect("no holder panics");
+        if let Some(cancelled) = queue.known.get(id) {
+            cancelled.store(true, Ordering::Release);
+        }
+    }
+
+    /// Ends the threads once they have answered what they are at.
+    pub(super) fn end(self) {
+        {
+            let mut queue = self.shared.0.lock().expect("no holder panics");
+            queue.is_over = true;
+            queue.known.values().for_each(|cancelled| cancelled.store(true, Ordering::Release));
+            self.shared.1.notify_all();
+        }
+        for thread in self.threads {
+            // A thread that has panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(shared: &(Mutex<Queue>, Condvar), world: &World) {
+    let (queue, wake) = shared;
+    loop {
+        let mut waiting = queue.lock().expect("no holder panics");
+        let Asked { request, cancelled } = loop {
+            if let Some(asked) = waiting.waiting.pop_front() {
+                break asked;
+            }
+            if waiting.is_over {
+                return;
+            }
+            waiting = wake.wait(waiting).expect("no holder panics");
+        };
+        drop(waiting);
+        let (id, method) = (request.id.clone(), request.method.clone());
+        let is_cancelled = || cancelled.load(Ordering::Acquire);
+        let answer = || match is_cancelled() {
+            true => Err(cancelled_by_client()),
+            false => answer(world, request, &is_cancelled),
+        };
+        let answer = catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+            let words = format!("`{method}` has failed in ankus itself; the server goes on");
+            world.client.log(MessageType::ERROR, &words);
+            Err(error(ErrorCode::InternalError, words))
+        });
+        queue.lock().expect("no holder panics").known.remove(&id);
+        world.client.answer(id, answer);
+    }
+}
+
+type Answer = Result<Value, ResponseError>;
+
+fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+    ResponseError { code: code as i32, message: message.into(), data: None }
+}
+
+fn cancelled_by_client() -> ResponseError {
+    error(ErrorCode::RequestCanceled, "cancelled")
+}
+
+fn params<P: DeserializeOwned>(request: Request) -> Result<P, ResponseError> {
+    serde_json::from_value(request.params)
+        .map_err(|why| error(ErrorCode::InvalidParams, format!("{}: {why}", request.method)))
+}
+
+fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> Answer {
+    match request.method.as_str() {
+        "textDocument/diagnostic" => diagnostics(world, params(request)?, is_cancelled),
+        "workspace/diagnostic" => all_diagnostics(world, &params(request)?),
+        // Tests see here that the server outlives a panic.
+        #[cfg(debug_assertions)]
+        "ankus/panic" => panic!("a panic was asked for"),
+        method => Err(error(ErrorCode::MethodNotFound, format!("there is no `{method}` here"))),
+    }
+}
+
+/// A name for what is reported of a file: the same for the same findings.
+fn result_id(items: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    items.to_string().hash(&mut hasher);
+    format!("{:016x}", hasher.finish())
+}
+
+fn diagnostics(
+    world: &World,
+    params: DocumentDiagnosticParams,
+    is_cancelled: &dyn Fn() -> bool,
+) -> Answer {
+    let found = world.findings_of(&params.text_document.uri, is_cancelled);
+    if is_cancelled() {
+        return Err(cancelled_by_client());
+    }
+    let items = json!(found.unwrap_or_default());
+    let id = result_id(&items);
+    Ok(match params.previous_result_id.is_some_and(|known| known == id) {
+        true => json!({"kind": "unchanged", "resultId": id}),
+        false => json!({"kind": "full", "resultId": id, "items": items}),
+    })
+}
+
+fn all_diagnostics(world: &World, params: &WorkspaceDiagnosticParams) -> Answer {
+    let known: HashMap<&str, &str> =
+        params.previous_result_ids.iter().map(|id| (id.uri.as_str(), id.value.as_str())).collect();
+    let mut told = Vec::new();
+    let mut reports = Vec::new();
+    for (uri, version, found) in world.all_findings() {
+        let items = json!(found);
+        let id = result_id(&items);
+        told.push(uri.as_str().to_owned());
+        reports.push(match known.get(uri.as_str()) == Some(&id.as_str()) {
+            true => json!({"kind": "unchanged", "uri": uri, "version": version, "resultId": id}),
+            false => json!({"kind": "full", "uri": uri, "version": version, "resultId": id, "items": items}),
+        });
+    }
+    // What had findings and has none any more.
+    for id in &params.previous_result_ids {
+        if !told.iter().any(|uri| uri == id.uri.as_str()) {
+            let empty = json!([]);
+            let uri = &id.uri;
+            reports.push(json!({"kind": "full", "uri": uri, "version": null, "items": empty}));
+        }
+    }
+    Ok(json!({"items": reports}))
+}

@@ -1,0 +1,486 @@
+//! A folder whose applications are seen together: one of the workspace, or that of a file which lies in none.
+//!
+//! In: the overlay of open texts. Out: for each definition an [`Answer`], kept until something that it was found out of
+//! changes; and for each file the findings of all answers that point into it.
+
+use super::client::{Abilities, Preferences};
+use super::documents::Document;
+use super::findings;
+use crate::check::laid_out;
+use ankus::baseline::Baseline;
+use ankus::check::{FileKind, Finding, Part, Report};
+use ankus::diag::Level;
+use ankus::files::folder_of;
+use ankus::source::Span;
+use ankus_project::limits::{self, Stop};
+use ankus_project::look::hashed;
+use ankus_project::{
+    Found, Given, Invocation, Loaded, Overlay, Project, Starts, Unsaved, seen_from, shown,
+};
+use lsp_types::{Diagnostic, Uri};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::Duration;
+
+/// How many files are looked at to see who starts what: in a folder of the workspace, and in one that nobody named.
+const MOST_FILES: usize = 50_000;
+const MOST_FILES_ALONE: usize = 5_000;
+/// How long a first answer waits for what the whole folder says.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// The largest baseline.
+const BASELINE_LIMIT: u64 = 64 << 20;
+
+/// What the check of one file came to.
+struct Answer {
+    part: Part,
+    /// The files whose texts it was found out of.
+    reads: HashSet<String>,
+    /// The text that was checked.
+    text: Arc<String>,
+    /// What was known of those who start it.
+    callers: u64,
+}
+
+#[derive(Default)]
+struct State {
+    /// What a check of the folder checks, by path.
+    definitions: BTreeMap<PathBuf, Found>,
+    starts: Starts,
+    is_loaded: bool,
+    answers: HashMap<PathBuf, Answer>,
+    /// The answers that have findings in a file.
+    pointing: HashMap<String, BTreeSet<PathBuf>>,
+    bounds: Option<Arc<Bounds>>,
+}
+
+impl State {
+    /// Forgets an answer; the paths that it had findings in.
+    fn forget(&mut self, path: &Path) -> BTreeSet<String> {
+        let mut touched = BTreeSet::from([shown(path)]);
+        if let Some(old) = self.answers.remove(path) {
+            for finding in &old.part.findings {
+                if let Some(pointing) = self.pointing.get_mut(&finding.path) {
+                    pointing.remove(path);
+                }
+                touched.insert(finding.path.clone());
+            }
+        }
+        touched
+    }
+}
+
+/// What of the findings is reported.
+struct Bounds {
+    level: Level,
+    pages: Option<String>,
+    baseline: Option<(PathBuf, Baseline)>,
+    /// Why there is none although settings name one.
+    complaint: Option<String>,
+}
+
+/// What one edit has moved: all before it stays, all behind it goes along.
+struct Moved {
+    from: u32,
+    to: u32,
+    by: i64,
+}
+
+impl Moved {
+    fn between(old: &str, new: &str) -> Moved {
+        let (a, b) = (old.as_bytes(), new.as_bytes());
+        let from = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let most = a.len().min(b.len()) - from;
+        let pairs = a.iter().rev().zip(b.iter().rev()).take(most);
+        let same = pairs.take_while(|(a, b)| a == b).count();
+        let by = b.len() as i64 - a.len() as i64;
+        Moved { from: from as u32, to: (a.len() - same) as u32, by }
+    }
+
+    /// Moves a place; `None` where it was edited itself.
+    fn span(&self, span: Span) -> Option<Span> {
+        if span.end <= self.from {
+            return Some(span);
+        }
+        let moved = |at: u32| u32::try_from(i64::from(at) + self.by).ok();
+        (span.start >= self.to)
+            .then(|| Some(Span { start: moved(span.start)?, end: moved(span.end)? }))?
+    }
+
+    /// Moves a finding with its notes in this file; whether its place is still there.
+    fn finding(&self, finding: &mut Finding, shown: &str) -> bool {
+        let found = &mut finding.diagnostic;
+        let here = |file: &Option<String>| file.as_deref().is_none_or(|file| file == shown);
+        found.notes.retain_mut(|note| {
+            !here(&note.file) || self.span(note.span).map(|span| note.span = span).is_some()
+        });
+        self.span(found.span).map(|span| found.span = span).is_some()
+    }
+}
+
+/// A folder with its applications.
+pub(super) struct Root {
+    /// The folder.
+    pub(super) folder: PathBuf,
+    /// Whether it is one of the workspace.
+    pub(super) is_workspace: bool,
+    /// Its disk.
+    pub(super) project: Project,
+    given: Given,
+    preferences: Arc<Preferences>,
+    state: Mutex<State>,
+    loaded: Condvar,
+}
+
+impl Root {
+    /// A folder of which nothing is known yet.
+    ///
+    /// # Errors
+    /// Where the user's own settings cannot be used.
+    pub(super) fn open(
+        folder: PathBuf,
+        is_workspace: bool,
+        invocation: &Invocation,
+        preferences: &Arc<Preferences>,
+    ) -> miette::Result<Root> {
+        let invocation = Invocation {
+            isolated: invocation.isolated || preferences.isolated,
+            goes_on: true,
+            ..invocation.clone()
+        };
+        let files = preferences.properties.iter().map(|file| folder.join(file)).collect();
+        Ok(Root {
+            project: Project::open(invocation)?,
+            given: Given { files, ..Given::default() },
+            preferences: Arc::clone(preferences),
+            state: Mutex::default(),
+            loaded: Condvar::new(),
+            folder,
+            is_workspace,
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().expect("no holder panics")
+    }
+
+    /// Searches the folder for definitions, and for who starts what; sentences about what could not be read. Texts that
+    /// have changed meanwhile are taken by their [`Root::text_changed`].
+    pub(super) fn load(&self) -> Vec<String> {
+        let most = if self.is_workspace { MOST_FILES } else { MOST_FILES_ALONE };
+        let starts = self.project.starts_below(&self.folder, most).unwrap_or_default();
+        self.project.set_callers(Arc::new(starts.index()));
+        let search = match self.is_workspace {
+            true => self.project.definitions(std::slice::from_ref(&self.folder)),
+            false => Ok(ankus_project::Search::default()),
+        };
+        let (found, failures) = match search {
+            Ok(search) => (search.found, search.failures),
+            Err(why) => (Vec::new(), vec![format!("{why:#}")]),
+        };
+        let mut state = self.state();
+        state.definitions = found.into_iter().map(|found| (found.path.clone(), found)).collect();
+        state.starts = starts;
+        state.is_loaded = true;
+        drop(state);
+        self.loaded.notify_all();
+        failures
+    }
+
+    /// What a check of the folder checks, and what was checked and is not there any more.
+    pub(super) fn definitions(&self) -> Vec<PathBuf> {
+        let state = self.state();
+        let all: BTreeSet<&PathBuf> =
+            state.definitions.keys().chain(state.answers.keys()).collect();
+        all.into_iter().cloned().collect()
+    }
+
+    /// Whether the folder was looked through.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.state().is_loaded
+    }
+
+    /// Waits a moment for the folder to be looked through, as most are at once.
+    pub(super) fn wait_a_moment(&self) {
+        let wait = self.loaded.wait_timeout_while(self.state(), PATIENCE, |state| !state.is_loaded);
+        drop(wait.expect("no holder panics"));
+    }
+
+    /// Takes a text that has changed; whether this changes who starts what.
+    pub(super) fn text_changed(&self, shown: &str, text: Option<&str>) -> bool {
+        let mut state = self.state();
+        if !state.is_loaded || !state.starts.set(shown, text) {
+            return false;
+        }
+        let index = state.starts.index();
+        drop(state);
+        self.project.set_callers(Arc::new(index));
+        true
+    }
+
+    /// Forgets what was read of the disk beside the definitions themselves.
+    pub(super) fn disk_changed(&self) {
+        self.project.forget_settings();
+        self.state().bounds = None;
+    }
+
+    /// What is known of those who start a definition, as a number.
+    fn callers_of(&self, shown: &str) -> u64 {
+        let Some(index) = self.project.callers() else { return 0 };
+        let started: Vec<_> = index.started_by(shown).collect();
+        let keeps = (index.keeps_scripts(shown), index.misses_one_script(shown));
+        let near = (index.has_strays(), index.scripts_near(shown), keeps);
+        hashed(&(index.of(shown), index.lost(shown), started, near))
+    }
+
+    /// The other answers that were found out of a text which has changed; those about its neighbours as well where the
+    /// file is a new one, or gone.
+    pub(super) fn outdated(&self, changed: &str, came_or_went: bool) -> Vec<PathBuf> {
+        let state = self.state();
+        let is_old = |answer: &Answer| {
+            let own = answer.part.file.path.as_str();
+            let beside = came_or_went && folder_of(own) == folder_of(changed);
+            own != changed && (answer.reads.contains(changed) || beside)
+        };
+        let old = state.answers.iter().filter(|(_, answer)| is_old(answer));
+        let mut old: Vec<PathBuf> = old.map(|(path, _)| path.clone()).collect();
+        old.sort();
+        old
+    }
+
+    /// The answers whose callers are others by now.
+    pub(super) fn called_otherwise(&self) -> Vec<PathBuf> {
+        let known: Vec<(PathBuf, String, u64)> = {
+            let state = self.state();
+            let all = state.answers.iter();
+            all.map(|(path, answer)| (path.clone(), answer.part.file.path.clone(), answer.callers))
+                .collect()
+        };
+        let other = known.into_iter().filter(|(_, own, callers)| self.callers_of(own) != *callers);
+        let mut other: Vec<PathBuf> = other.map(|(path, ..)| path).collect();
+        other.sort();
+        other
+    }
+
+    /// The definition at a path: by its text where it is open, else as the search has found it.
+    fn found(&self, path: &Path, document: Option<&Document>) -> Option<Found> {
+        let walked = self.state().definitions.get(path).cloned();
+        let Some(document) = document else { return walked };
+        let kind = document.kind()?;
+        if let Some(walked) = walked {
+            return Some(Found { kind, ..walked });
+        }
+        let named = self.project.found(path.to_owned(), kind).ok()?;
+        self.is_ours(&named, document).then_some(named)
+    }
+
+    /// Whether a file belongs to Oozie: properties and configurations do so only beside a definition, or by their words.
+    fn is_ours(&self, found: &Found, document: &Document) -> bool {
+        let text = document.source.text.as_str();
+        let by_words = match found.kind {
+            FileKind::Properties => {
+                let names = ["job.properties", "coordinator.properties", "bundle.properties"];
+                names.contains(&document.name()) || text.contains("oozie.")
+            }
+            FileKind::Configuration => document.name().ends_with("config-default.xml"),
+            _ => true,
+        };
+        by_words || {
+            let folder = found.path.parent().unwrap_or(Path::new("/"));
+            let names = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+            let has = |path: &PathBuf| path.parent() == Some(folder);
+            let is_file = |name: &&str| found.tree.kind(&folder.join(name)).is_some();
+            self.state().definitions.keys().any(has) || names.iter().any(is_file)
+        }
+    }
+
+    /// Everything that a check of a definition needs, as the command would have it.
+    pub(super) fn load_definition(&self, found: &Found) -> miette::Result<Loaded> {
+        let mut loaded = self.project.load(found, &self.given, None)?;
+        if let Some(settings) = self.preferences.over(&loaded.settings.settings) {
+            loaded.settings.settings = Arc::new(settings);
+        }
+        Ok(laid_out(&self.project, loaded, None))
+    }
+
+    /// Checks the file at a path, unless `stop` says that nobody wants to know any more. The paths whose findings may be
+    /// others now; `None` where it was stopped.
+    pub(super) fn check(
+        &self,
+        path: &Path,
+        document: Option<&Document>,
+        stop: &Stop,
+    ) -> Option<miette::Result<BTreeSet<String>>> {
+        let Some(found) = self.found(path, document) else { return Some(Ok(self.forget(path))) };
+        let callers = self.callers_of(&found.shown);
+        let answer = limits::stoppable(Arc::clone(stop), || {
+            let loaded = self.load_definition(&found)?;
+            let outcome = limits::check(&loaded);
+            let part = Part::new(&loaded.input(), outcome);
+            let reads = loaded.files.texts().map(|source| source.path.clone()).collect();
+            let text = Arc::clone(&loaded.source.text);
+            Ok(Answer { part, reads, text, callers })
+        });
+        if stop() {
+            return None;
+        }
+        Some(answer.map(|answer| self.keep(path, answer)))
+    }
+
+    /// Keeps an answer in the place of the last one.
+    fn keep(&self, path: &Path, answer: Answer) -> BTreeSet<String> {
+        let mut state = self.state();
+        // Two threads may have checked the same file, and the last one to come has not always the last text.
+        let overlay = self.project.overlay();
+        let is_old = |unsaved: &Unsaved| unsaved.source.text != answer.text;
+        if overlay.get(path).is_some_and(is_old) {
+            return BTreeSet::new();
+        }
+        let mut touched = state.forget(path);
+        touched.insert(answer.part.file.path.clone());
+        for finding in &answer.part.findings {
+            touched.insert(finding.path.clone());
+            let pointing = state.pointing.entry(finding.path.clone()).or_default();
+            pointing.insert(path.to_owned());
+        }
+        state.answers.insert(path.to_owned(), answer);
+        touched
+    }
+
+    /// Forgets the answer about a file; the paths that it had findings in.
+    pub(super) fn forget(&self, path: &Path) -> BTreeSet<String> {
+        self.state().forget(path)
+    }
+
+    /// Whether the file at a path was found to be one of Oozie's.
+    pub(super) fn has_answer(&self, path: &Path) -> bool {
+        self.state().answers.contains_key(path)
+    }
+
+    /// Every file that has a finding.
+    pub(super) fn faulty(&self) -> Vec<String> {
+        let state = self.state();
+        let some = state.pointing.iter().filter(|(_, pointing)| !pointing.is_empty());
+        let mut paths: Vec<String> = some.map(|(path, _)| path.clone()).collect();
+        paths.sort();
+        paths
+    }
+
+    /// What is reported of a file. `None` where an answer is about another text than `document`'s, which is then being
+    /// checked.
+    pub(super) fn diagnostics(
+        &self,
+        shown: &str,
+        uri: &Uri,
+        document: Option<&Document>,
+        can: &Abilities,
+    ) -> Option<Vec<Diagnostic>> {
+        let mut report = Report::default();
+        {
+            let state = self.state();
+            let own = document.and_then(|document| document.path.as_ref());
+            let now = document.map(|document| &document.source.text);
+            let is_old =
+                |text: &Arc<String>| now.is_some_and(|now| !Arc::ptr_eq(text, now) && text != now);
+            if own.is_some_and(|own| state.answers.get(own).is_some_and(|own| is_old(&own.text))) {
+                return None;
+            }
+            for path in state.pointing.get(shown).into_iter().flatten() {
+                let Some(answer) = state.answers.get(path) else { continue };
+                let part = &answer.part;
+                let mut findings: Vec<Finding> =
+                    part.findings.iter().filter(|f| f.path == shown).cloned().collect();
+                let mut sources = part.sources.clone();
+                if let Some((_, source, _)) = sources.iter_mut().find(|(path, ..)| path == shown)
+                    && is_old(&source.text)
+                    && let Some(document) = document
+                {
+                    // What another file says of this one stands until it is checked again, as far as the place is there.
+                    let moved = Moved::between(&source.text, &document.source.text);
+                    findings.retain_mut(|finding| moved.finding(finding, shown));
+                    *source = Arc::clone(&document.source);
+                }
+                report.take(Part {
+                    file: part.file.clone(),
+                    findings,
+                    suppressed: 0,
+                    overridden: 0,
+                    held_back: 0,
+                    secrets: Vec::new(),
+                    sources,
+                });
+            }
+        }
+        let bounds = self.bounds();
+        report.pages.clone_from(&bounds.pages);
+        report.finish();
+        if let Some((file, baseline)) = &bounds.baseline {
+            let folder = file.parent().unwrap_or(Path::new(""));
+            baseline.apply(&mut report, &|seen| seen_from(folder, seen));
+        }
+        report.findings.retain(|finding| finding.level >= bounds.level);
+        let one = |finding| findings::diagnostic(finding, &report, uri, can);
+        Some(report.findings.iter().map(one).collect())
+    }
+
+    /// What the settings of the folder say of reports.
+    fn bounds(&self) -> Arc<Bounds> {
+        if let Some(known) = &self.state().bounds {
+            return Arc::clone(known);
+        }
+        let first = self.folder.join("workflow.xml");
+        let settings =
+            self.project.settings(&first).unwrap_or_else(|_| self.project.own_settings());
+        let said = &settings.settings.check;
+        let (baseline, complaint) = match self.baseline(&first) {
+            Ok(baseline) => (baseline, None),
+            Err(why) => (None, Some(why)),
+        };
+        let level = said.level.unwrap_or(Level::Info);
+        let pages = said.pages.clone();
+        let bounds = Arc::new(Bounds { level, pages, baseline, complaint });
+        self.state().bounds = Some(Arc::clone(&bounds));
+        bounds
+    }
+
+    fn baseline(&self, first: &Path) -> Result<Option<(PathBuf, Baseline)>, String> {
+        let read = self.project.baseline(first, BASELINE_LIMIT);
+        let Some((path, bytes)) = read.map_err(|why| format!("{why:#}"))? else { return Ok(None) };
+        match Baseline::read(&ankus_project::text_of(&bytes)) {
+            Ok(baseline) => Ok(Some((path, baseline))),
+            Err(why) => Err(format!("cannot use `{}`: {why}", path.display())),
+        }
+    }
+
+    /// Sentences about settings that do not count because they cannot be used, and about what they leave out.
+    pub(super) fn complaints(&self) -> Vec<String> {
+        let bounds = self.bounds();
+        let unusable = self.project.unusable().into_values();
+        unusable.chain(bounds.complaint.clone()).chain(self.project.left_out()).collect()
+    }
+
+    /// Has the disk seen with these texts in the place of files.
+    pub(super) fn set_overlay(&self, overlay: Arc<Overlay>) {
+        self.project.set_overlay(overlay);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_moves_what_stands_behind_it() {
+        let (old, new) = ("<a>one</a><b/>", "<a>three</a><b/>");
+        let moved = Moved::between(old, new);
+        let word = |text: &str, word: &str| {
+            let start = text.find(word).expect("it is there");
+            Span::new(start, start + word.len())
+        };
+        assert_eq!(moved.span(word(old, "<a>")), Some(word(new, "<a>")));
+        assert_eq!(moved.span(word(old, "<b/>")), Some(word(new, "<b/>")));
+        assert_eq!(moved.span(word(old, "one")), None);
+        let moved = Moved::between("aaaa", "aa");
+        assert_eq!((moved.from, moved.to, moved.by), (2, 4, -2));
+    }
+}

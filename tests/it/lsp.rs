@@ -1,0 +1,563 @@
+//! The language server through the real program: what it says of texts, and how it lives and ends.
+
+mod client;
+
+use crate::cli::ankus;
+use client::{Editor, abilities, uri};
+use lsp_types::{
+    Diagnostic, DiagnosticSeverity, DiagnosticTag, DidCloseTextDocumentParams, Position, Range,
+    TextDocumentContentChangeEvent, TextDocumentIdentifier, notification as note,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A finding as both sides say it: range in lines and units of UTF-16, level, rule, message.
+type Said = ((u32, u32), (u32, u32), u32, String, String);
+
+/// Line and unit of UTF-16 of a byte, counted anew.
+fn place(text: &str, offset: usize) -> (u32, u32) {
+    let before = &text[..offset.min(text.len())];
+    let line = before.matches('\n').count() as u32;
+    let column = before.rsplit('\n').next().unwrap_or_default().encode_utf16().count();
+    (line, column as u32)
+}
+
+/// What the command finds in a folder or a file, by path.
+fn by_command(folder: &Path, arguments: &[&str]) -> BTreeMap<PathBuf, Vec<Said>> {
+    let mut all = vec!["check", "--no-cache", "--format", "json"];
+    all.extend(arguments);
+    let run = ankus(&all).folder(folder).run();
+    let report: Value = serde_json::from_str(&run.stdout).expect("the output is JSON");
+    let mut found: BTreeMap<PathBuf, Vec<Said>> = BTreeMap::new();
+    for finding in report["findings"].as_array().expect("a list") {
+        let word = |name: &str| finding[name].as_str().expect("a word").to_owned();
+        let path = folder.join(word("path"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let at =
+            |end: &str| place(&text, finding[end]["offset"].as_u64().expect("a number") as usize);
+        let level = match word("level").as_str() {
+            "error" => 1,
+            "warning" => 2,
+            _ => 3,
+        };
+        let message = match finding["help"].as_str() {
+            Some(help) => format!("{}\n{help}", word("message")),
+            None => word("message"),
+        };
+        let said = (at("start"), at("end"), level, word("rule"), message);
+        found.entry(path).or_default().push(said);
+    }
+    found.values_mut().for_each(|found| found.sort());
+    found
+}
+
+fn said(found: &[Diagnostic]) -> Vec<Said> {
+    let one = |found: &Diagnostic| {
+        assert_eq!(found.source.as_deref(), Some("ankus"));
+        let place = |at: Position| (at.line, at.character);
+        let level = match found.severity {
+            Some(DiagnosticSeverity::ERROR) => 1,
+            Some(DiagnosticSeverity::WARNING) => 2,
+            _ => 3,
+        };
+        let Some(lsp_types::NumberOrString::String(rule)) = found.code.clone() else {
+            panic!("a finding names its rule: {found:?}")
+        };
+        (place(found.range.start), place(found.range.end), level, rule, found.message.clone())
+    };
+    let mut said: Vec<Said> = found.iter().map(one).collect();
+    said.sort();
+    said
+}
+
+/// What a server has published, by path.
+fn published(editor: &Editor) -> BTreeMap<PathBuf, Vec<Said>> {
+    let all = editor.published.iter().filter(|(_, found)| !found.diagnostics.is_empty());
+    let path = |uri: &str| PathBuf::from(uri.strip_prefix("file://").expect("a file"));
+    all.map(|(uri, found)| (path(uri), said(&found.diagnostics))).collect()
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.file_type().expect("a type").is_dir() {
+            std::fs::create_dir_all(&target).expect("room");
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), &target).expect("room");
+        }
+    }
+}
+
+/// A folder with a copy of a fixture.
+fn fixture(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let room = tempfile::tempdir().expect("room");
+    let folder = room.path().canonicalize().expect("it is there");
+    copy(&crate::root().join("fixtures").join(name), &folder);
+    (room, folder)
+}
+
+/// A folder with a file.
+fn folder_with(files: &[(&str, &str)]) -> (tempfile::TempDir, PathBuf) {
+    let room = tempfile::tempdir().expect("room");
+    let folder = room.path().canonicalize().expect("it is there");
+    for (name, text) in files {
+        let path = folder.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("room");
+        std::fs::write(path, text).expect("room");
+    }
+    (room, folder)
+}
+
+const LOST: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"nowhere\"/>\n  <end name=\"end\"/>\n</workflow-app>\n";
+const FINE: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"end\"/>\n  <end name=\"end\"/>\n</workflow-app>\n";
+
+/// Waits until all that is published is as expected.
+#[track_caller]
+fn becomes(editor: &mut Editor, what: &str, expected: &BTreeMap<PathBuf, Vec<Said>>) {
+    if editor.comes(|editor| published(editor) == *expected) {
+        return;
+    }
+    let found = published(editor);
+    let paths: std::collections::BTreeSet<&PathBuf> = found.keys().chain(expected.keys()).collect();
+    let mut wrong = String::new();
+    for path in paths.into_iter().filter(|path| found.get(*path) != expected.get(*path)) {
+        let (found, expected) = (found.get(path), expected.get(path));
+        let of = |said: Option<&Vec<Said>>| said.cloned().unwrap_or_default();
+        let (found, expected) = (of(found), of(expected));
+        let more: Vec<&Said> = found.iter().filter(|said| !expected.contains(said)).collect();
+        let less: Vec<&Said> = expected.iter().filter(|said| !found.contains(said)).collect();
+        wrong += &format!("{}\n  too much: {more:?}\n  missing: {less:?}\n", path.display());
+    }
+    panic!("{what}:\n{wrong}");
+}
+
+/// Has a folder checked by both, and expects the same.
+#[track_caller]
+fn same_as_the_command(folder: &Path) {
+    let expected = by_command(folder, &["."]);
+    let mut editor = Editor::open(folder);
+    becomes(&mut editor, "as the command", &expected);
+    // Opened, all say the same once more, now of a version.
+    let mut uris = Vec::new();
+    for path in expected.keys() {
+        let text = std::fs::read(path).expect("it was found there");
+        // What is no UTF-8 is no text of the protocol.
+        if let Ok(text) = String::from_utf8(text)
+            && !text.starts_with('\u{feff}')
+        {
+            editor.open_text(&uri(path), "xml", &text);
+            uris.push(uri(path).as_str().to_owned());
+        }
+    }
+    editor.until("a word on the open texts", |editor| {
+        uris.iter().all(|uri| editor.published[uri].version == Some(1))
+    });
+    becomes(&mut editor, "as the command when open", &expected);
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn findings_are_those_of_the_command() {
+    for name in ["err/nightly", "mistakes/app", "projects/bakery", "projects/flood-watch"] {
+        let (_room, folder) = fixture(name);
+        same_as_the_command(&folder);
+    }
+}
+
+#[test]
+fn findings_are_those_of_the_command_in_the_corpus() {
+    let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
+    for name in ["gbif__occurrence", "kite-sdk__kite-examples", "apache__knox", "Shopify__pyoozie"]
+    {
+        same_as_the_command(&corpus.join(name).canonicalize().expect("it is there"));
+    }
+}
+
+#[test]
+fn a_finding_has_all_that_the_command_knows() {
+    let settings = "profile = \"strict\"\n[check]\npages = \"https://rules.example/{rule}.html\"\n";
+    let text = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"end\"/>\n  <kill name=\"one\"><message>m</message></kill>\n  <kill name=\"one\"><message>m</message></kill>\n  <end name=\"end\"/>\n</workflow-app>\n";
+    let (_room, folder) = folder_with(&[("ankus.toml", settings), ("workflow.xml", text)]);
+    let mut editor = Editor::open(&folder);
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    let found = editor.findings(&uri, 1);
+    let of = |rule: &str| {
+        let is = |found: &&Diagnostic| {
+            found.code == Some(lsp_types::NumberOrString::String(rule.to_owned()))
+        };
+        found.iter().find(is).unwrap_or_else(|| panic!("{rule} in {found:#?}"))
+    };
+    let twice = of("duplicate-node-name");
+    let related = twice.related_information.as_ref().expect("the other place");
+    assert_eq!(
+        (related[0].location.uri.as_str(), related[0].location.range.start.line),
+        (uri.as_str(), 2)
+    );
+    let page = twice.code_description.as_ref().expect("a page");
+    assert_eq!(page.href.as_str(), "https://rules.example/duplicate-node-name.html");
+    let idle = FINE.replace("<end", "<kill name=\"idle\"><message>m</message></kill>\n  <end");
+    editor.replace(&uri, 2, &idle);
+    let found = editor.findings(&uri, 2);
+    let unused = found.iter().find(|found| found.tags == Some(vec![DiagnosticTag::UNNECESSARY]));
+    assert!(unused.is_some(), "{found:#?}");
+}
+
+#[test]
+fn every_edit_is_answered_in_both_units() {
+    for (encodings, is_utf8) in
+        [(json!(["utf-8", "utf-16"]), true), (json!(["utf-16"]), false), (json!(null), false)]
+    {
+        let (_room, folder) = folder_with(&[("workflow.xml", FINE)]);
+        let mut editor = Editor::start(&folder);
+        let mut can = abilities();
+        can["general"] = json!({"positionEncodings": encodings});
+        let answer = editor.initialize(can, &[&folder], Value::Null);
+        let agreed = answer.capabilities.position_encoding.expect("it is said");
+        assert_eq!(agreed.as_str(), if is_utf8 { "utf-8" } else { "utf-16" });
+        let uri = editor.open_file(&folder.join("workflow.xml"));
+        assert_eq!(editor.findings(&uri, 1), []);
+        let edit = |line, from: u32, to: u32, text: &str| {
+            let at = |character| Position { line, character };
+            let range = Some(Range { start: at(from), end: at(to) });
+            TextDocumentContentChangeEvent { range, range_length: None, text: text.to_owned() }
+        };
+        // Letters outside of the first plane in front of what is changed, and lines that end as on Windows.
+        let smile = if is_utf8 { 4 } else { 2 };
+        let fine = FINE.replace('\n', "\r\n");
+        editor.replace(&uri, 2, &fine);
+        assert_eq!(editor.findings(&uri, 2), []);
+        editor.change(
+            &uri,
+            3,
+            vec![edit(1, 0, 0, "<!--😀-->"), edit(1, 7 + smile + 13, 7 + smile + 16, "😀")],
+        );
+        let found = editor.findings(&uri, 3);
+        let lost: Vec<_> = found.iter().filter(|found| found.message.contains('😀')).collect();
+        assert!(!lost.is_empty(), "{found:#?}");
+        let place = lost[0].range;
+        assert_eq!((place.start.line, place.start.character), (1, 7 + smile + 13));
+        assert_eq!((place.end.line, place.end.character), (1, 7 + smile + 13 + smile));
+        editor.change(&uri, 4, vec![edit(1, 7 + smile + 13, 7 + smile + 13 + smile, "end")]);
+        assert_eq!(editor.findings(&uri, 4), []);
+        assert_eq!(editor.shut_down(), Some(0));
+    }
+}
+
+#[test]
+fn texts_without_a_file_and_without_a_workspace() {
+    let (_room, folder) = folder_with(&[]);
+    let mut editor = Editor::start(&folder);
+    editor.initialize(abilities(), &[], Value::Null);
+    let untitled = "untitled:Untitled-1".parse().expect("a URI");
+    editor.open_text(&untitled, "xml", LOST);
+    let found = editor.findings(&untitled, 1);
+    let run = ankus(&["check", "-", "--format", "json"]).folder(&folder).input(LOST).run();
+    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    let rules = |found: &[Value]| -> Vec<String> {
+        found.iter().map(|found| found["rule"].as_str().expect("a rule").to_owned()).collect()
+    };
+    let own: Vec<String> = said(&found).into_iter().map(|said| said.3).collect();
+    assert_eq!(own, rules(report["findings"].as_array().expect("a list")));
+    assert!(!own.is_empty());
+    editor.replace(&untitled, 2, FINE);
+    assert_eq!(editor.findings(&untitled, 2), []);
+    // A file of no workspace is as `ankus check FILE` has it.
+    let (_other, lone) = folder_with(&[("workflow.xml", LOST), ("job.properties", "a=1\n")]);
+    let file = lone.join("workflow.xml");
+    let lone_uri = editor.open_file(&file);
+    let found = editor.findings(&lone_uri, 1);
+    let expected = by_command(&lone, &["workflow.xml"]);
+    assert_eq!(said(&found), expected[&file]);
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn other_xml_gets_nothing_at_all() {
+    let (_room, folder) = folder_with(&[("workflow.xml", FINE)]);
+    let mut editor = Editor::open(&folder);
+    for (name, language, text) in [
+        ("pom.xml", "xml", "<project><broken></project>"),
+        ("log4j.properties", "properties", "a=${oops"),
+        ("site/core-site.xml", "xml", "<configuration><property></configuration>"),
+    ] {
+        editor.open_text(&uri(&folder.join(name)), language, text);
+    }
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    editor.findings(&uri, 1);
+    // What comes behind is answered behind.
+    editor.replace(&uri, 2, LOST);
+    editor.findings(&uri, 2);
+    // `log4j.properties` lies beside a definition and may be its own.
+    let mut others: Vec<&String> = editor.published.keys().collect();
+    others.retain(|other| !other.ends_with("workflow.xml") && !other.ends_with("log4j.properties"));
+    assert_eq!(others, [""; 0]);
+}
+
+#[test]
+fn files_of_an_application_are_seen_together_as_they_are_open() {
+    let coordinator = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2026-01-01T00:00Z\" end=\"2026-02-01T00:00Z\" timezone=\"UTC\">\n  <action><workflow><app-path>${nameNode}/app</app-path></workflow></action>\n</coordinator-app>\n";
+    let (_room, folder) = folder_with(&[
+        ("app/workflow.xml", FINE),
+        ("app/coordinator.xml", coordinator),
+        (
+            "app/job.properties",
+            "nameNode=hdfs://nn\noozie.coord.application.path=${nameNode}/app\n",
+        ),
+    ]);
+    let mut editor = Editor::open(&folder);
+    let workflow = folder.join("app/workflow.xml");
+    let workflow_uri = editor.open_file(&workflow);
+    editor.findings(&workflow_uri, 1);
+    // The unsaved workflow asks for a parameter that nobody gives; the file on the disk does not.
+    let asking = FINE.replace(
+        "<start to=\"end\"/>",
+        "<parameters><property><name>input</name></property></parameters><start to=\"end\"/>",
+    );
+    editor.replace(&workflow_uri, 2, &asking);
+    editor.findings(&workflow_uri, 2);
+    std::fs::write(&workflow, &asking).expect("room");
+    let expected = by_command(&folder, &["."]);
+    std::fs::write(&workflow, FINE).expect("room");
+    assert!(!expected.is_empty());
+    becomes(&mut editor, "what the command says of the same text", &expected);
+    // Closed, the file counts again.
+    let text_document = TextDocumentIdentifier { uri: workflow_uri };
+    editor.notify::<note::DidCloseTextDocument>(DidCloseTextDocumentParams { text_document });
+    let expected = by_command(&folder, &["."]);
+    becomes(&mut editor, "what the command says of the file", &expected);
+}
+
+#[test]
+fn settings_and_scenarios_are_read_as_they_are_written() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
+    let mut editor = Editor::open(&folder);
+    let workflow = editor.open_file(&folder.join("workflow.xml"));
+    let found = editor.findings(&workflow, 1);
+    assert!(said(&found).iter().any(|said| said.3 == "unresolved-transition"), "{found:?}");
+    let settings = uri(&folder.join("ankus.toml"));
+    editor.open_text(&settings, "toml", "[rulez]\n");
+    let found = editor.findings(&settings, 1);
+    assert_eq!(
+        said(&found),
+        [(
+            (0, 1),
+            (0, 6),
+            1,
+            "settings".to_owned(),
+            "unknown key `rulez`\ndid you mean `rules`?".to_owned()
+        )]
+    );
+    // Unsaved, and in force.
+    editor.replace(&settings, 2, "[rules]\nunresolved-transition = \"off\"\n");
+    assert_eq!(editor.findings(&settings, 2), []);
+    let key = workflow.as_str().to_owned();
+    editor.until("the rule to be off", |editor| {
+        let found = said(&editor.published[&key].diagnostics);
+        found.iter().all(|said| said.3 != "unresolved-transition")
+    });
+    let scenario = uri(&folder.join("one.scenario.toml"));
+    editor.open_text(&scenario, "toml", "app = \".\"\nlimmit = \"1d\"\n");
+    let found = said(&editor.findings(&scenario, 1));
+    assert_eq!((found[0].0, found[0].3.as_str()), ((1, 0), "scenario"), "{found:?}");
+}
+
+#[test]
+fn what_a_client_sets_counts() {
+    let (_room, folder) = folder_with(&[("workflow.xml", FINE)]);
+    let strict = by_command(&folder, &[".", "--profile", "strict"]);
+    let usual = by_command(&folder, &["."]);
+    assert_ne!(strict, usual);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["workspace"]["configuration"] = json!(true);
+    editor.configuration = json!({"profile": "strict"});
+    editor.initialize(can, &[&folder], json!({"profile": "default"}));
+    editor.until("the strict findings", |editor| published(editor) == strict);
+    editor.configuration = json!({"profile": "default"});
+    editor.tell("workspace/didChangeConfiguration", json!({"settings": null}));
+    editor.until("the usual findings", |editor| published(editor) == usual);
+    editor.configuration = json!({"profile": "sloppy"});
+    editor.tell("workspace/didChangeConfiguration", json!({"settings": null}));
+    editor.until("a complaint", |editor| {
+        editor.told.iter().any(|told| told.to_string().contains("no profile is named `sloppy`"))
+    });
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn folders_come_and_go_and_files_change_on_the_disk() {
+    let (_one, first) = folder_with(&[("workflow.xml", LOST)]);
+    let (_two, second) = folder_with(&[("a/workflow.xml", LOST), ("b/workflow.xml", FINE)]);
+    let mut editor = Editor::start(&first);
+    editor.initialize(abilities(), &[&first, &second], Value::Null);
+    let paths = |editor: &Editor| published(editor).into_keys().collect::<Vec<_>>();
+    let of = |folder: &Path, names: &[&str]| -> Vec<PathBuf> {
+        names.iter().map(|name| folder.join(name)).collect()
+    };
+    let both = |mut paths: Vec<PathBuf>| {
+        paths.push(first.join("workflow.xml"));
+        paths.sort();
+        paths
+    };
+    let expected = both(of(&second, &["a/workflow.xml"]));
+    editor.until("findings of both folders", |editor| paths(editor) == expected);
+    std::fs::write(second.join("b/workflow.xml"), LOST).expect("room");
+    std::fs::create_dir(second.join("c")).expect("room");
+    std::fs::write(second.join("c/workflow.xml"), LOST).expect("room");
+    std::fs::remove_file(second.join("a/workflow.xml")).expect("ours");
+    let changes: Vec<Value> = [("a", 3), ("b", 2), ("c", 1)]
+        .map(|(name, kind)| json!({"uri": uri(&second.join(name).join("workflow.xml")), "type": kind}))
+        .to_vec();
+    editor.tell("workspace/didChangeWatchedFiles", json!({"changes": changes}));
+    let expected = both(of(&second, &["b/workflow.xml", "c/workflow.xml"]));
+    editor.until("what is on the disk now", |editor| paths(editor) == expected);
+    let gone = json!([{"uri": uri(&second), "name": "second"}]);
+    editor.tell(
+        "workspace/didChangeWorkspaceFolders",
+        json!({"event": {"added": [], "removed": gone}}),
+    );
+    editor.until("the second to be gone", |editor| paths(editor) == [first.join("workflow.xml")]);
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn findings_can_be_asked_for() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST), ("other/workflow.xml", LOST)]);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["textDocument"]["diagnostic"] = json!({});
+    let answer = editor.initialize(can, &[&folder], Value::Null);
+    assert!(answer.capabilities.diagnostic_provider.is_some());
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    let ask = |editor: &mut Editor, known: Value| {
+        let document = json!({"uri": uri});
+        let params = json!({"textDocument": document, "previousResultId": known});
+        editor.ask("textDocument/diagnostic", params).expect("an answer")
+    };
+    let first = ask(&mut editor, Value::Null);
+    assert_eq!(first["kind"], "full");
+    let found: Vec<Diagnostic> = serde_json::from_value(first["items"].clone()).expect("findings");
+    assert_eq!(said(&found), by_command(&folder, &["."])[&folder.join("workflow.xml")]);
+    let again = ask(&mut editor, first["resultId"].clone());
+    assert_eq!((&again["kind"], &again["resultId"]), (&json!("unchanged"), &first["resultId"]));
+    // The answer is always about the text as it is when it is asked for.
+    editor.replace(&uri, 2, FINE);
+    let mended = ask(&mut editor, first["resultId"].clone());
+    assert_eq!((&mended["kind"], &mended["items"]), (&json!("full"), &json!([])));
+    let all = loop {
+        let all = editor
+            .ask("workspace/diagnostic", json!({"previousResultIds": []}))
+            .expect("an answer");
+        let items = all["items"].as_array().expect("a list").clone();
+        if items
+            .iter()
+            .any(|item| item["uri"].as_str().is_some_and(|uri| uri.ends_with("other/workflow.xml")))
+        {
+            break items;
+        }
+    };
+    assert!(all.iter().all(|item| item["kind"] == "full"), "{all:?}");
+    // Who asks is not told as well.
+    assert!(editor.published.is_empty());
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn a_panic_is_an_error_and_the_server_lives_on() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
+    let mut editor = Editor::open(&folder);
+    if cfg!(debug_assertions) {
+        let error = editor.ask("ankus/panic", json!({})).expect_err("it panics");
+        assert_eq!(error["code"], -32603, "{error}");
+    }
+    let error = editor.ask("ankus/nothing", json!({})).expect_err("there is no such thing");
+    assert_eq!(error["code"], -32601, "{error}");
+    let error =
+        editor.ask("textDocument/diagnostic", json!({"a": 1})).expect_err("it makes no sense");
+    assert_eq!(error["code"], -32602, "{error}");
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    assert!(!editor.findings(&uri, 1).is_empty());
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn what_nobody_waits_for_is_not_answered() {
+    let (_room, folder) = folder_with(&[]);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["textDocument"]["diagnostic"] = json!({});
+    editor.initialize(can, &[&folder], Value::Null);
+    // A workflow that takes a while, so that there is time to change one's mind.
+    let mut text = String::from(
+        "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n<start to=\"n0\"/>\n",
+    );
+    for index in 0..3_000 {
+        let next = index + 1;
+        text += &format!(
+            "<action name=\"n{index}\"><fs><mkdir path=\"/a/{index}\"/></fs><ok to=\"n{next}\"/><error to=\"n{next}\"/></action>\n"
+        );
+    }
+    text += "<end name=\"n3000\"/></workflow-app>";
+    let uri = uri(&folder.join("workflow.xml"));
+    editor.open_text(&uri, "xml", &text);
+    let params = json!({"textDocument": {"uri": uri}});
+    let asked = editor.begin("textDocument/diagnostic", params.clone());
+    editor.tell("$/cancelRequest", json!({"id": asked}));
+    let error = editor.answer(asked).expect_err("it was cancelled");
+    assert_eq!(error["code"], -32800, "{error}");
+    // Of many versions only the last counts.
+    for version in 2..40 {
+        editor.replace(&uri, version, &text.replace("name=\"w\"", &format!("name=\"w{version}\"")));
+    }
+    editor.replace(&uri, 40, LOST);
+    let answer = editor.ask("textDocument/diagnostic", params).expect("an answer");
+    assert!(answer["items"].to_string().contains("nowhere"), "{answer}");
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn it_ends_with_its_client() {
+    let (_room, folder) = folder_with(&[("workflow.xml", LOST)]);
+    // With a word.
+    assert_eq!(Editor::open(&folder).shut_down(), Some(0));
+    // Without one.
+    let mut editor = Editor::open(&folder);
+    editor.tell("exit", Value::Null);
+    assert_eq!(editor.wait(), Some(1));
+    // By the end of the input.
+    let mut editor = Editor::open(&folder);
+    drop(editor.input.take());
+    assert_eq!(editor.wait(), Some(1));
+    // Before anything was said.
+    let mut editor = Editor::start(&folder);
+    let error = editor.ask("textDocument/hover", json!({})).expect_err("too early");
+    assert_eq!(error["code"], -32002);
+    drop(editor.input.take());
+    assert_eq!(editor.wait(), Some(1));
+    // After `shutdown` nothing is answered any more.
+    let mut editor = Editor::open(&folder);
+    editor.ask("shutdown", Value::Null).expect("it obeys");
+    let error = editor.ask("textDocument/hover", json!({})).expect_err("too late");
+    assert_eq!(error["code"], -32600);
+    editor.tell("exit", Value::Null);
+    assert_eq!(editor.wait(), Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn it_ends_when_the_process_of_its_client_does() {
+    let (_room, folder) = folder_with(&[]);
+    let mut client = Command::new("sleep").arg("600").spawn().expect("there is a sleep");
+    let mut editor = Editor::start(&folder);
+    let params = json!({"processId": client.id(), "capabilities": {}, "rootUri": null});
+    editor.ask("initialize", params).expect("an answer");
+    client.kill().expect("ours");
+    client.wait().expect("ours");
+    // The input stays open all the while.
+    assert_eq!(editor.wait(), Some(1));
+    assert!(editor.input.is_some());
+}
