@@ -4,6 +4,7 @@
 //! same check as the command's; what else an editor asks is answered by `ankus::ide`. The server starts no program, opens
 //! no connection and writes no file.
 
+mod answers;
 mod client;
 mod documents;
 mod findings;

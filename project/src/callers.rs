@@ -6,7 +6,8 @@ use super::submission::text_of;
 use super::tree::{Kind, shown};
 use super::{Loaded, Looks};
 use ankus::callers::{Gathering, Index};
-use ankus::files::Entry;
+use ankus::check::recognize;
+use ankus::files::{Entry, folder_of};
 use ankus::source::{self, Source};
 use ankus::syntax::properties::{self, Origin};
 use rayon::prelude::*;
@@ -64,31 +65,67 @@ fn gather(gathering: &mut Gathering, path: &str, text: impl FnOnce(bool) -> Opti
 }
 
 impl Project {
-    /// What the files below a folder start, `most` of them at most. What cannot be read starts nothing.
+    /// The text of a file as it is on the disk; `None` where there is none, or none that is worth a look.
+    pub fn source_of(&self, path: &Path) -> Option<Arc<Source>> {
+        let bytes = self.tree(path).ok()?.read(path, LARGEST).ok()?;
+        let is_properties = path.extension().is_some_and(|ending| ending == "properties");
+        let text = match is_properties {
+            true => text_of(&bytes),
+            false => source::decode(&bytes).ok()?.0,
+        };
+        Some(Arc::new(Source::new(shown(path), text)))
+    }
+
+    /// Looks through the files below a folder, `most` of them at most: what they start, and the texts of those that may be
+    /// Oozie's. What cannot be read starts nothing.
     ///
     /// # Errors
     /// Where the folder is not there.
-    pub fn starts_below(&self, folder: &Path, most: usize) -> miette::Result<Starts> {
+    pub fn survey(&self, folder: &Path, most: usize) -> miette::Result<(Starts, Vec<Arc<Source>>)> {
         let tree = self.tree(folder)?;
         let overlay = self.overlay();
         let looks = Looks::into_tree(&tree, None).over(&overlay);
-        let files =
-            self.files_beyond(folder, &tree, false, most.min(MOST_FILES), &mut HashSet::new());
+        let most = most.min(MOST_FILES);
+        let files = self.files_beyond(folder, &tree, false, most, &mut HashSet::new());
         let of_file = |file: &TreeFile| {
-            let (path, mut gathered) = (shown(&file.path), Gathering::default());
+            let (path, mut gathered, mut ours) = (shown(&file.path), Gathering::default(), None);
             gather(&mut gathered, &path, |is_properties| {
-                if let Some(unsaved) = looks.unsaved(&file.path) {
-                    return Some(String::clone(&unsaved.source.text));
+                let text = match looks.unsaved(&file.path) {
+                    Some(unsaved) => String::clone(&unsaved.source.text),
+                    None => {
+                        let bytes = tree.read(&file.path, LARGEST).ok()?;
+                        match is_properties {
+                            true => text_of(&bytes),
+                            false => source::decode(&bytes).ok()?.0,
+                        }
+                    }
+                };
+                if is_properties || recognize(&text).is_some() {
+                    ours = Some(text.clone());
                 }
-                let bytes = tree.read(&file.path, LARGEST).ok()?;
-                match is_properties {
-                    true => Some(text_of(&bytes)),
-                    false => Some(source::decode(&bytes).ok()?.0),
-                }
+                Some(text)
             });
-            (!gathered.is_empty()).then_some((path, gathered))
+            let source = ours.map(|text| Arc::new(Source::new(path.clone(), text)));
+            (path, gathered, source)
         };
-        Ok(Starts(files.par_iter().filter_map(of_file).collect()))
+        let (mut starts, mut sources) = (Starts::default(), Vec::new());
+        for (path, gathered, source) in files.par_iter().map(of_file).collect::<Vec<_>>() {
+            sources.extend(source);
+            if !gathered.is_empty() {
+                starts.0.insert(path, gathered);
+            }
+        }
+        // Properties may be anybody's; those beside a definition are likely its own.
+        let folders: HashSet<String> = {
+            let definitions = sources.iter().filter(|source| !source.path.ends_with(".properties"));
+            definitions.map(|source| folder_of(&source.path).to_owned()).collect()
+        };
+        sources.retain(|source| {
+            !source.path.ends_with(".properties")
+                || starts.0.contains_key(&source.path)
+                || folders.contains(folder_of(&source.path))
+        });
+        Ok((starts, sources))
     }
 
     /// Looks through folders, and the folders of files, for whatever starts the definitions in them; what is loaded from

@@ -561,3 +561,98 @@ fn it_ends_when_the_process_of_its_client_does() {
     assert_eq!(editor.wait(), Some(1));
     assert!(editor.input.is_some());
 }
+
+/// The place of the first of some words in a text, and so many letters further.
+fn place_of(text: &str, words: &str, further: usize) -> Value {
+    let at = text.find(words).unwrap_or_else(|| panic!("`{words}` is not there"));
+    let (line, character) = place(text, at + further);
+    json!({"line": line, "character": character})
+}
+
+/// A text after some edits of the protocol, which must not overlap.
+fn edited(text: &str, edits: &Value) -> String {
+    let mut lines: Vec<usize> = vec![0];
+    lines.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+    let offset = |place: &Value| {
+        let start = lines[place["line"].as_u64().expect("a line") as usize];
+        let wanted = place["character"].as_u64().expect("a unit") as usize;
+        let (mut units, mut at) = (0, start);
+        let mut letters = text[start..].chars();
+        while units < wanted
+            && let Some(letter) = letters.next()
+        {
+            units += letter.len_utf16();
+            at += letter.len_utf8();
+        }
+        at
+    };
+    let one = |edit: &Value| {
+        let word = edit["newText"].as_str().expect("a text").to_owned();
+        (offset(&edit["range"]["start"]), offset(&edit["range"]["end"]), word)
+    };
+    let mut edits: Vec<(usize, usize, String)> =
+        edits.as_array().expect("a list").iter().map(one).collect();
+    edits.sort();
+    let mut text = text.to_owned();
+    for (start, end, word) in edits.into_iter().rev() {
+        text.replace_range(start..end, &word);
+    }
+    text
+}
+
+#[test]
+fn names_are_explained_found_and_changed() {
+    let text =
+        FINE.replace("<end name", "<kill name=\"end😀\"><message>m</message></kill><end name");
+    let (_room, folder) = folder_with(&[("workflow.xml", &text)]);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["textDocument"]["definition"] = json!({"linkSupport": true});
+    can["textDocument"]["documentSymbol"] = json!({"hierarchicalDocumentSymbolSupport": true});
+    can["textDocument"]["rename"] = json!({"prepareSupport": true});
+    can["workspace"]["workspaceEdit"] = json!({"documentChanges": true});
+    editor.initialize(can, &[&folder], Value::Null);
+    let uri = editor.open_file(&folder.join("workflow.xml"));
+    let at = |words: &str, further| json!({"textDocument": {"uri": uri}, "position": place_of(&text, words, further)});
+    let target = at("to=\"end", 5);
+    let ask = |editor: &mut Editor, method: &str, params: Value| {
+        editor.ask(&format!("textDocument/{method}"), params).unwrap_or_else(|why| panic!("{why}"))
+    };
+    let hover = ask(&mut editor, "hover", target.clone());
+    assert_eq!(hover["contents"]["kind"], "markdown", "{hover}");
+    let found = ask(&mut editor, "definition", target.clone());
+    let name = place_of(&text, "name=\"end\"", 6);
+    assert_eq!(found[0]["targetSelectionRange"]["start"], name, "{found}");
+    let mut asked = target.clone();
+    asked["context"] = json!({"includeDeclaration": true});
+    let found = ask(&mut editor, "references", asked);
+    assert_eq!(found.as_array().map(Vec::len), Some(2), "{found}");
+    let found = ask(&mut editor, "documentHighlight", target.clone());
+    assert_eq!(found.as_array().map(Vec::len), Some(2), "{found}");
+    let prepared = ask(&mut editor, "prepareRename", target.clone());
+    assert_eq!(prepared["placeholder"], "end", "{prepared}");
+    let mut asked = target.clone();
+    asked["newName"] = json!("done");
+    let edit = ask(&mut editor, "rename", asked);
+    let change = &edit["documentChanges"][0];
+    assert_eq!(change["textDocument"]["version"], 1, "{edit}");
+    let expected = text.replace("\"end\"", "\"done\"");
+    assert_eq!(edited(&text, &change["edits"]), expected);
+    // What the server would refuse is refused here, with a reason.
+    let mut asked = target;
+    asked["newName"] = json!("end😀");
+    let error = editor.ask("textDocument/rename", asked).expect_err("the name is taken");
+    assert_eq!(error["code"], -32803, "{error}");
+    let outline = ask(&mut editor, "documentSymbol", json!({"textDocument": {"uri": uri}}));
+    let names: Vec<&str> = outline[0]["children"]
+        .as_array()
+        .expect("levels")
+        .iter()
+        .filter_map(|child| child["name"].as_str())
+        .collect();
+    assert!(names.contains(&"end😀") && names.contains(&"end"), "{outline}");
+    editor.until("a look through the folder", |editor| !editor.published.is_empty());
+    let found = editor.ask("workspace/symbol", json!({"query": "end"})).expect("an answer");
+    assert!(found.to_string().contains("end😀"), "{found}");
+    assert_eq!(editor.shut_down(), Some(0));
+}

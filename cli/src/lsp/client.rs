@@ -87,6 +87,14 @@ pub(super) struct Abilities {
     pub(super) related: bool,
     /// Whether it leads to the page of a rule.
     pub(super) pages: bool,
+    /// Whether a definition may say where all of it is.
+    pub(super) links: bool,
+    /// Whether an outline may have levels.
+    pub(super) nested_symbols: bool,
+    /// Whether it asks first whether something can be renamed.
+    pub(super) prepares_renames: bool,
+    /// Whether edits may say which version of a text they are for.
+    pub(super) versioned_edits: bool,
 }
 
 impl Abilities {
@@ -98,6 +106,11 @@ impl Abilities {
         let workspace = capabilities.workspace.as_ref();
         let published = text.and_then(|text| text.publish_diagnostics.as_ref());
         let refreshes = workspace.and_then(|all| all.diagnostic.as_ref()?.refresh_support);
+        let links = text.and_then(|all| all.definition.as_ref()?.link_support);
+        let nested =
+            text.and_then(|all| all.document_symbol.as_ref()?.hierarchical_document_symbol_support);
+        let prepares = text.and_then(|all| all.rename.as_ref()?.prepare_support);
+        let versioned = workspace.and_then(|all| all.workspace_edit.as_ref()?.document_changes);
         let window = capabilities.window.as_ref();
         let watches =
             workspace.and_then(|all| all.did_change_watched_files.as_ref()?.dynamic_registration);
@@ -110,6 +123,10 @@ impl Abilities {
             watches: watches.unwrap_or_default(),
             related: published.and_then(|all| all.related_information).unwrap_or_default(),
             pages: published.and_then(|all| all.code_description_support).unwrap_or_default(),
+            links: links.unwrap_or_default(),
+            nested_symbols: nested.unwrap_or_default(),
+            prepares_renames: prepares.unwrap_or_default(),
+            versioned_edits: versioned.unwrap_or_default(),
         }
     }
 }

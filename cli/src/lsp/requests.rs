@@ -3,14 +3,18 @@
 //! A request that was cancelled is answered with just that; one that panics is answered with an error, and the server
 //! lives on.
 
+use super::answers::{self, Asked};
 use super::client::Abilities;
 use super::world::World;
 use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
 use lsp_types::{
-    DiagnosticOptions, DiagnosticServerCapabilities, DocumentDiagnosticParams, MessageType, OneOf,
-    SaveOptions, ServerCapabilities, TextDocumentSyncCapability, TextDocumentSyncKind,
-    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceDiagnosticParams,
-    WorkspaceFoldersServerCapabilities, WorkspaceServerCapabilities,
+    DiagnosticOptions, DiagnosticServerCapabilities, DocumentDiagnosticParams,
+    DocumentHighlightParams, DocumentSymbolParams, GotoDefinitionParams, HoverParams,
+    HoverProviderCapability, MessageType, OneOf, ReferenceParams, RenameOptions, RenameParams,
+    SaveOptions, ServerCapabilities, TextDocumentIdentifier, TextDocumentPositionParams,
+    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
+    TextDocumentSyncSaveOptions, WorkspaceDiagnosticParams, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities, WorkspaceSymbolParams,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -46,6 +50,19 @@ pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
     ServerCapabilities {
         position_encoding: Some(can.units.kind()),
         text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        definition_provider: Some(OneOf::Left(true)),
+        references_provider: Some(OneOf::Left(true)),
+        document_highlight_provider: Some(OneOf::Left(true)),
+        document_symbol_provider: Some(OneOf::Left(true)),
+        workspace_symbol_provider: Some(OneOf::Left(true)),
+        rename_provider: Some(match can.prepares_renames {
+            true => OneOf::Right(RenameOptions {
+                prepare_provider: Some(true),
+                work_done_progress_options: Default::default(),
+            }),
+            false => OneOf::Left(true),
+        }),
         diagnostic_provider: can.pulls.then_some(DiagnosticServerCapabilities::Options(pull)),
         workspace: Some(WorkspaceServerCapabilities {
             workspace_folders: Some(folders),
@@ -56,14 +73,14 @@ pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
 }
 
 /// A request that waits for its answer or is being answered.
-struct Asked {
+struct Waiting {
     request: Request,
     cancelled: Arc<AtomicBool>,
 }
 
 #[derive(Default)]
 struct Queue {
-    waiting: VecDeque<Asked>,
+    waiting: VecDeque<Waiting>,
     /// By id, those that can be cancelled.
     known: HashMap<RequestId, Arc<AtomicBool>>,
     is_over: bool,
@@ -92,7 +109,7 @@ impl Requests {
         let cancelled = Arc::new(AtomicBool::new(false));
         let mut queue = self.shared.0.lock().expect("no holder panics");
         queue.known.insert(request.id.clone(), Arc::clone(&cancelled));
-        queue.waiting.push_back(Asked { request, cancelled });
+        queue.waiting.push_back(Waiting { request, cancelled });
         self.shared.1.notify_one();
     }
 
@@ -123,7 +140,7 @@ fn work(shared: &(Mutex<Queue>, Condvar), world: &World) {
     let (queue, wake) = shared;
     loop {
         let mut waiting = queue.lock().expect("no holder panics");
-        let Asked { request, cancelled } = loop {
+        let Waiting { request, cancelled } = loop {
             if let Some(asked) = waiting.waiting.pop_front() {
                 break asked;
             }
@@ -149,10 +166,15 @@ fn work(shared: &(Mutex<Queue>, Condvar), world: &World) {
     }
 }
 
-type Answer = Result<Value, ResponseError>;
+pub(super) type Answer = Result<Value, ResponseError>;
 
 fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
     ResponseError { code: code as i32, message: message.into(), data: None }
+}
+
+/// The error of a request that makes sense and cannot be granted.
+pub(super) fn failed(why: String) -> ResponseError {
+    error(ErrorCode::RequestFailed, why)
 }
 
 fn cancelled_by_client() -> ResponseError {
@@ -165,7 +187,53 @@ fn params<P: DeserializeOwned>(request: Request) -> Result<P, ResponseError> {
 }
 
 fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> Answer {
+    let at = |place: &TextDocumentPositionParams, answer: &dyn Fn(&Asked<'_>, u32) -> Answer| {
+        match Asked::at(world, place) {
+            Some((asked, offset)) => answer(&asked, offset),
+            None => answers::nothing(),
+        }
+    };
+    let about = |document: &TextDocumentIdentifier, answer: &dyn Fn(&Asked<'_>) -> Answer| {
+        match Asked::about(world, document) {
+            Some(asked) => answer(&asked),
+            None => answers::nothing(),
+        }
+    };
     match request.method.as_str() {
+        "textDocument/hover" => {
+            let params: HoverParams = params(request)?;
+            at(&params.text_document_position_params, &answers::hover)
+        }
+        "textDocument/definition" => {
+            let params: GotoDefinitionParams = params(request)?;
+            at(&params.text_document_position_params, &answers::definition)
+        }
+        "textDocument/references" => {
+            let params: ReferenceParams = params(request)?;
+            let with = params.context.include_declaration;
+            at(&params.text_document_position, &|asked, offset| {
+                answers::references(asked, offset, with)
+            })
+        }
+        "textDocument/documentHighlight" => {
+            let params: DocumentHighlightParams = params(request)?;
+            at(&params.text_document_position_params, &answers::highlights)
+        }
+        "textDocument/prepareRename" => at(&params(request)?, &answers::prepare_rename),
+        "textDocument/rename" => {
+            let params: RenameParams = params(request)?;
+            at(&params.text_document_position, &|asked, offset| {
+                answers::rename(asked, offset, &params.new_name)
+            })
+        }
+        "textDocument/documentSymbol" => {
+            let params: DocumentSymbolParams = params(request)?;
+            about(&params.text_document, &answers::document_symbols)
+        }
+        "workspace/symbol" => {
+            let params: WorkspaceSymbolParams = params(request)?;
+            answers::workspace_symbols(world, &params.query)
+        }
         "textDocument/diagnostic" => diagnostics(world, params(request)?, is_cancelled),
         "workspace/diagnostic" => all_diagnostics(world, &params(request)?),
         // Tests see here that the server outlives a panic.

@@ -10,8 +10,10 @@ use crate::check::laid_out;
 use ankus::baseline::Baseline;
 use ankus::check::{FileKind, Finding, Part, Report};
 use ankus::diag::Level;
-use ankus::files::folder_of;
-use ankus::source::Span;
+use ankus::files::{Files, folder_of};
+use ankus::ide::{self, Snapshot};
+use ankus::settings::Settings;
+use ankus::source::{Source, Span};
 use ankus_project::limits::{self, Stop};
 use ankus_project::look::hashed;
 use ankus_project::{
@@ -40,6 +42,8 @@ struct Answer {
     text: Arc<String>,
     /// What was known of those who start it.
     callers: u64,
+    /// What a check saw, of an open text.
+    around: Option<(Arc<Settings>, Arc<Files>)>,
 }
 
 #[derive(Default)]
@@ -52,9 +56,22 @@ struct State {
     /// The answers that have findings in a file.
     pointing: HashMap<String, BTreeSet<PathBuf>>,
     bounds: Option<Arc<Bounds>>,
+    /// All texts of the folder, as they are now.
+    documents: Arc<BTreeMap<String, Arc<ide::Document>>>,
 }
 
 impl State {
+    fn set_text(&mut self, source: &Arc<Source>) {
+        let known = self.documents.get(&source.path);
+        let is_same = |known: &Arc<ide::Document>| {
+            Arc::ptr_eq(known.source(), source) || known.source().text == source.text
+        };
+        if !known.is_some_and(is_same) {
+            let document = Arc::new(ide::Document::of(Arc::clone(source)));
+            Arc::make_mut(&mut self.documents).insert(source.path.clone(), document);
+        }
+    }
+
     /// Forgets an answer; the paths that it had findings in.
     fn forget(&mut self, path: &Path) -> BTreeSet<String> {
         let mut touched = BTreeSet::from([shown(path)]);
@@ -168,7 +185,7 @@ impl Root {
     /// have changed meanwhile are taken by their [`Root::text_changed`].
     pub(super) fn load(&self) -> Vec<String> {
         let most = if self.is_workspace { MOST_FILES } else { MOST_FILES_ALONE };
-        let starts = self.project.starts_below(&self.folder, most).unwrap_or_default();
+        let (starts, sources) = self.project.survey(&self.folder, most).unwrap_or_default();
         self.project.set_callers(Arc::new(starts.index()));
         let search = match self.is_workspace {
             true => self.project.definitions(std::slice::from_ref(&self.folder)),
@@ -182,6 +199,14 @@ impl Root {
         state.definitions = found.into_iter().map(|found| (found.path.clone(), found)).collect();
         state.starts = starts;
         state.is_loaded = true;
+        let documents = sources.into_iter().map(|source| {
+            let document = ide::Document::of(source);
+            (document.path().to_owned(), Arc::new(document))
+        });
+        state.documents = Arc::new(documents.collect());
+        for (_, unsaved) in self.project.overlay().iter() {
+            state.set_text(&unsaved.source);
+        }
         drop(state);
         self.loaded.notify_all();
         failures
@@ -204,6 +229,60 @@ impl Root {
     pub(super) fn wait_a_moment(&self) {
         let wait = self.loaded.wait_timeout_while(self.state(), PATIENCE, |state| !state.is_loaded);
         drop(wait.expect("no holder panics"));
+    }
+
+    /// Takes the present text of a file, for whoever asks about it.
+    pub(super) fn set_text(&self, source: &Arc<Source>) {
+        self.state().set_text(source);
+    }
+
+    /// Takes the text of a file that is not open; whether this changes who starts what.
+    pub(super) fn read_again(&self, path: &Path) -> bool {
+        let shown = shown(path);
+        let source = self.project.source_of(path);
+        {
+            let mut state = self.state();
+            match &source {
+                Some(source) => state.set_text(source),
+                None if state.documents.contains_key(&shown) => {
+                    Arc::make_mut(&mut state.documents).remove(&shown);
+                }
+                None => {}
+            }
+        }
+        self.text_changed(&shown, source.as_ref().map(|source| source.text.as_str()))
+    }
+
+    /// All that is known of an open text at this moment.
+    pub(super) fn snapshot(&self, document: &Document) -> Snapshot {
+        let shown = document.source.path.as_str();
+        let around = document.path.as_ref().and_then(|path| {
+            let state = self.state();
+            state.answers.get(path)?.around.clone()
+        });
+        let around = around.or_else(|| {
+            // Nothing was checked yet.
+            let found = self.found(document.path.as_ref()?, Some(document))?;
+            let loaded = self.load_definition(&found).ok()?;
+            Some((loaded.settings.settings, Arc::new(loaded.files)))
+        });
+        let (settings, files) = around.unwrap_or_default();
+        let now = Some(settings.now.unwrap_or_else(ankus_project::today));
+        let documents = Arc::clone(&self.state().documents);
+        let callers = self.project.callers().unwrap_or_default();
+        let snapshot = Snapshot { documents, settings, files, callers, now };
+        match snapshot.document(shown) {
+            Some(known) if Arc::ptr_eq(known.source(), &document.source) => snapshot,
+            // It has changed meanwhile, and the question is about how it was.
+            _ => snapshot.with(Arc::new(ide::Document::of(Arc::clone(&document.source)))),
+        }
+    }
+
+    /// All texts of the folder.
+    pub(super) fn all(&self) -> Snapshot {
+        let documents = Arc::clone(&self.state().documents);
+        let callers = self.project.callers().unwrap_or_default();
+        Snapshot { documents, callers, ..Snapshot::default() }
     }
 
     /// Takes a text that has changed; whether this changes who starts what.
@@ -319,7 +398,9 @@ impl Root {
             let part = Part::new(&loaded.input(), outcome);
             let reads = loaded.files.texts().map(|source| source.path.clone()).collect();
             let text = Arc::clone(&loaded.source.text);
-            Ok(Answer { part, reads, text, callers })
+            let settings = loaded.settings.settings;
+            let around = document.map(|_| (settings, Arc::new(loaded.files)));
+            Ok(Answer { part, reads, text, callers, around })
         });
         if stop() {
             return None;

@@ -10,6 +10,7 @@ use super::findings;
 use super::places::uri_of;
 use super::root::Root;
 use ankus::check::{Input, Part, Report};
+use ankus::ide::{self, Snapshot};
 use ankus_project::limits::{self, Stop};
 use ankus_project::{Invocation, Overlay, Project, Unsaved, shown};
 use lsp_types::{
@@ -227,6 +228,9 @@ impl World {
         {
             self.open_root(folder.to_owned(), false);
         }
+        if let Some(root) = document.path.as_ref().and_then(|path| self.root_of(path)) {
+            root.set_text(&document.source);
+        }
         self.text_changed(&document, is_new);
     }
 
@@ -251,6 +255,31 @@ impl World {
                 self.beside_changed(path, true);
             }
         }
+    }
+
+    /// All that is known of an open text, and the text; `None` where nothing is said of it.
+    pub(super) fn asked(&self, uri: &Uri) -> Option<(Arc<Document>, Snapshot)> {
+        let document = self.document(uri)?;
+        let kind = ide::Kind::of(&document.source.path, &document.source.text);
+        if kind == ide::Kind::Other {
+            return None;
+        }
+        let root = document.path.as_ref().and_then(|path| self.root_of(path));
+        let snapshot = match root {
+            Some(root) => root.snapshot(&document),
+            None => {
+                let now = Some(ankus_project::today());
+                let own = ide::Document::of(Arc::clone(&document.source));
+                Snapshot { now, ..Snapshot::of([own]) }
+            }
+        };
+        Some((document, snapshot))
+    }
+
+    /// The URI of a file by the path that people see: as its client has it where it is open.
+    pub(super) fn uri_of(&self, shown: &str) -> Option<Uri> {
+        let path = ankus_project::absolute(Path::new(shown)).ok()?;
+        self.document_at(&path).map(|document| document.uri.clone()).or_else(|| uri_of(&path))
     }
 
     /// Has a text checked at once, and then whatever was found out of it.
@@ -380,6 +409,12 @@ impl World {
             Job::Load(folder) => self.load(folder),
             Job::File(path) => {
                 let document = self.document_at(path);
+                if document.is_none()
+                    && let Some(root) = self.root_of(path)
+                    && root.read_again(path)
+                {
+                    self.called_otherwise(&root, path);
+                }
                 self.check(path, document.as_deref(), is_now);
             }
             Job::Open(uri) => {
@@ -449,11 +484,8 @@ impl World {
             root.wait_a_moment();
         }
         let text = document.map(|document| document.source.text.as_str());
-        if document.is_some() && root.text_changed(&shown(path), text) {
-            root.called_otherwise()
-                .into_iter()
-                .filter(|other| other != path)
-                .for_each(|other| self.again(other));
+        if text.is_some() && root.text_changed(&shown(path), text) {
+            self.called_otherwise(&root, path);
         }
         let stop = self.stop();
         let touched = match root.check(path, document, &stop) {
@@ -483,6 +515,12 @@ impl World {
         for words in root.complaints() {
             self.complain(&words);
         }
+    }
+
+    /// Has everything checked again of which somebody else says now that it is started.
+    fn called_otherwise(&self, root: &Root, changed: &Path) {
+        let others = root.called_otherwise().into_iter();
+        others.filter(|other| other != changed).for_each(|other| self.again(other));
     }
 
     /// Tells the client what is reported of a file, unless it knows.
