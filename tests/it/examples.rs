@@ -10,6 +10,7 @@ use crate::run::{ankus, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
 /// An example: its folder, the program that it needs beside `hadoop`, properties in place of its own.
 const EXAMPLES: [(&str, &str, &[&str]); 27] = [
@@ -181,6 +182,7 @@ fn the_examples_of_oozie_end_well() {
         if wanted.as_ref().is_some_and(|wanted| wanted != name) {
             continue;
         }
+        let since = Instant::now();
         let row = match program {
             program if !program.is_empty() && !parts.has(program) => {
                 format!("skipped: there is no {program}")
@@ -196,7 +198,7 @@ fn the_examples_of_oozie_end_well() {
                 }
             },
         };
-        println!("{name:<20} {row}");
+        println!("{name:<20} {:>5.0} s  {row}", since.elapsed().as_secs_f64());
         rows.push(row);
     }
     let well = rows.iter().filter(|row| *row == "SUCCEEDED").count();

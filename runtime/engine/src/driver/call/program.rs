@@ -134,7 +134,7 @@ impl Call {
                 let answer = Answer::Error(Class::Error, "JA017".into(), message);
                 let then = Then::Tell(self.event(Phase::Check, answer));
                 self.saved.stage = Stage::Stopping { folder, then };
-                return Ok(self.stopping(context));
+                return Ok(Step::More);
             }
         };
         let may_again = self.equipped()?.needs.starts_again;
@@ -173,9 +173,10 @@ impl Call {
                 Then::Tell(self.event(Phase::Check, answer))
             }
         };
-        // Where its launcher has gone, or everything was to end, others of the program may be left.
+        // Where its launcher has gone, or everything was to end, others of the program may be left. What follows is written
+        // first: whoever takes this up after a crash would find a program that somebody stopped, and not know why.
         self.saved.stage = Stage::Stopping { folder, then };
-        Ok(self.stopping(context))
+        Ok(Step::More)
     }
 
     /// Sees to it that everything ends that runs in a folder, and does then what follows.
