@@ -6,8 +6,8 @@ use ankus::settings::{self, AfterReboot, Launchers, Settings};
 use ankus_engine::actions::workplace::ActionDefaults;
 use ankus_engine::driver::places::Limits;
 use ankus_engine::driver::{Compiler, Frontends, Needs};
-use ankus_engine::host::elsewhere::{self, Kubernetes, Ssh, System, Yarn};
-use ankus_engine::host::files::{Hosts, Place};
+use ankus_engine::host::elsewhere::{self, Kubernetes, Livy, Ssh, Staging, System, Yarn};
+use ankus_engine::host::files::{FileUri, Hosts, Place};
 use ankus_engine::host::process::Bounds;
 use ankus_engine::host::process::sandbox::{Kind, Sandbox};
 use ankus_project::application::Frontend;
@@ -200,6 +200,21 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
             let path = std::path::absolute(&path).unwrap_or(path);
             Some(path.to_string_lossy().into_owned())
         };
+        let staging = || {
+            let folder = text("staging")?;
+            let whole = |host: &String| match host.contains("://") {
+                true => host.clone(),
+                false => {
+                    let path = base.join(host);
+                    std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
+                }
+            };
+            let origin = FileUri::parse(&folder).origin();
+            let host = settings.hosts.get(&origin);
+            let hosts = host.map(|host| (origin, whole(host))).into_iter().collect();
+            let user = text("user").unwrap_or_else(|| ankus_project::user().to_owned());
+            Some(Staging { folder, hosts, user })
+        };
         let system = match place.kind.name {
             "ssh" => System::Ssh(Ssh {
                 host: text("host").unwrap_or_default(),
@@ -216,6 +231,7 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
                 vcores: number("vcores"),
                 classpath: text("classpath"),
                 java: text("java"),
+                staging: staging(),
             }),
             "kubernetes" => System::Kubernetes(Kubernetes {
                 server: text("server").unwrap_or_default().trim_end_matches('/').to_owned(),
@@ -227,6 +243,14 @@ fn places_of(settings: &Settings, base: &Path) -> BTreeMap<String, elsewhere::Pl
                 memory: number("memory"),
                 vcores: number("vcores"),
                 keep: number("keep"),
+            }),
+            "livy" => System::Livy(Livy {
+                server: text("server").unwrap_or_default().trim_end_matches('/').to_owned(),
+                user: text("user"),
+                authorization_file: file("authorization-file"),
+                staging: staging(),
+                web: list(&text("web").unwrap_or_default()),
+                caller: ankus_project::user().to_owned(),
             }),
             _ => return None,
         };

@@ -34,8 +34,10 @@ pub struct Place {
 pub struct PlaceKind {
     /// Its word in the settings.
     pub name: &'static str,
-    /// What it may be told, beside `kind`, `tools` and `environment`.
+    /// What it may be told, beside `kind`, and `tools` and `environment` where it runs programs.
     pub keys: &'static [PlaceKey],
+    /// The only type of actions that it runs, where it runs no programs at all.
+    pub only: Option<&'static str>,
 }
 
 /// A key of a place.
@@ -72,6 +74,7 @@ const fn key(name: &'static str, form: Form, required: bool, what: &'static str)
 pub static KINDS: &[PlaceKind] = &[
     PlaceKind {
         name: "ssh",
+        only: None,
         keys: &[
             key(
                 "host",
@@ -92,6 +95,7 @@ pub static KINDS: &[PlaceKind] = &[
     },
     PlaceKind {
         name: "yarn",
+        only: None,
         keys: &[
             key(
                 "web",
@@ -130,10 +134,17 @@ pub static KINDS: &[PlaceKind] = &[
                 false,
                 "The program `java` in containers; `$JAVA_HOME/bin/java` where nothing is said.",
             ),
+            key(
+                "staging",
+                Form::Text,
+                false,
+                "A folder of the cluster for files of actions that are too large to go along: `hdfs://nn:8020/tmp/ankus`.",
+            ),
         ],
     },
     PlaceKind {
         name: "kubernetes",
+        only: None,
         keys: &[
             key("server", Form::Text, true, "The address of the API: `https://host:6443`."),
             key("image", Form::Text, true, "The image of pods."),
@@ -168,6 +179,37 @@ pub static KINDS: &[PlaceKind] = &[
                 Form::Span,
                 false,
                 "How long a Job stays when it has ended; an hour where nothing is said.",
+            ),
+        ],
+    },
+    PlaceKind {
+        name: "livy",
+        only: Some("spark"),
+        keys: &[
+            key("server", Form::Text, true, "The address of Livy: `http://edge:8998`."),
+            key(
+                "user",
+                Form::Text,
+                false,
+                "Whom applications run as, where Livy lets its callers choose; the user of the job where nothing is said.",
+            ),
+            key(
+                "authorization-file",
+                Form::Text,
+                false,
+                "A file with the value of the header `Authorization`: `Basic …`, `Bearer …`.",
+            ),
+            key(
+                "staging",
+                Form::Text,
+                false,
+                "A folder of the cluster for files of actions, which Livy does not take: `hdfs://nn:8020/tmp/ankus`.",
+            ),
+            key(
+                "web",
+                Form::Text,
+                false,
+                "The web services of the resource manager, which is asked for applications that Livy has forgotten.",
             ),
         ],
     },
@@ -399,7 +441,11 @@ impl Reader<'_> {
         let (values, tools, environment) = Default::default();
         let mut place = Place { kind, values, tools, environment };
         let own = kind.keys.iter().map(|key| key.name);
-        let known: Vec<&str> = ["kind", "tools", "environment"].into_iter().chain(own).collect();
+        let common: &[&str] = match kind.only {
+            Some(_) => &["kind"],
+            None => &["kind", "tools", "environment"],
+        };
+        let known: Vec<&str> = common.iter().copied().chain(own).collect();
         self.table(name, value, &known, |reader, key, value| match key {
             "kind" => {}
             "tools" => place.tools = reader.string_map(key, value),
@@ -430,7 +476,7 @@ impl Reader<'_> {
         kind: &str,
         name: String,
         span: Span,
-        places: &[String],
+        (places, described): (&[String], &BTreeMap<String, Place>),
         chosen: &mut BTreeMap<String, String>,
     ) {
         if name == LOCAL {
@@ -442,6 +488,12 @@ impl Reader<'_> {
                 |near| format!("did you mean `{near}`?"),
             );
             self.problem(span, format!("no launcher is named `{name}`"), Some(help));
+        } else if let Some(place) = described.get(&name)
+            && let Some(only) = place.kind.only.filter(|only| *only != kind)
+        {
+            let message = format!("the launcher `{name}` cannot carry {kind} actions");
+            let help = format!("`kind = \"{}\"` is for {only} actions", place.kind.name);
+            self.problem(span, message, Some(help));
         } else if LOCAL_ALONE.contains(&kind) {
             let message = format!("the launcher `{name}` cannot carry {kind} actions");
             let help = "they run on this machine: leave `launcher` out".to_owned();
@@ -512,7 +564,7 @@ impl Reader<'_> {
             }),
         });
         for (kind, name, span) in chosen {
-            self.choose(&kind, name, span, &places, &mut read.chosen);
+            self.choose(&kind, name, span, (&places, &read.places), &mut read.chosen);
         }
         read
     }

@@ -179,6 +179,11 @@ fn place(kind: &PlaceKind) -> Value {
         "tools": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Programs by the names of tools, as they are called there."},
         "environment": {"type": "object", "additionalProperties": {"type": "string"}, "description": "Variables of programs."},
     }, "additionalProperties": false});
+    if kind.only.is_some()
+        && let Some(properties) = place["properties"].as_object_mut()
+    {
+        properties.retain(|name, _| name == "kind");
+    }
     let mut required = vec!["kind"];
     for key in kind.keys {
         let form = match key.form {

@@ -84,13 +84,13 @@ impl Host {
     }
 }
 
-fn command(folder: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(folder: &Path, arguments: &[&str]) -> Command {
     let mut command = ankus(folder, arguments);
     command.args(["--store", "store", "--user-config", "own.toml"]);
     command
 }
 
-fn run(folder: &Path) -> Command {
+pub(crate) fn run(folder: &Path) -> Command {
     command(folder, &["run", "app", "--id", "w"])
 }
 
@@ -108,7 +108,7 @@ fn workflow(folder: &Path, script: &str) {
     );
 }
 
-fn wait(what: &str, is_so: impl Fn() -> bool) {
+pub(crate) fn wait(what: &str, is_so: impl Fn() -> bool) {
     let until = Instant::now() + Duration::from_secs(60);
     while !is_so() {
         assert!(Instant::now() < until, "{what}");
@@ -121,7 +121,7 @@ fn lines(path: &Path) -> usize {
     fs::read_to_string(path).map_or(0, |text| text.lines().count())
 }
 
-fn done(mut command: Command) -> Output {
+pub(crate) fn done(mut command: Command) -> Output {
     command.output().expect("it runs")
 }
 
@@ -274,7 +274,9 @@ fn a_tree_cannot_choose_where_programs_run() {
 }
 
 /// A server of HTTP at an address that it answers with.
-fn serve(answer: impl Fn(&str, &str) -> (&'static str, String) + Send + 'static) -> String {
+pub(crate) fn serve(
+    answer: impl Fn(&str, &str) -> (&'static str, String) + Send + 'static,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address");
     std::thread::spawn(move || {
@@ -402,7 +404,7 @@ impl Cluster {
     }
 }
 
-fn spawned(folder: &Path) -> Child {
+pub(crate) fn spawned(folder: &Path) -> Child {
     let mut command = run(folder);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs")
 }
@@ -545,6 +547,57 @@ fn many_jobs_in_a_cluster_are_looked_at_together() {
     assert_eq!(running.wait().expect("it ends").code(), Some(0));
 }
 
+/// What no compression makes small.
+fn noise(length: usize) -> String {
+    let mut state = 88_172_645_463_325_252_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        char::from(b'!' + (state % 90) as u8)
+    };
+    (0..length).map(|_| next()).collect()
+}
+
+#[test]
+fn files_that_are_too_large_to_go_along_lie_in_the_cluster_meanwhile() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = Cluster::default();
+    let web = cluster.start();
+    Cluster::settings(folder.path(), &web);
+    workflow(folder.path(), "#!/bin/sh\n");
+    fs::write(folder.path().join("app/dict.txt"), noise(300_000)).expect("a file");
+    let refused = done(run(folder.path()));
+    let why = "name a folder of the cluster for them in [launchers.cluster] staging";
+    assert!(text(&refused).contains(why), "{}", text(&refused));
+    assert_eq!(cluster.started(), 0);
+    fs::remove_dir_all(folder.path().join("store")).expect("a store");
+
+    let own = folder.path().join("own.toml");
+    let settings = fs::read_to_string(&own).expect("settings");
+    let settings = settings.replace("memory =", "staging = \"hdfs://nn:8020/tmp/ankus\"\nmemory =");
+    fs::write(&own, settings + "[hosts]\n\"hdfs://nn:8020\" = \"hdfs\"\n").expect("settings");
+    let mut running = spawned(folder.path());
+    wait("it is not submitted", || cluster.started() > 0);
+    let submission = cluster.inner.lock().expect("a cluster").submissions[0].clone();
+    let wanted: serde_json::Value = serde_json::from_str(&submission).expect("JSON");
+    let resource = &wanted["am-container-spec"]["local-resources"]["entry"][0];
+    let uri = resource["value"]["resource"].as_str().expect("a URI");
+    let staged = folder.path().join("hdfs").join(uri.trim_start_matches("hdfs://nn:8020/"));
+    let metadata = staged.metadata().expect("it is there");
+    assert_eq!(resource["value"]["size"], metadata.len());
+    let modified = metadata.modified().expect("a time").duration_since(std::time::UNIX_EPOCH);
+    assert_eq!(resource["value"]["timestamp"], modified.expect("a time").as_millis() as u64);
+    // A crash, and it is as it was, for the cluster compares.
+    let _ = running.kill();
+    let _ = running.wait();
+    cluster.end("FINISHED", "SUCCEEDED", WORDS);
+    let resumed = done(command(folder.path(), &["job", "resume", "w"]));
+    let show = text(&done(command(folder.path(), &["job", "show", "w"])));
+    assert!(show.contains("SUCCEEDED"), "{}{show}", text(&resumed));
+    assert!(!staged.exists(), "nothing is left there");
+}
+
 /// Needs a cluster: `ANKUS_YARN_WEB=http://localhost:8088`, whose containers find Hadoop in `ANKUS_YARN_CLASSPATH`.
 #[test]
 fn a_real_cluster_runs_programs() {
@@ -554,17 +607,24 @@ fn a_real_cluster_runs_programs() {
         println!("skipped: ANKUS_YARN_WEB and ANKUS_YARN_CLASSPATH name no cluster");
         return;
     };
-    for (script, code, words) in [
-        ("#!/bin/sh\necho words=$(cat words)\n", 0, "SUCCEEDED"),
-        ("#!/bin/sh\necho oops >&2\nexit 7\n", 1, "exit code 7; it last said: oops"),
+    for (script, size, code, words) in [
+        ("#!/bin/sh\necho words=$(cat words)\n", 0, 0, "SUCCEEDED"),
+        ("#!/bin/sh\necho words=$(cat words)\nexit 0\n", 300_000, 0, "SUCCEEDED"),
+        ("#!/bin/sh\necho oops >&2\nexit 7\n", 0, 1, "exit code 7; it last said: oops"),
     ] {
         let folder = tempfile::tempdir().expect("a folder");
         Cluster::settings(folder.path(), &web);
         let own = folder.path().join("own.toml");
         let settings = fs::read_to_string(&own).expect("settings");
-        let more = format!("memory = \"512MB\"\njava = \"java\"\nclasspath = \"{path}\"\n");
-        fs::write(&own, settings.replace("memory = \"512MB\"\n", &more)).expect("settings");
+        let more = format!(
+            "memory = \"512MB\"\njava = \"java\"\nclasspath = \"{path}\"\nstaging = \"hdfs://localhost:8020/tmp/ankus-joe\"\n"
+        );
+        let hosts = "[hosts]\n\"hdfs://localhost:8020\" = \"webhdfs://localhost:9870\"\n";
+        fs::write(&own, settings.replace("memory = \"512MB\"\n", &more) + hosts).expect("settings");
         workflow(folder.path(), script);
+        // The second one has more than can go along.
+        fs::write(folder.path().join("app/go.sh"), format!("{script}# {}\n", noise(size)))
+            .expect("a file");
         let output = done(run(folder.path()));
         assert_eq!(output.status.code(), Some(code), "{}", text(&output));
         assert!(text(&output).contains(words), "{}", text(&output));

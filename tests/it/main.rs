@@ -40,6 +40,7 @@ mod killed;
 mod layout;
 mod limits;
 mod lint;
+mod livy;
 mod lsp;
 mod map_reduce;
 mod mending;

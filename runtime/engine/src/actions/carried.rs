@@ -33,11 +33,14 @@ pub enum Where {
     Yarn,
     /// In a cluster of Kubernetes.
     Kubernetes,
+    /// By Livy, which runs Spark alone.
+    Livy,
 }
 
 impl Where {
     /// All there are.
-    pub const ALL: [Where; 4] = [Where::Here, Where::Ssh, Where::Yarn, Where::Kubernetes];
+    pub const ALL: [Where; 5] =
+        [Where::Here, Where::Ssh, Where::Yarn, Where::Kubernetes, Where::Livy];
 
     /// The word of the settings for it.
     pub fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Where {
             Where::Ssh => "ssh",
             Where::Yarn => "yarn",
             Where::Kubernetes => "kubernetes",
+            Where::Livy => "livy",
         }
     }
 
@@ -106,6 +110,7 @@ const CLIENTS: &[&str] = &["map-reduce", "hive", "hive2", "sqoop", "distcp"];
 const HIVES: &[&str] = &["hive", "hive2"];
 const NO_LAUNCHER: &str =
     "the program runs as a process of its host, not in a container of a launcher";
+const LIVY: &str = "Livy starts the program, with options and variables of its own";
 const NO_ACL: &str = "there is no launcher's job that others could see or change";
 
 /// The elements.
@@ -295,6 +300,30 @@ const OF_PLACES: &[(Where, &str, Effect)] = &[
         Carried("counts for the limits of queues (`[launchers]`); a pod has none"),
     ),
     (Where::Kubernetes, "priority", Without("a pod has no priority that could be named so")),
+    (Where::Livy, "java-opts", Without(LIVY)),
+    (Where::Livy, "javaopts", Without(LIVY)),
+    (Where::Livy, "env", Without(LIVY)),
+    (Where::Livy, "yarn.app.mapreduce.am.env", Without(LIVY)),
+    (Where::Livy, "mapreduce.map.env", Without(LIVY)),
+    (Where::Livy, "mapred.child.env", Without(LIVY)),
+];
+
+/// What becomes of elements of spark actions that are given to Livy.
+const OF_LIVY: &[(&str, Effect)] = &[
+    ("master", Without("the settings of Livy say where Spark runs (`livy.spark.master`)")),
+    ("mode", Without("the settings of Livy say where the driver runs (`livy.spark.deploy-mode`)")),
+    ("name", Carried("the beginning of the batch's name")),
+    ("class", Carried("`className`")),
+    ("jar", Carried("`file`: brought to `staging` if it is of the application")),
+    ("arg", Carried("one of `args`")),
+    (
+        "spark-opts",
+        Carried("what Livy has a word for, and `conf`; an option without either is refused"),
+    ),
+    ("file", Carried("brought to `staging`: one of `files`, `pyFiles` or `jars`")),
+    ("archive", Carried("brought to `staging`: one of `archives`")),
+    ("configuration", Carried("`conf`")),
+    ("job-xml", Carried("merged into the configuration")),
 ];
 
 /// The properties of actions that a server itself reads. Others are the tool's.
@@ -410,6 +439,11 @@ pub fn element(kind: &str, name: &str, at: Where) -> Option<Effect> {
     if let Some(effect) = name.strip_prefix("launcher/").and_then(|name| of_place(name, at)) {
         return Some(effect);
     }
+    if at == Where::Livy
+        && let Some((_, effect)) = OF_LIVY.iter().find(|(known, _)| *known == name)
+    {
+        return Some(*effect);
+    }
     if kind == "spark" && name == "archive" && at != Where::Here {
         return Some(Refused("only a program of this machine finds it unpacked and packed"));
     }
@@ -523,16 +557,22 @@ pub fn page() -> String {
     out.push_str(
         "\n## At other places\n\n\
          Programs that [launchers](actions.md#where-a-program-runs) start elsewhere get all of the above, but for these. A \
-         `map-reduce` action cannot be given to such a place, and `<archive>` of a spark action is refused there.\n\n\
-         | `<launcher>` | ssh | yarn | kubernetes |\n| --- | --- | --- | --- |\n",
+         `map-reduce` action cannot be given to such a place, and `<archive>` of a spark action is refused there, but for `livy`.\n\n\
+         | `<launcher>` | ssh | yarn | kubernetes | livy |\n| --- | --- | --- | --- | --- |\n",
     );
-    for name in ["memory.mb", "vcores", "queue", "priority", "view-acl", "modify-acl"] {
+    for name in
+        ["memory.mb", "vcores", "queue", "priority", "java-opts", "env", "view-acl", "modify-acl"]
+    {
         let _ = write!(out, "| `{name}` |");
         for at in &Where::ALL[1..] {
-            let effect = element("shell", &format!("launcher/{name}"), *at);
+            let effect = element("spark", &format!("launcher/{name}"), *at);
             let _ = write!(out, " {} |", effect.map(told).unwrap_or_default());
         }
         out.push('\n');
+    }
+    out.push_str("\n| spark with `livy` | what happens |\n| --- | --- |\n");
+    for (name, effect) in OF_LIVY {
+        let _ = writeln!(out, "| `{name}` | {} |", told(*effect));
     }
     out.push_str("\n## Jobs\n\n| property | what happens |\n| --- | --- |\n");
     for (name, why) in OF_JOBS {

@@ -15,6 +15,7 @@ pub(super) fn kind_of(place: &Place) -> Where {
         System::Ssh(_) => Where::Ssh,
         System::Yarn(_) => Where::Yarn,
         System::Kubernetes(_) => Where::Kubernetes,
+        System::Livy(_) => Where::Livy,
     }
 }
 
@@ -89,7 +90,8 @@ impl Workplace<'_, '_> {
         if command.is_job {
             return Err(cannot("a map-reduce job"));
         }
-        if kind == "spark" && !request.shipped.archives.is_empty() {
+        let takes_files = matches!(place.system, System::Livy(_));
+        if kind == "spark" && !takes_files && !request.shipped.archives.is_empty() {
             return Err(cannot("the <archive> of a spark action"));
         }
         let brought = work.join(&command.tool);

@@ -195,7 +195,12 @@ impl Kubernetes {
 }
 
 impl Backend for Kubernetes {
-    fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault> {
+    fn start(
+        &self,
+        ticket: &Ticket,
+        seat: &Seat,
+        bundle: &Bundle<'_>,
+    ) -> Result<Option<String>, Fault> {
         let name = &seat.place.name;
         let mut packed = Vec::new();
         bundle
@@ -237,7 +242,7 @@ impl Backend for Kubernetes {
             "binaryData": {"bundle.tgz": packed},
         });
         self.ask("POST", &self.core("configmaps"), Some(&files))?;
-        Ok(())
+        Ok(None)
     }
 
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {

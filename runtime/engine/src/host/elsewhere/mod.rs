@@ -12,9 +12,11 @@
 
 mod bundle;
 mod kubernetes;
+mod livy;
 mod post;
 mod receive;
 mod ssh;
+mod staging;
 mod yarn;
 
 use std::collections::{BTreeMap, HashMap};
@@ -30,8 +32,10 @@ use super::process::{Exit, Launchers, Local, Program, State, Urgency, write_whol
 use ankus_procedure::private;
 use bundle::Bundle;
 pub use kubernetes::Kubernetes;
+pub use livy::Livy;
 use post::Post;
 pub use ssh::Ssh;
+pub use staging::Staging;
 pub use yarn::Yarn;
 
 /// A place where programs run, as the settings describe it.
@@ -56,6 +60,8 @@ pub enum System {
     Yarn(Yarn),
     /// A cluster of Kubernetes.
     Kubernetes(Kubernetes),
+    /// A server of Livy.
+    Livy(Livy),
 }
 
 impl System {
@@ -64,13 +70,14 @@ impl System {
             System::Ssh(ssh) => Box::new(ssh.clone()),
             System::Yarn(yarn) => Box::new(yarn.clone()),
             System::Kubernetes(kubernetes) => Box::new(kubernetes.clone()),
+            System::Livy(livy) => Box::new(livy.clone()),
         }
     }
 
     /// Whether it knows of memory, processors, queue and priority, as a `<launcher>` names them.
     pub fn has_resources(&self) -> bool {
         match self {
-            System::Ssh(_) => false,
+            System::Ssh(_) | System::Livy(_) => false,
             System::Yarn(_) | System::Kubernetes(_) => true,
         }
     }
@@ -105,7 +112,7 @@ pub struct Resources {
 }
 
 /// How a job is known: to us, and where it runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
     /// Of this attempt alone.
     pub id: String,
@@ -169,8 +176,14 @@ pub(crate) trait Backend: Send + Sync {
         Ok(None)
     }
 
-    /// Starts a job, unless a job with this ticket was started before.
-    fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault>;
+    /// Starts a job, unless a job with this ticket was started before. The answer is its name, where the system gives
+    /// names only now.
+    fn start(
+        &self,
+        ticket: &Ticket,
+        seat: &Seat,
+        bundle: &Bundle<'_>,
+    ) -> Result<Option<String>, Fault>;
 
     /// How these jobs are, with one request for all that run. A job that the answer leaves out is unknown there.
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault>;
@@ -262,7 +275,9 @@ impl Everywhere {
             }
         };
         let bundle = Bundle { folder, program, seat };
-        post.backend.start(&ticket, seat, &bundle)?;
+        if let Some(own) = post.backend.start(&ticket, seat, &bundle)? {
+            write(&folder.join(TICKET), &Ticket { own: Some(own), ..ticket })?;
+        }
         write_whole(&folder.join(BEGUN), b"begun")
     }
 

@@ -160,7 +160,12 @@ impl Ssh {
 }
 
 impl Backend for Ssh {
-    fn start(&self, ticket: &Ticket, _: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault> {
+    fn start(
+        &self,
+        ticket: &Ticket,
+        _: &Seat,
+        bundle: &Bundle<'_>,
+    ) -> Result<Option<String>, Fault> {
         // The files go to a folder of this connection, for another one may be at it: ours, before we were killed.
         const START: &str = "id=$1
 [ -d \"$id/started\" ] && exit 0
@@ -182,8 +187,8 @@ exit 0
         self.finish(child)?;
         match packed {
             // It needs nothing where the job was started before.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            packed => packed.map_err(|error| {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+            packed => packed.map(|()| None).map_err(|error| {
                 Fault::Refused(format!("the files of the action cannot be read: {error}"))
             }),
         }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::bundle::{Bundle, quoted};
+use super::staging::Staging;
 use super::{Address, Backend, Fault, Seat, Seen, Ticket, receive};
 use crate::host::process::{Exit, Program, Urgency};
 use crate::host::yarn::{self, ResourceManager};
@@ -36,6 +37,9 @@ pub struct Yarn {
     pub classpath: Option<String>,
     /// The program `java` in containers.
     pub java: Option<String>,
+    /// Where files lie that are too many to go along.
+    #[serde(default)]
+    pub staging: Option<Staging>,
 }
 
 /// The application master, for Java 8 and later. The source is beside it, and says how it is compiled.
@@ -75,27 +79,28 @@ impl Yarn {
         bundle
             .pack(&[], &mut packed)
             .map_err(|error| Fault::Refused(format!("its files cannot be read: {error}")))?;
-        let packed = BASE64.encode(packed);
-        if packed.len() > LONGEST {
-            let name = &seat.place.name;
-            return Err(Fault::Refused(format!(
-                "the files of the action have {} bytes when packed, and {LONGEST} can go along; leave them where the program finds \
-                 them itself, or choose another launcher than [launchers.{name}]",
-                packed.len()
-            )));
-        }
+        let inline = BASE64.encode(&packed);
+        let (mut entries, mut resources) = (Vec::new(), Vec::new());
+        let unpack = match inline.len() <= LONGEST {
+            true => {
+                entries.push(json!({"key": "ANKUS_BUNDLE", "value": inline}));
+                "echo \"$ANKUS_BUNDLE\" | base64 -d | tar -xzof -"
+            }
+            false => {
+                resources.push(self.staged(ticket, seat, &packed)?);
+                "tar -xzof bundle.tgz"
+            }
+        };
+        entries.push(json!({"key": "ANKUS_MASTER", "value": BASE64.encode(MASTER)}));
         let classpath = self.classpath.as_deref().unwrap_or(CLASSPATH);
         let java = self.java.as_deref().unwrap_or("$JAVA_HOME/bin/java");
         // The files lie in the working folder of the container, and what it says among the logs.
         let script = format!(
-            "echo \"$ANKUS_MASTER\" | base64 -d > AnkusMaster.class && echo \"$ANKUS_BUNDLE\" | base64 -d | tar -xzof - || exit 1; \
+            "echo \"$ANKUS_MASTER\" | base64 -d > AnkusMaster.class && {unpack} || exit 1; \
              unset ANKUS_MASTER ANKUS_BUNDLE; exec \"{java}\" -Xmx128m -cp \".:{classpath}\" AnkusMaster <LOG_DIR>",
         );
-        let resources = &seat.resources;
-        let memory = resources.memory_mb.or(self.memory.map(|bytes| bytes >> 20)).unwrap_or(1024);
-        let entries = [("ANKUS_BUNDLE", packed), ("ANKUS_MASTER", BASE64.encode(MASTER))];
-        let entries: Vec<Value> =
-            entries.iter().map(|(key, value)| json!({"key": key, "value": value})).collect();
+        let wishes = &seat.resources;
+        let memory = wishes.memory_mb.or(self.memory.map(|bytes| bytes >> 20)).unwrap_or(1024);
         let mut wanted = json!({
             "application-id": ticket.own,
             "application-name": seat.title,
@@ -105,20 +110,42 @@ impl Yarn {
             "unmanaged-AM": false,
             "resource": {
                 "memory": memory,
-                "vCores": resources.vcores.or(self.vcores).unwrap_or(1),
+                "vCores": wishes.vcores.or(self.vcores).unwrap_or(1),
             },
             "am-container-spec": {
                 "commands": {"command": format!("exec sh -c {}", quoted(&script))},
                 "environment": {"entry": entries},
+                "local-resources": {"entry": resources},
             },
         });
-        if let Some(queue) = resources.queue.as_ref().or(self.queue.as_ref()) {
+        if let Some(queue) = wishes.queue.as_ref().or(self.queue.as_ref()) {
             wanted["queue"] = json!(queue);
         }
-        if let Some(priority) = resources.priority {
+        if let Some(priority) = wishes.priority {
             wanted["priority"] = json!(priority);
         }
         Ok(wanted)
+    }
+
+    /// Brings packed files into the cluster; the answer is how the container is told of them.
+    fn staged(&self, ticket: &Ticket, seat: &Seat, packed: &[u8]) -> Result<Value, Fault> {
+        let Some(staging) = &self.staging else {
+            let name = &seat.place.name;
+            return Err(Fault::Refused(format!(
+                "the files of the action have {} bytes when packed, and {} can go along: name a folder of the cluster for them \
+                 in [launchers.{name}] staging",
+                packed.len(),
+                LONGEST / 4 * 3
+            )));
+        };
+        let (uri, status) = staging.write(ticket, "bundle.tgz", packed)?;
+        Ok(json!({"key": "bundle.tgz", "value": {
+            "resource": uri.to_string(),
+            "type": "FILE",
+            "visibility": "APPLICATION",
+            "size": status.length,
+            "timestamp": status.modified_ms,
+        }}))
     }
 }
 
@@ -135,10 +162,15 @@ impl Backend for Yarn {
         Ok(Some(new.application_id))
     }
 
-    fn start(&self, ticket: &Ticket, seat: &Seat, bundle: &Bundle<'_>) -> Result<(), Fault> {
+    fn start(
+        &self,
+        ticket: &Ticket,
+        seat: &Seat,
+        bundle: &Bundle<'_>,
+    ) -> Result<Option<String>, Fault> {
         let wanted = self.submission(ticket, seat, bundle)?;
         self.manager().post("/ws/v1/cluster/apps", &wanted.to_string())?;
-        Ok(())
+        Ok(None)
     }
 
     fn look(&self, tickets: &[&Ticket]) -> Result<HashMap<String, Seen>, Fault> {
@@ -203,9 +235,9 @@ impl Backend for Yarn {
         Ok(())
     }
 
-    fn forget(&self, _: &Ticket) -> Result<(), Fault> {
+    fn forget(&self, ticket: &Ticket) -> Result<(), Fault> {
         // YARN clears away what containers have; what it knows of applications is its own record.
-        Ok(())
+        self.staging.as_ref().map_or(Ok(()), |staging| staging.clear(ticket))
     }
 
     fn address(&self, ticket: &Ticket) -> Address {
