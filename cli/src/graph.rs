@@ -238,7 +238,11 @@ fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, S
     read().map_err(store::failure)
 }
 
-fn definition(loaded: &Loaded) -> miette::Result<Definition> {
+/// A definition with its findings, as it is drawn.
+///
+/// # Errors
+/// Where its file is no text, or too large.
+pub(crate) fn definition(loaded: &Loaded) -> miette::Result<Definition> {
     if let Some(not_text) = &loaded.not_text {
         let message = format!("`{}` is not text: {}", loaded.found.shown, not_text.reason);
         return Err(Failure::new(message).into());
@@ -256,11 +260,13 @@ fn definition(loaded: &Loaded) -> miette::Result<Definition> {
 }
 
 /// Finds the definitions that others name, among the files around them.
-struct Beside<'a> {
-    project: &'a Project,
-    given: &'a Given,
+pub(crate) struct Beside<'a> {
+    /// Through which they are read.
+    pub(crate) project: &'a Project,
+    /// With which properties.
+    pub(crate) given: &'a Given,
     /// The definition that is drawn.
-    root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 /// How many folders upward the rest of a path is looked for.

@@ -8,6 +8,7 @@ mod answers;
 mod client;
 mod documents;
 mod findings;
+mod pictures;
 mod places;
 mod requests;
 mod root;

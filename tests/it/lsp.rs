@@ -1,6 +1,7 @@
 //! The language server through the real program: what it says of texts, and how it lives and ends.
 
 mod client;
+mod pictures;
 
 use crate::cli::ankus;
 use client::{Editor, abilities, uri};

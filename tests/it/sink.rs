@@ -114,7 +114,10 @@ fn calm(text: &str, format: &str) {
 fn drawing(texts: &[String]) -> Drawing {
     let text = |at: usize| texts[at % texts.len()].clone();
     let fault = |at: usize| Fault { level: Level::Error, rule: "a-rule", message: text(at) };
-    let place = |at: usize| Some(Place { path: format!("{}x", text(at)), line: 7, column: 1 });
+    let (span, extent) = (Span::at(0), Span::at(0));
+    let place = |at: usize| {
+        Some(Place { path: format!("{}x", text(at)), line: 7, column: 1, span, extent })
+    };
     let kinds = [
         Kind::Start,
         Kind::End,

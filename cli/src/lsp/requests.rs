@@ -5,6 +5,7 @@
 
 use super::answers::{self, Asked};
 use super::client::Abilities;
+use super::pictures;
 use super::world::World;
 use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
 use lsp_types::{
@@ -168,7 +169,7 @@ fn work(shared: &(Mutex<Queue>, Condvar), world: &World) {
 
 pub(super) type Answer = Result<Value, ResponseError>;
 
-fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
+pub(super) fn error(code: ErrorCode, message: impl Into<String>) -> ResponseError {
     ResponseError { code: code as i32, message: message.into(), data: None }
 }
 
@@ -236,6 +237,8 @@ fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> A
         }
         "textDocument/diagnostic" => diagnostics(world, params(request)?, is_cancelled),
         "workspace/diagnostic" => all_diagnostics(world, &params(request)?),
+        "ankus/graph" => pictures::graph(world, &params(request)?),
+        "ankus/timeline" => pictures::timeline(world, &params(request)?),
         // Tests see here that the server outlives a panic.
         #[cfg(debug_assertions)]
         "ankus/panic" => panic!("a panic was asked for"),

@@ -143,7 +143,8 @@ pub(super) struct Root {
     pub(super) is_workspace: bool,
     /// Its disk.
     pub(super) project: Project,
-    given: Given,
+    /// The properties that count for all of it.
+    pub(super) given: Given,
     preferences: Arc<Preferences>,
     state: Mutex<State>,
     loaded: Condvar,
@@ -342,7 +343,7 @@ impl Root {
     }
 
     /// The definition at a path: by its text where it is open, else as the search has found it.
-    fn found(&self, path: &Path, document: Option<&Document>) -> Option<Found> {
+    pub(super) fn found(&self, path: &Path, document: Option<&Document>) -> Option<Found> {
         let walked = self.state().definitions.get(path).cloned();
         let Some(document) = document else { return walked };
         let kind = document.kind()?;

@@ -273,7 +273,7 @@ impl Builder<'_> {
                 kind,
                 detail: body.map(|body| clipped(&body.kind, WIDTH)),
                 notes,
-                place: Some(place(source, node.tag)),
+                place: Some(place(source, node.tag, node.span)),
                 group,
                 reachable: reach.is_reachable(id),
                 faults: faults.take(node.span),
@@ -309,7 +309,11 @@ impl Builder<'_> {
                                 kind: Kind::Missing,
                                 detail: None,
                                 notes: vec!["no node has this name".to_owned()],
-                                place: Some(place(source, transition.target.span)),
+                                place: Some(place(
+                                    source,
+                                    transition.target.span,
+                                    transition.target.span,
+                                )),
                                 group,
                                 reachable: true,
                                 faults: exits[transition.id.index()].clone(),
@@ -427,7 +431,7 @@ impl Builder<'_> {
             detail: text(&written.frequency)
                 .map(|every| format!("every {}", clipped(&every, WIDTH))),
             notes,
-            place: Some(place(source, written.span)),
+            place: Some(place(source, written.span, written.span)),
             group,
             reachable: true,
             faults: own.into_iter().flat_map(|span| faults.take(span)).collect(),
@@ -469,7 +473,7 @@ impl Builder<'_> {
             kind: Kind::Workflow,
             detail: None,
             notes: vec![clipped(&text, NOTE)],
-            place: Some(place(source, path.span())),
+            place: Some(place(source, path.span(), path.span())),
             group,
             reachable: true,
             faults: faults.take(path.span()),
@@ -534,7 +538,7 @@ impl Builder<'_> {
                             }
                             .to_owned(),
                         ],
-                        place: Some(place(source, span)),
+                        place: Some(place(source, span, span)),
                         group,
                         reachable: true,
                         faults: faults.take(span),
@@ -580,7 +584,7 @@ impl Builder<'_> {
             kind: Kind::Dataset,
             detail: (!template.is_empty()).then(|| clipped_path(&template, WIDTH)),
             notes,
-            place: Some(place(source, dataset.tag)),
+            place: Some(place(source, dataset.tag, dataset.span)),
             group,
             reachable: true,
             faults: faults.take(dataset.span),
@@ -602,7 +606,7 @@ impl Builder<'_> {
                 .iter()
                 .map(|time| format!("kicked off at {}", clipped(time.as_str(), NOTE)))
                 .collect(),
-            place: Some(place(source, written.span)),
+            place: Some(place(source, written.span, written.span)),
             group,
             reachable: true,
             faults: [Some(written.span), written.name.as_ref().map(Scalar::span)]
@@ -636,7 +640,7 @@ impl Builder<'_> {
                 kind: Kind::Coordinator,
                 detail: path.as_ref().map(|path| clipped_path(path, WIDTH)),
                 notes,
-                place: Some(place(source, member.tag)),
+                place: Some(place(source, member.tag, member.tag)),
                 group,
                 reachable: true,
                 faults: spans.into_iter().flatten().flat_map(|span| faults.take(span)).collect(),
@@ -715,7 +719,8 @@ fn without_password(text: &str) -> String {
     text.to_owned()
 }
 
-fn place(source: &Source, span: Span) -> Place {
+fn place(source: &Source, span: Span, extent: Span) -> Place {
     let position = source.position(span.start);
-    Place { path: source.path.clone(), line: position.line, column: position.column }
+    let path = source.path.clone();
+    Place { path, line: position.line, column: position.column, span, extent }
 }

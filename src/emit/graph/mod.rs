@@ -19,7 +19,7 @@ mod svg;
 
 use crate::check::{FileKind, Finding};
 use crate::diag::Level;
-use crate::source::Source;
+use crate::source::{Source, Span};
 use crate::text::line;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -154,6 +154,10 @@ pub struct Place {
     pub line: u32,
     /// From 1 on.
     pub column: u32,
+    /// The word that stands there: the name of an element, or a name.
+    pub span: Span,
+    /// All that belongs to it: the whole element of a node.
+    pub extent: Span,
 }
 
 /// Something that is drawn.

@@ -418,9 +418,15 @@ fn write_line(
     }
     let end = if route.joins { String::new() } else { format!(" marker-end=\"url(#tip{tip})\"") };
     let tooltip: Vec<String> = all.iter().map(|edge| edge.tooltip(drawing)).collect();
+    let ends = all.first().map(|edge| (edge.from, edge.to));
+    let id = |node: Option<usize>| {
+        node.map_or_else(String::new, |node| escaped(&drawing.nodes[node].id))
+    };
     let _ = writeln!(
         out,
-        "<path class=\"{class}\" d=\"{path}\"{end}><title>{}</title></path>",
+        "<path class=\"{class}\" data-from=\"{}\" data-to=\"{}\" d=\"{path}\"{end}><title>{}</title></path>",
+        id(ends.map(|ends| ends.0)),
+        id(ends.map(|ends| ends.1)),
         escaped(&tooltip.join("\n"))
     );
     if let Some((x, y)) = route.words {
