@@ -52,6 +52,9 @@ pub struct Trace {
     pub user: String,
     /// Whether the tool exists to start jobs; a program of `java` or `shell` may do so.
     pub is_client: bool,
+    /// The tag of all jobs of the store; empty where the jobs were started without one.
+    #[serde(default)]
+    pub store: String,
 }
 
 /// The property that tags jobs of map-reduce, and everything that runs as such.
@@ -100,13 +103,24 @@ pub fn hand_on(
         format.or_insert_with(|| "json".to_owned());
     }
     let manager = manager.filter(|manager| manager != "local")?;
+    let store = store_of(attempt).map(tag).unwrap_or_default();
     let tag = tag(attempt);
     add(configuration, TAGS, tag.clone());
+    // Jobs that we wait for ourselves are looked at together.
+    let store = if kind == "map-reduce" { store } else { String::new() };
+    if !store.is_empty() {
+        add(configuration, TAGS, store.clone());
+    }
     let is_client =
         ankus_lang::action_types::action_type(kind).is_some_and(|kind| kind.starts_jobs);
     let host = manager.rsplit_once(':').map_or(manager.as_str(), |(host, _)| host);
     let web = vec![format!("http://{host}:8088")];
-    Some(Trace { tag, web, user: user.to_owned(), is_client })
+    Some(Trace { tag, web, user: user.to_owned(), is_client, store })
+}
+
+/// The folder of the store that an attempt is of: `STORE/jobs/JOB/ATTEMPT`.
+pub(crate) fn store_of(attempt: &Path) -> Option<&Path> {
+    attempt.ancestors().nth(3)
 }
 
 /// What an attempt left in its folder to be found by in a cluster.
@@ -240,7 +254,7 @@ mod tests {
             ("yarn.resourcemanager.address", "rm:8032"),
             ("mapred.job.tracker", "rm:8032"),
             ("mapreduce.framework.name", "yarn"),
-            ("mapreduce.job.tags", &format!("nightly,{}", trace.tag)),
+            ("mapreduce.job.tags", &format!("nightly,{},{}", trace.tag, trace.store)),
             ("tmpfiles", "file:///s/work/a%20b%2C%C3%A9#dict"),
             ("tmpjars", "own.jar,file:///s/work/x.jar"),
         ] {

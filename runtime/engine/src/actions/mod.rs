@@ -7,4 +7,5 @@ pub mod credentials;
 pub mod email;
 pub mod fs;
 pub mod submission;
+mod together;
 pub mod workplace;

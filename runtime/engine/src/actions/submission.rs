@@ -17,6 +17,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use super::cluster::{self, Trace};
+use super::together::Together;
 use crate::host::yarn::ResourceManager;
 use ankus_lang::configuration;
 use serde_json::{Map, Value, json};
@@ -185,9 +186,18 @@ impl Client<'_> {
         let application = id.replacen("job_", "application_", 1);
         // A cluster that nobody can ask is asked by the client.
         let Ok(mut told) = manager.application(&application) else { return self.asked(id) };
-        let mut failures = 0;
+        let attempt = configuration_file().and_then(|file| Some(file.parent()?.to_owned()));
+        let together = attempt.and_then(|attempt| Together::of(&attempt, &self.trace));
+        let (mut failures, mut pause) = (0, PAUSES.0);
         while !told.is_over() {
-            std::thread::sleep(PAUSES.0);
+            std::thread::sleep(pause);
+            if let Some(together) = &together {
+                let (runs, next) = together.runs(&self.trace, &application);
+                pause = next;
+                if runs {
+                    continue;
+                }
+            }
             match manager.application(&application) {
                 Ok(now) => (told, failures) = (now, 0),
                 Err(fault) if failures < MOST_FAILURES => {

@@ -10,6 +10,9 @@ use serde::Deserialize;
 /// So long a resource manager may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// An answer is at most so large: a list has about two KB for each application.
+const LARGEST: u64 = 256 << 20;
+
 /// An application of YARN.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -101,7 +104,7 @@ impl ResourceManager<'_> {
 
     /// Those of them that wait or run.
     pub fn running(&self, tag: &str) -> Result<Vec<Application>, Fault> {
-        self.list(&format!("applicationTags={tag}&states={RUNNING}"))
+        self.list(&format!("applicationTags={tag}&states={RUNNING}&deSelects=resourceRequests"))
     }
 
     /// Posts a text of JSON.
@@ -144,7 +147,7 @@ impl ResourceManager<'_> {
         for web in self.web {
             last = match call(web) {
                 Ok(mut answer) if answer.status().is_success() => {
-                    let text = answer.body_mut().read_to_string();
+                    let text = answer.body_mut().with_config().limit(LARGEST).read_to_string();
                     return text.map_err(|error| Fault::Unreachable(format!("{web}: {error}")));
                 }
                 Ok(answer) if answer.status() == 404 => {
