@@ -182,9 +182,40 @@ fn last_line(path: &Path) -> Option<String> {
         line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"))
     };
     let is_word = |line: &&str| !line.trim().is_empty() && !is_own(line);
-    let mut lines = text.lines().rev().filter(is_word);
-    let last = lines.next()?;
+    // Clients of Java log on while they clear away, and that is no reason.
+    let is_chatter = |line: &str| [" INFO ", " DEBUG "].iter().any(|level| line.contains(level));
+    let quiet = || text.lines().rev().filter(is_word).filter(|line| !is_chatter(line));
+    let Some(last) = quiet().next() else {
+        let last = text.lines().rev().find(is_word)?;
+        return Some(last.trim().chars().take(200).collect());
+    };
+    let mut lines = quiet().skip(1);
     let thrown = is_frame(last).then(|| lines.find(|line| !is_frame(line))).flatten();
     let line = thrown.unwrap_or(last);
     Some(line.trim().chars().take(200).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_is_one_that_says_why() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("stderr");
+        for (text, expected) in [
+            ("a\nb\n\n[a note]\n", Some("b")),
+            (
+                "Exception in thread \"main\" X: finished with failed status\n\tat org.A.b(A:1)\n\
+                 26/11/23 04:36:42 INFO ShutdownHookManager: Shutdown hook called\n",
+                Some("Exception in thread \"main\" X: finished with failed status"),
+            ),
+            ("10:00 INFO Main: one\n10:00 INFO Main: two\n", Some("10:00 INFO Main: two")),
+            ("\tat org.A.b(A:1)\n", Some("at org.A.b(A:1)")),
+            ("", None),
+        ] {
+            fs::write(&path, text).expect("a file");
+            assert_eq!(last_line(&path).as_deref(), expected, "{text}");
+        }
+    }
 }
