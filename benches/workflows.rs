@@ -3,6 +3,7 @@
 //! `cargo bench --bench workflows`. The server runs 5 to 35 nodes a second, and fewer the longer the definition is; an
 //! aim here is that a node costs the same in a definition of a thousand and of a hundred thousand.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use ankus::syntax::properties::Submission as Properties;
 use ankus::syntax::xml::Tree;
 use ankus_cli::testing;
 use ankus_engine::driver::{self, Driver, Opened, Place, Submit};
+use ankus_engine::host::process::Program;
 use ankus_engine::simulation::{Call, Executors, Reply, Simulation, finished};
 use ankus_lang::machine::{Command, JobStatus, Submission};
 use ankus_lang::plan::{Global, Plan};
@@ -250,4 +252,31 @@ fn durable_jobs(bencher: Bencher<'_, '_>) {
 fn durable_jobs_together(bencher: Bencher<'_, '_>, jobs: usize) {
     let plan = compiled(&decisions(10)).to_bytes();
     bencher.counter(ItemsCount::new(jobs * 10)).bench(|| durably(&plan, jobs, true));
+}
+
+/// From the order to start a program until it has done something: a launcher of its own comes first.
+#[divan::bench(sample_count = 100, sample_size = 1)]
+fn started_programs(bencher: Bencher<'_, '_>) {
+    let store = tempfile::tempdir().expect("a folder");
+    let surroundings = testing::surroundings(
+        PathBuf::from(env!("CARGO_BIN_EXE_ankus")),
+        &store.path().join("root"),
+    );
+    let number = Cell::new(0);
+    let ready = || {
+        number.set(number.get() + 1);
+        let attempt = store.path().join(format!("jobs/job/node-0-{}", number.get()));
+        std::fs::create_dir_all(attempt.join("work")).expect("a folder");
+        let (program, folder) = ("/bin/mkdir".to_owned(), attempt.join("work"));
+        let arguments = vec!["made".to_owned()];
+        let program = Program { program, arguments, folder, kept: 1 << 20, ..Program::default() };
+        (attempt, program)
+    };
+    bencher.with_inputs(ready).bench_local_values(|(attempt, program)| {
+        surroundings.launchers.start(&attempt, &program).expect("it is started");
+        let made = program.folder.join("made");
+        while !made.exists() {
+            std::thread::sleep(Duration::from_micros(50));
+        }
+    });
 }
