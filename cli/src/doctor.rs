@@ -3,6 +3,7 @@
 use super::store::{self, StoreArguments};
 use super::{Exit, Failure, Shell, unheeded};
 use crate::properties::PropertyArguments;
+use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::settings::site::Effect;
 use ankus::text::hanging;
@@ -37,6 +38,8 @@ struct Examined {
     plan: Plan,
     properties: BTreeMap<String, String>,
     settings: Arc<Settings>,
+    /// What lies in the application.
+    files: Files,
 }
 
 impl Examined {
@@ -45,13 +48,14 @@ impl Examined {
         let plan = found.plan().map_err(Failure::new)?;
         let path = found.loaded.source.path.clone();
         let (properties, settings) = (found.properties(), found.settings().clone());
-        Ok(Examined { path, plan, properties, settings })
+        let files = found.loaded.files;
+        Ok(Examined { path, plan, properties, settings, files })
     }
 
     /// Lists what has no effect; answers whether nothing is refused.
     fn tell(&self, shell: &mut Shell) -> miette::Result<bool> {
         let names = self.properties.keys().map(String::as_str);
-        let notes = unheeded::notes(&self.plan, &self.settings, names);
+        let notes = unheeded::notes(&self.plan, &self.files, &self.settings, names);
         let path = &self.path;
         if notes.is_empty() {
             shell.line(format!("workflow  {path}: everything it says has an effect here"))?;

@@ -6,6 +6,7 @@ use super::{
     Exit, Failure, Shell, coordinator, fetched, needs, plan, simulate, timeline, unheeded,
 };
 use crate::properties::PropertyArguments;
+use ankus::files::Files;
 use ankus::settings::Settings;
 use ankus::{diag, render};
 use ankus_engine::driver::{self, Submit};
@@ -103,6 +104,8 @@ struct Prepared {
     submit: Submit,
     settings: Arc<Settings>,
     settings_file: Option<PathBuf>,
+    /// What lies in the application, where there is one.
+    files: Files,
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -147,7 +150,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     } else {
         of_application(path, &arguments, &project, shell)?
     };
-    let Some(Prepared { mut submit, settings, settings_file }) = prepared else {
+    let Some(Prepared { mut submit, settings, settings_file, files }) = prepared else {
         return Ok(Exit::Fault);
     };
     submit.plan = part(submit.plan, &arguments)?;
@@ -160,7 +163,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     shell.hide(store::masker(&settings, &submit.properties));
     if arguments.dry_run {
         store::say_idle(&settings, shell);
-        for note in unheeded(&submit, &settings)? {
+        for note in unheeded(&submit, &files, &settings)? {
             shell.say(note.text);
         }
         for (name, value) in &submit.properties {
@@ -169,7 +172,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Ok(Exit::Success);
     }
     // It may never get there, so that it is not held up.
-    for note in unheeded(&submit, &settings)?.into_iter().filter(|note| note.is_refused) {
+    for note in unheeded(&submit, &files, &settings)?.into_iter().filter(|note| note.is_refused) {
         shell.say(note.text);
     }
     submit.id = arguments.id.clone();
@@ -199,9 +202,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
 }
 
 /// What the workflow says and a run here does without.
-fn unheeded(submit: &Submit, settings: &Settings) -> miette::Result<Vec<unheeded::Note>> {
+fn unheeded(
+    submit: &Submit,
+    files: &Files,
+    settings: &Settings,
+) -> miette::Result<Vec<unheeded::Note>> {
     let plan = Plan::from_bytes(&submit.plan).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(unheeded::notes(&plan, settings, submit.properties.keys().map(String::as_str)))
+    Ok(unheeded::notes(&plan, files, settings, submit.properties.keys().map(String::as_str)))
 }
 
 /// The part of a plan that is asked for.
@@ -299,7 +306,8 @@ fn of_plan(
         _ => Vec::new(),
     };
     let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
-    Ok(Some(Prepared { submit, settings, settings_file }))
+    let files = Files::new();
+    Ok(Some(Prepared { submit, settings, settings_file, files }))
 }
 
 fn of_application(
@@ -342,7 +350,8 @@ fn of_application(
     let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
     let settings = application.settings().clone();
     let settings_file = application.loaded.settings.file.clone();
-    Ok(Some(Prepared { submit, settings, settings_file }))
+    let files = application.loaded.files;
+    Ok(Some(Prepared { submit, settings, settings_file, files }))
 }
 
 /// Goes on with a job: wakes what sleeps, and resumes what is suspended.

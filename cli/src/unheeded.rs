@@ -1,7 +1,9 @@
 //! What an application says and a run here does without: for `ankus doctor APP` and `ankus run --dry-run`.
 
+use ankus::files::{Files, folder_of, join};
 use ankus::settings::Settings;
 use ankus_engine::actions::carried::{self, OF_JOBS, Where};
+use ankus_lang::configuration;
 use ankus_lang::plan::{Action, Plan, Work};
 use std::collections::BTreeSet;
 
@@ -13,9 +15,10 @@ pub(crate) struct Note {
     pub(crate) is_refused: bool,
 }
 
-/// All of a workflow, in the order of its actions.
+/// All of a workflow, in the order of its actions. `files` has what its actions name.
 pub(crate) fn notes<'a>(
     plan: &Plan,
+    files: &Files,
     settings: &Settings,
     properties: impl IntoIterator<Item = &'a str>,
 ) -> Vec<Note> {
@@ -27,7 +30,7 @@ pub(crate) fn notes<'a>(
     for node in &plan.nodes {
         let Work::Action(action) = &node.work else { continue };
         let line = plan.lines.partition_point(|start| *start <= node.span.0).max(1);
-        for unheeded in of_action(action, plan, settings) {
+        for unheeded in of_action(action, plan, files, settings) {
             let effect = if unheeded.is_refused { "is refused" } else { "has no effect" };
             let (path, name, what, why) = (&plan.path, &node.name, unheeded.what, unheeded.why);
             notes.push(Note {
@@ -39,7 +42,12 @@ pub(crate) fn notes<'a>(
     notes
 }
 
-fn of_action(action: &Action, plan: &Plan, settings: &Settings) -> Vec<carried::Unheeded> {
+fn of_action(
+    action: &Action,
+    plan: &Plan,
+    files: &Files,
+    settings: &Settings,
+) -> Vec<carried::Unheeded> {
     let launchers = &settings.launchers;
     let place = launchers.chosen.get(&action.kind).and_then(|name| launchers.places.get(name));
     let at = place.and_then(|place| Where::named(place.kind.name)).unwrap_or_default();
@@ -47,7 +55,20 @@ fn of_action(action: &Action, plan: &Plan, settings: &Settings) -> Vec<carried::
     let own = action.configuration.iter().flatten().map(|(name, _)| name.as_str());
     let defaults = plan.defaults.iter().filter(|_| action.takes_defaults);
     let defaults = defaults.map(|(name, _)| name.as_str());
-    carried::unheeded_of(&text, at, own.chain(defaults))
+    let named = of_files(&text, &plan.path, files);
+    carried::unheeded_of(&text, at, own.chain(defaults).chain(named.iter().map(String::as_str)))
+}
+
+/// The names of the properties in the job-xml files of an action, where they lie in the application. What only a run can find
+/// is listed in the log of the action.
+fn of_files(element: &str, definition: &str, files: &Files) -> Vec<String> {
+    let texts = carried::configuration_files(element).into_iter().filter_map(|path| {
+        let is_own = !path.starts_with('/') && !path.contains(':') && !path.contains("${");
+        let path = is_own.then(|| join(folder_of(definition), &path))??;
+        files.text(&path)
+    });
+    let read = texts.filter_map(|source| configuration::read_xml(&source.text).ok());
+    read.flatten().map(|(name, _)| name).collect()
 }
 
 /// The types of the actions of a workflow.

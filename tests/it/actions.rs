@@ -56,19 +56,21 @@ const WORKFLOW: &str = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='x'>
     <exec>sh</exec><argument>-c</argument><argument>echo $A $B; ls</argument><capture-output/></shell>
     <ok to='m'/><error to='k'/></action>
   <action name='m'><map-reduce><resource-manager>rm:1</resource-manager><name-node>hdfs://nn</name-node>
-    <config-class>a.B</config-class></map-reduce><ok to='e'/><error to='k'/></action>
+    <job-xml>site/more.xml</job-xml><config-class>a.B</config-class></map-reduce><ok to='e'/><error to='k'/></action>
   <kill name='k'><message>bad</message></kill><end name='e'/>
 </workflow-app>";
 
 #[test]
 fn what_has_no_effect_is_listed_before_the_run_and_in_its_log() {
     let folder = tempfile::tempdir().expect("a folder");
-    application(folder.path(), &[("app/workflow.xml", WORKFLOW)]);
+    let more = "<configuration><property><name>oozie.launcher.mapreduce.reduce.memory.mb</name><value>1</value></property></configuration>";
+    application(folder.path(), &[("app/workflow.xml", WORKFLOW), ("app/site/more.xml", more)]);
     let listed = [
         "app/workflow.xml:4: action `a`: <launcher>: vcores has no effect",
         "app/workflow.xml:4: action `a`: oozie.launcher.memory.mb has no effect",
         "app/workflow.xml:4: action `a`: oozie.launcher.mapreduce.map.memory.mb has no effect",
         "app/workflow.xml:11: action `m`: <config-class> is refused",
+        "app/workflow.xml:11: action `m`: oozie.launcher.mapreduce.reduce.memory.mb has no effect",
     ];
     let dry = text(&ankus(folder.path(), &["run", "app", "--dry-run"]).output().expect("it runs"));
     let doctor = ankus(folder.path(), &["doctor", "app"]).output().expect("it runs");

@@ -493,6 +493,14 @@ pub fn unheeded_of<'a>(
     }
 }
 
+/// The paths of the `<job-xml>` files of an element, with their expressions.
+pub fn configuration_files(text: &str) -> Vec<String> {
+    let Ok(document) = roxmltree::Document::parse(text) else { return Vec::new() };
+    let children = document.root_element().children();
+    let named = children.filter(|child| child.tag_name().name() == "job-xml");
+    named.filter_map(|child| Some(child.text()?.trim().to_owned())).collect()
+}
+
 /// What an action says and that has no effect. The names of its properties are given beside its element, for they come
 /// from many places.
 pub fn unheeded<'a>(
