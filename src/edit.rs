@@ -4,6 +4,7 @@
 //! differences between texts, for people and for `patch`. Which fixes to apply is decided elsewhere.
 
 use crate::diag::{Edit, Fix};
+use crate::source::Span;
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 use std::collections::BTreeMap;
 
@@ -86,6 +87,34 @@ pub fn apply(text: &str, edits: &[Edit]) -> Result<String, Conflict> {
     }
     out.push_str(&text[behind..]);
     Ok(out)
+}
+
+/// The replacements of lines that make one text the other, in the order of the text.
+pub fn changes(before: &str, after: &str) -> Vec<Edit> {
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    // Where each line begins.
+    let starts = |lines: &[Token]| {
+        let mut at = 0;
+        let mut starts = vec![0];
+        for line in lines {
+            at += input.interner[*line].len();
+            starts.push(at);
+        }
+        starts
+    };
+    let (old, new) = (starts(&input.before), starts(&input.after));
+    diff.hunks()
+        .map(|hunk| {
+            let of = |starts: &[usize], range: std::ops::Range<u32>| {
+                starts[range.start as usize]..starts[range.end as usize]
+            };
+            let range = of(&old, hunk.before.clone());
+            let text = after[of(&new, hunk.after.clone())].to_owned();
+            Edit { file: None, span: Span::new(range.start, range.end), text }
+        })
+        .collect()
 }
 
 /// Lines around a change that a difference shows.

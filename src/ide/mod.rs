@@ -4,13 +4,24 @@
 //! edits. It knows no protocol, no disk and no clock; `ankus lsp` turns its answers into messages. Every question has an
 //! answer for every text, however much of it is typed, and every offset. Each ability is a file of its own.
 
+mod calls;
+mod completion;
+mod cursor;
 mod definition;
 mod document;
+mod expression;
+mod folding;
+mod hints;
 mod hover;
+mod links;
 mod names;
 mod outline;
 mod rename;
+mod snippet;
+mod times;
+mod tokens;
 mod typed;
+mod values;
 
 #[cfg(test)]
 mod testing;
@@ -18,17 +29,24 @@ mod testing;
 use crate::callers::{Gathering, Index};
 use crate::diag::Edit;
 use crate::files::Files;
+use crate::schema::{self, Language};
 use crate::settings::Settings;
 use crate::source::Span;
 use ankus_lang::time::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use calls::{Call, Lens};
+pub use completion::{Completion, CompletionKind};
 pub use definition::{Link, Place};
 pub use document::{Document, Kind};
+pub use expression::Signature;
+pub use folding::Fold;
+pub use hints::Hint;
 pub use hover::Hover;
 pub use names::{Occurrence, Role, Symbol};
 pub use outline::{Entry, EntryKind, Found};
+pub use tokens::{Token, TokenKind};
 
 /// The texts that are known at one moment. A clone is cheap; what is answered never changes it.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +107,11 @@ impl Snapshot {
         self
     }
 
+    /// The language with what the site adds to it.
+    pub(crate) fn language(&self) -> Language {
+        schema::site::language(&self.settings.actions).0
+    }
+
     /// The document at a path.
     pub fn document(&self, path: &str) -> Option<&Arc<Document>> {
         self.documents.get(path)
@@ -139,6 +162,85 @@ impl Snapshot {
     ) -> Result<BTreeMap<String, Vec<Edit>>, String> {
         let document = self.document(path).ok_or("this file is not known")?;
         rename::rename(self, document, offset, name)
+    }
+
+    /// What may be written at an offset, the likeliest first.
+    pub fn completion(&self, path: &str, offset: u32) -> Vec<Completion> {
+        let document = self.document(path);
+        document.map(|document| completion::completion(self, document, offset)).unwrap_or_default()
+    }
+
+    /// The function whose arguments are being written at an offset.
+    pub fn signature_help(&self, path: &str, offset: u32) -> Option<Signature> {
+        expression::signature(self, self.document(path)?, offset)
+    }
+
+    /// What folds, in the order of the text.
+    pub fn folding(&self, path: &str) -> Vec<Fold> {
+        self.document(path).map(|document| folding::folding(document)).unwrap_or_default()
+    }
+
+    /// The ranges that a selection at an offset grows to, the narrowest first.
+    pub fn selection(&self, path: &str, offset: u32) -> Vec<Span> {
+        let document = self.document(path);
+        document.map(|document| folding::selection(document, offset)).unwrap_or_default()
+    }
+
+    /// The parts of expressions, and names, with what they are; in order, none over another, none over an end of a line.
+    pub fn semantic_tokens(&self, path: &str) -> Vec<Token> {
+        self.document(path).map(|document| tokens::tokens(document)).unwrap_or_default()
+    }
+
+    /// Values and times, to be shown between the letters of a part of a text.
+    pub fn inlay_hints(&self, path: &str, within: Span) -> Vec<Hint> {
+        let document = self.document(path);
+        document.map(|document| hints::hints(self, document, within)).unwrap_or_default()
+    }
+
+    /// Places that lead to other files.
+    pub fn links(&self, path: &str) -> Vec<Link> {
+        self.document(path).map(|document| links::links(self, document)).unwrap_or_default()
+    }
+
+    /// A definition as one end of a call.
+    pub fn call_item(&self, path: &str) -> Option<Call> {
+        calls::item(self, path)
+    }
+
+    /// What starts a definition, by path.
+    pub fn incoming_calls(&self, path: &str) -> Vec<Call> {
+        calls::incoming(self, path)
+    }
+
+    /// What a definition starts, by path.
+    pub fn outgoing_calls(&self, path: &str) -> Vec<Call> {
+        calls::outgoing(self, path)
+    }
+
+    /// What may be done with a definition, as commands of the client.
+    pub fn code_lenses(&self, path: &str) -> Vec<Lens> {
+        self.document(path).map(|document| calls::lenses(document)).unwrap_or_default()
+    }
+
+    /// The name that a picture has for what stands at an offset.
+    pub fn node_at(&self, path: &str, offset: u32) -> Option<String> {
+        calls::node_at(self.document(path)?, offset)
+    }
+
+    /// Where a node of a picture is written.
+    pub fn node_place(&self, path: &str, node: &str) -> Option<Span> {
+        calls::place_of(self.document(path)?, node)
+    }
+
+    /// The edits that lay out the text, or the lines that a range touches.
+    pub fn format(&self, path: &str, within: Option<Span>) -> Vec<Edit> {
+        let document = self.document(path);
+        document.map(|document| calls::format(self, document, within)).unwrap_or_default()
+    }
+
+    /// The names in both tags of the element whose name stands at an offset.
+    pub fn linked(&self, path: &str, offset: u32) -> Option<[Span; 2]> {
+        folding::linked(self.document(path)?, offset)
     }
 
     /// The outline of a document.

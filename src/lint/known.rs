@@ -134,6 +134,11 @@ pub(super) fn renamed(name: &str) -> Option<&'static str> {
     Some(RENAMED[at].1)
 }
 
+/// Names of properties that the server reads, and then those of Hadoop and what runs on it.
+pub(crate) fn properties() -> impl Iterator<Item = &'static str> {
+    OOZIE_PROPERTIES.iter().copied().chain(HADOOP.iter().copied())
+}
+
 /// A known name with what tells most others from it at a glance.
 struct Name {
     name: &'static str,

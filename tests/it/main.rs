@@ -36,6 +36,7 @@ mod hostile_jobs;
 mod hostile_texts;
 #[cfg(unix)]
 mod hostile_trees;
+mod ide;
 mod killed;
 mod layout;
 mod limits;

@@ -4,6 +4,7 @@
 //! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use ankus_lang::action_types::{Counters, Output, action_type};
 use ankus_lang::el::Piece;
@@ -91,7 +92,7 @@ pub(super) fn check(
         match question.function.as_str() {
             "wf:actionData" => {
                 let printed =
-                    printed.entry(id).or_insert_with(|| printed_keys(body, input)).as_ref();
+                    printed.entry(id).or_insert_with(|| printed_keys(body, input.shipped)).as_ref();
                 captured(question, node.name.span, body, printed, input, out);
             }
             "hadoop:counters" => counters(question, node.name.span, body, out),
@@ -313,7 +314,10 @@ fn counters(question: &Question, name: Span, body: &Body, out: &mut Vec<Diagnost
 
 /// The keys that the script of a shell action prints, where the script ships with the application and all it prints is
 /// plain to see.
-fn printed_keys(body: &Body, input: &Input<'_>) -> Option<(String, Vec<String>)> {
+pub(crate) fn printed_keys(
+    body: &Body,
+    shipped: &dyn Fn(&str) -> Option<Arc<String>>,
+) -> Option<(String, Vec<String>)> {
     let Details::Shell { exec, arguments, .. } = &body.details else { return None };
     let exec = exec.as_ref()?.known()?;
     // One line, of the arguments with blanks between them.
@@ -324,16 +328,16 @@ fn printed_keys(body: &Body, input: &Input<'_>) -> Option<(String, Vec<String>)>
         let is_key = !key.is_empty() && key.bytes().all(plain);
         return is_key.then(|| (exec.to_owned(), vec![key.to_owned()]));
     }
-    let shipped = body.files.iter().filter_map(|file| file.known()).find_map(|file| {
+    let file = body.files.iter().filter_map(|file| file.known()).find_map(|file| {
         let (path, link) = file.split_once('#').unwrap_or((file, ""));
         let name = path.rsplit('/').next().unwrap_or(path);
         (exec == link || exec == name || exec == path).then(|| path.to_owned())
     });
-    let path = shipped.unwrap_or_else(|| exec.to_owned());
+    let path = file.unwrap_or_else(|| exec.to_owned());
     if path.contains("${") || path.contains("://") || path.starts_with('/') {
         return None;
     }
-    let text = (input.shipped)(&path).or_else(|| (input.shipped)(&format!("lib/{path}")))?;
+    let text = shipped(&path).or_else(|| shipped(&format!("lib/{path}")))?;
     let keys = keys_of_script(&text)?;
     Some((path, keys))
 }

@@ -26,6 +26,7 @@ use crate::diag::{Diagnostic, Patience};
 use crate::source::Span;
 use crate::syntax::xml::{NodeKind, Tree};
 
+pub(crate) use actions::printed_keys;
 pub use kinds::KINDS;
 use place::Place;
 use rules::Examination;

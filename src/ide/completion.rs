@@ -1,0 +1,880 @@
+//! What may be written at a cursor, however much of the text is there.
+//!
+//! Names of elements, attributes and values come from the schema of the version at hand, functions from their one table,
+//! names of nodes and properties from the texts; what is legal elsewhere only is not offered.
+
+use super::cursor::{Cursor, Typing, cursor, local, word};
+use super::definition::{family, scope};
+use super::document::{Document, Kind};
+use super::expression::{self, Begun, begun};
+use super::names::{Occurrence, Role, Symbol};
+use super::typed::{self, Typed};
+use super::{Snapshot, snippet};
+use crate::files::{Entry, folder_of};
+use crate::lint::{BUILT_IN, known_properties};
+use crate::passes::expressions::printed_keys;
+use crate::schema::model::State;
+use crate::schema::{self, Check, Language, Meaning, Symbol as Step, Text, TypeRef};
+use crate::source::Span;
+use ankus_lang::el::Phase;
+use ankus_lang::el::functions::{self, Asks};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// What is offered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CompletionKind {
+    /// An element.
+    Element,
+    /// An attribute.
+    Attribute,
+    /// One of the values that are allowed.
+    Value,
+    /// A name of the user's.
+    Name(Symbol),
+    /// A function of expressions.
+    Function,
+    /// A constant of expressions.
+    Constant,
+    /// A file or folder.
+    File,
+    /// A key of a file of settings or properties.
+    Key,
+    /// A larger piece, to be filled in.
+    Snippet,
+}
+
+/// Something that may be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// What is shown, and compared with what was typed.
+    pub label: String,
+    /// What it is.
+    pub kind: CompletionKind,
+    /// A few words beside it: a signature, a type.
+    pub detail: String,
+    /// What it means.
+    pub about: String,
+    /// What is replaced.
+    pub span: Span,
+    /// What comes in its place.
+    pub insert: String,
+    /// Whether that has places to fill in: `$1`, and `$0` at last.
+    pub is_snippet: bool,
+}
+
+/// How many are offered; more than that nobody reads.
+const MOST: usize = 1_000;
+
+struct Offers<'s> {
+    snapshot: &'s Snapshot,
+    document: &'s Document,
+    span: Span,
+    out: Vec<Completion>,
+}
+
+/// What may be written at an offset.
+pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) -> Vec<Completion> {
+    let text = document.text();
+    let at = text.floor_char_boundary((offset as usize).min(text.len()));
+    let span = word(text, at, &[]);
+    let mut offers = Offers { snapshot, document, span, out: Vec::new() };
+    match document.kind() {
+        Kind::Properties => offers.properties(at),
+        Kind::Settings => offers.settings(at),
+        Kind::Scenario | Kind::Other => {}
+        _ => offers.markup(at),
+    }
+    // What has none of the letters that are typed is in the way.
+    let typed = text[offers.span.start as usize..at.max(offers.span.start as usize)].to_lowercase();
+    let mut out = offers.out;
+    out.retain(|offer| {
+        let mut letters = offer.label.chars().flat_map(char::to_lowercase);
+        typed.chars().filter(|c| c.is_alphanumeric()).all(|c| letters.any(|letter| letter == c))
+    });
+    // What begins as it does comes first, then what has it in one piece.
+    out.sort_by_key(|offer| {
+        let label = offer.label.to_lowercase();
+        (!label.starts_with(&typed), !label.contains(&typed))
+    });
+    let mut seen = BTreeSet::new();
+    out.retain(|offer| seen.insert((offer.label.clone(), offer.kind)));
+    out.truncate(MOST);
+    out
+}
+
+impl Offers<'_> {
+    fn add(&mut self, kind: CompletionKind, label: &str, detail: &str, about: &str) {
+        self.insert(kind, label, detail, about, label.to_owned(), false);
+    }
+
+    fn insert(
+        &mut self,
+        kind: CompletionKind,
+        label: &str,
+        detail: &str,
+        about: &str,
+        insert: String,
+        is_snippet: bool,
+    ) {
+        let (label, detail, about) = (label.to_owned(), detail.to_owned(), about.to_owned());
+        let span = self.span;
+        self.out.push(Completion { label, kind, detail, about, span, insert, is_snippet });
+    }
+
+    /// The end of a line in this text.
+    fn line_end(&self) -> &'static str {
+        if self.document.text().contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    fn markup(&mut self, at: usize) {
+        let snapshot = self.snapshot;
+        let text = self.document.text();
+        let cursor = cursor(text, at);
+        let before = &text[cursor.start.min(at)..at];
+        if matches!(cursor.typing, Typing::Content | Typing::Value(_))
+            && let Some(begun) = begun(before)
+        {
+            self.expression(&cursor, &begun, at);
+            return;
+        }
+        let language = snapshot.language();
+        let typed = types(&language, &cursor);
+        match cursor.typing {
+            Typing::Nothing => {}
+            Typing::EndTag => {
+                if let Some(open) = cursor.open.last() {
+                    self.span = word(text, at, &[':', '.']);
+                    let close = match text[self.span.end as usize..].starts_with('>') {
+                        true => "",
+                        false => ">",
+                    };
+                    let insert = format!("{}{close}", open.name);
+                    self.insert(CompletionKind::Element, open.name, "", "", insert, false);
+                }
+            }
+            Typing::Tag => {
+                self.span = word(text, at, &[':', '.']);
+                // With its `<`, so that a snippet is whole.
+                self.span.start = cursor.start.saturating_sub(1) as u32;
+                self.elements(&language, &cursor, typed.last().copied().flatten());
+            }
+            Typing::Attribute => self.attributes(&cursor, typed.last().copied().flatten()),
+            Typing::Value(name) => {
+                let typed = typed.last().copied().flatten();
+                self.value(&cursor, typed, name, at);
+            }
+            Typing::Content => {
+                self.content(&language, &cursor, typed.last().copied().flatten(), at)
+            }
+        }
+    }
+
+    /// Elements that may come here, with what has to be in them.
+    fn elements(&mut self, language: &Language, cursor: &Cursor<'_>, parent: Option<Typed<'_>>) {
+        let Some(open) = cursor.open.last() else {
+            self.roots();
+            return;
+        };
+        let Some((parent, model)) = parent.and_then(|parent| Some((parent, parent.model()?)))
+        else {
+            return;
+        };
+        let own = &*parent.schema.namespace;
+        let mut state = Some(State::default());
+        for (name, namespace) in &open.children {
+            let namespace = if language.schema(namespace).is_some() { namespace } else { own };
+            state = state.and_then(|state| model.step(state, own, namespace, name)).map(|(_, s)| s);
+        }
+        // Where what is there is out of order, anything may have been meant.
+        let expected: Vec<Step> = match state {
+            Some(state) => model.expected(state).collect(),
+            None => {
+                let children = (0..model.children.len()).map(|at| Step::Child(at as u16));
+                let wildcards = (0..model.wildcards.len()).map(|at| Step::Wildcard(at as u16));
+                children.chain(wildcards).collect()
+            }
+        };
+        let prefix = open.name.split_once(':').map(|(prefix, _)| format!("{prefix}:"));
+        let prefix = prefix.unwrap_or_default();
+        let target = self.snapshot.settings.target.name();
+        let line_end = self.line_end();
+        for step in expected {
+            match step {
+                Step::Child(at) => {
+                    let child = &model.children[usize::from(at)];
+                    if !child.known_to(target) {
+                        continue;
+                    }
+                    let name = format!("{prefix}{}", child.name);
+                    let typed =
+                        Typed { schema: parent.schema, kind: child.kind, child: Some(child) };
+                    let insert = snippet::element(typed, &name, "", line_end);
+                    let about = typed.about();
+                    self.insert(CompletionKind::Element, &name, "", about, insert, true);
+                }
+                Step::Wildcard(at) => {
+                    let wildcard = &model.wildcards[usize::from(at)];
+                    let document = &*parent.schema.family;
+                    let families = schema::families().iter().filter_map(|family| {
+                        let known = family.schemas().rev();
+                        let mut known = known.filter(|schema| schema.known_to(target, document));
+                        known.find(|schema| wildcard.accept(own, &schema.namespace))
+                    });
+                    for schema in families.chain(&language.site) {
+                        for (name, id) in &schema.roots {
+                            let known = wildcard.accept(own, &schema.namespace);
+                            // What begins a document of its own stands in no other.
+                            if !known || name.ends_with("-app") || &**name == "datasets" {
+                                continue;
+                            }
+                            let typed = Typed { schema, kind: TypeRef::Type(*id), child: None };
+                            let given = format!(" xmlns=\"{}\"", schema.namespace);
+                            let insert = snippet::element(typed, name, &given, line_end);
+                            let (about, detail) = (typed.about(), &*schema.namespace);
+                            self.insert(CompletionKind::Element, name, detail, about, insert, true);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The outermost elements of the languages.
+    fn roots(&mut self) {
+        let target = self.snapshot.settings.target.name();
+        let line_end = self.line_end();
+        for family in schema::families() {
+            let mut known = family.schemas().rev();
+            let Some(schema) = known.find(|schema| schema.known_to(target, &family.name)) else {
+                continue;
+            };
+            for (name, id) in schema
+                .roots
+                .iter()
+                .filter(|(name, _)| name.ends_with("-app") || &**name == "datasets")
+            {
+                let typed = Typed { schema, kind: TypeRef::Type(*id), child: None };
+                let given = match &**name {
+                    "datasets" => String::new(),
+                    _ => format!(" xmlns=\"{}\"", schema.namespace),
+                };
+                let insert = snippet::element(typed, name, &given, line_end);
+                self.insert(
+                    CompletionKind::Element,
+                    name,
+                    &schema.namespace,
+                    typed.about(),
+                    insert,
+                    true,
+                );
+            }
+        }
+    }
+
+    fn attributes(&mut self, cursor: &Cursor<'_>, typed: Option<Typed<'_>>) {
+        let Some(open) = cursor.open.last() else { return };
+        let Some(typed) = typed else { return };
+        for attribute in typed.attributes() {
+            if open.attributes.iter().any(|(name, _)| **name == *attribute.name) {
+                continue;
+            }
+            let detail = if attribute.required { "required" } else { "" };
+            let insert = format!("{}=\"$1\"", attribute.name);
+            let (kind, about) = (CompletionKind::Attribute, &*attribute.about);
+            self.insert(kind, &attribute.name, detail, about, insert, true);
+        }
+        let declared = open.attributes.iter().any(|(name, _)| *name == "xmlns");
+        if !declared && typed.child.is_none() && !open.name.contains(':') {
+            let insert = format!("xmlns=\"{}\"", typed.schema.namespace);
+            let about = "The version of the language.";
+            self.insert(CompletionKind::Attribute, "xmlns", "", about, insert, false);
+        }
+    }
+
+    fn value(&mut self, cursor: &Cursor<'_>, typed: Option<Typed<'_>>, name: &str, at: usize) {
+        let Some(open) = cursor.open.last() else { return };
+        let text = self.document.text();
+        let end = text[at..].find(['"', '\'', '<', '\n', '\r']).map_or(at, |end| at + end);
+        self.span = Span::new(cursor.start.min(at), end);
+        if name == "xmlns" || name.starts_with("xmlns:") {
+            let families = schema::families()
+                .iter()
+                .filter(|family| family.newest().root(open.local()).is_some());
+            for family in families {
+                for schema in family.schemas().rev() {
+                    let servers = schema.servers.join(", ");
+                    self.add(CompletionKind::Value, &schema.namespace, &servers, "");
+                }
+            }
+            return;
+        }
+        let Some(typed) = typed else { return };
+        let known = typed.attributes().iter().find(|known| &*known.name == name);
+        let Some(attribute) = known else { return };
+        match (attribute.text.meaning, name) {
+            (_, "cred") => {
+                // Several, separated by commas.
+                let typed = &text[cursor.start..at];
+                let from = typed.rfind(',').map_or(0, |comma| comma + 1);
+                self.span = Span::new(cursor.start + from, at);
+                self.names(Symbol::Credential);
+            }
+            (_, "dataset") if cursor.open.iter().any(|open| open.local() == "input-logic") => {
+                self.names(Symbol::Event);
+            }
+            (_, "dataset") => self.names(Symbol::Dataset),
+            (Meaning::Identifier, "name") => self.asked_for(),
+            (Meaning::Identifier, _) => self.names(Symbol::Node),
+            (Meaning::Frequency, _) => self.frequencies(open.local() == "coordinator-app"),
+            _ => self.text(typed, attribute.text),
+        }
+    }
+
+    /// Names of nodes that transitions ask for and no node has.
+    fn asked_for(&mut self) {
+        let names = self.document.names();
+        let defined: BTreeSet<&str> = names
+            .iter()
+            .filter(|name| name.symbol == Symbol::Node && name.role == Role::Definition)
+            .map(|name| name.name.as_str())
+            .collect();
+        let asked = names.iter().filter(|name| {
+            name.symbol == Symbol::Node && name.role == Role::Use && !defined.contains(&*name.name)
+        });
+        for name in asked {
+            let about = "A transition leads there, and no node is named so.";
+            self.add(CompletionKind::Name(Symbol::Node), &name.name, "", about);
+        }
+    }
+
+    /// The names that are defined, but for what stands at the cursor.
+    fn names(&mut self, symbol: Symbol) {
+        let snapshot = self.snapshot;
+        for document in scope(snapshot, self.document, symbol) {
+            for name in defined(&document, symbol) {
+                let detail = self.detail(&document, name);
+                self.add(CompletionKind::Name(symbol), &name.name, &detail, "");
+            }
+        }
+    }
+
+    /// A word beside a name: the type of an action.
+    fn detail(&self, document: &Document, name: &Occurrence) -> String {
+        if name.symbol != Symbol::Node {
+            return String::new();
+        }
+        let (names, _) = document.analysis().names();
+        let workflow = document.analysis().workflow();
+        let Some(node) = names.node(&name.name).map(|id| workflow.node(id)) else {
+            return String::new();
+        };
+        let body = node.action.as_ref().and_then(|action| action.body.as_ref());
+        body.map_or(node.shape.name(), |body| &body.kind).to_owned()
+    }
+
+    fn frequencies(&mut self, cron: bool) {
+        let every = functions::table().iter().filter(|function| {
+            function.phases().has(Phase::CoordinatorFrequency)
+                && function.parameters.len() == 1
+                && function.name.starts_with("coord:")
+                && function.asks().is_none()
+        });
+        for function in every {
+            let insert = format!("\\${{{}(${{1:1}})}}", function.name);
+            let label = format!("${{{}(1)}}", function.name);
+            self.insert(CompletionKind::Snippet, &label, "", function.doc, insert, true);
+        }
+        if cron {
+            for (fields, about) in CRON {
+                self.add(CompletionKind::Snippet, fields, "cron", about);
+            }
+        }
+    }
+
+    /// What a text of a meaning may be.
+    fn text(&mut self, typed: Typed<'_>, text: Text) {
+        if let Check::Simple(at) = text.check {
+            for value in &typed.schema.simples[usize::from(at)].values {
+                self.add(CompletionKind::Value, value, "", "");
+            }
+        }
+        match text.meaning {
+            Meaning::Boolean => ["true", "false"].iter().for_each(|value| {
+                self.add(CompletionKind::Value, value, "", "");
+            }),
+            Meaning::Zone => {
+                for zone in ankus_lang::time::zone_names() {
+                    self.add(CompletionKind::Value, &zone, "", "");
+                }
+            }
+            Meaning::Path => self.files(),
+            _ => {}
+        }
+    }
+
+    /// Files of the application, as seen from its folder.
+    fn files(&mut self) {
+        let folder = folder_of(self.document.path());
+        let files = self.snapshot.files.clone();
+        for (path, entry) in files.below(folder).take(MOST) {
+            let below = path.strip_prefix(folder).unwrap_or(path).trim_start_matches('/');
+            if path != self.document.path() && !matches!(entry, Entry::Folder) {
+                self.add(CompletionKind::File, below, "", "");
+            }
+        }
+    }
+
+    /// The content of an element: a text of its meaning, or elements.
+    fn content(
+        &mut self,
+        language: &Language,
+        cursor: &Cursor<'_>,
+        typed: Option<Typed<'_>>,
+        at: usize,
+    ) {
+        let text = self.document.text();
+        let before = &text[cursor.start.min(at)..at];
+        let lead = before.len() - before.trim_start().len();
+        let end = text[at..].find(['<', '\n', '\r']).map_or(text.len(), |end| at + end);
+        let end = at + text[at..end].trim_end().len();
+        let Some(open) = cursor.open.last() else {
+            self.span = Span::at(at);
+            self.roots();
+            return;
+        };
+        let holder = expression::parent(cursor).map(|parent| parent.local());
+        let whole = Span::new(cursor.start.min(at) + lead, end.max(cursor.start.min(at) + lead));
+        if open.local() == "name" && holder == Some("property") {
+            self.span = whole;
+            self.property_names(cursor);
+            return;
+        }
+        match typed {
+            Some(typed) if typed.model().is_some() => {
+                self.span = Span::at(at);
+                if before.trim().is_empty() {
+                    self.elements(language, cursor, Some(typed));
+                }
+            }
+            Some(typed) => {
+                self.span = whole;
+                if let Some(text) = typed.text() {
+                    self.text(typed, text);
+                }
+                if open.local() == "app-path" {
+                    self.applications();
+                }
+            }
+            None => {}
+        }
+    }
+
+    /// Names for the property at the cursor: of what is started here, or of Hadoop.
+    fn property_names(&mut self, cursor: &Cursor<'_>) {
+        let above: Vec<&str> = cursor.open.iter().rev().map(|open| open.local()).collect();
+        let holder = above.get(3).copied().unwrap_or_default();
+        let hands_on = matches!(holder, "workflow" | "sub-workflow" | "coordinator");
+        if hands_on || self.document.kind() == Kind::Defaults || above.get(2) == Some(&"parameters")
+        {
+            for name in self.asked() {
+                self.add(CompletionKind::Name(Symbol::Property), &name, "is read", "");
+            }
+        }
+        if !hands_on && above.get(2) == Some(&"configuration") {
+            for name in known_properties() {
+                self.add(CompletionKind::Value, name, "", "");
+            }
+        }
+    }
+
+    /// Properties that some text of the family reads.
+    fn asked(&self) -> BTreeSet<String> {
+        let mut asked = BTreeSet::new();
+        for path in family(self.snapshot, self.document.path()) {
+            let Some(document) = self.snapshot.document(&path) else { continue };
+            let reads = document.names().iter().filter(|name| {
+                name.symbol == Symbol::Property
+                    && name.role != Role::Value
+                    && !name.span.touches(self.span.end)
+            });
+            asked.extend(reads.map(|name| name.name.clone()));
+        }
+        asked
+    }
+
+    /// Paths of the workflows below this one.
+    fn applications(&mut self) {
+        let folder = folder_of(self.document.path());
+        let own = self.document.path().to_owned();
+        let documents = self.snapshot.documents.clone();
+        for (path, document) in documents.iter().filter(|(path, _)| **path != own) {
+            let below = path.strip_prefix(folder).map(|below| below.trim_start_matches('/'));
+            let Some(below) = below.filter(|_| document.kind() == Kind::Workflow) else { continue };
+            let below = below.strip_suffix("/workflow.xml").unwrap_or(below);
+            let path = format!("${{wf:appPath()}}/{below}");
+            self.add(CompletionKind::File, &path, "workflow", "");
+        }
+    }
+
+    fn expression(&mut self, cursor: &Cursor<'_>, begun: &Begun<'_>, at: usize) {
+        let text = self.document.text();
+        if let Some(quote) = begun.quote {
+            let start = at - (begun.text.len() - quote);
+            let end = text[at..].find(['\'', '"', '<', '}', '\n', '\r']);
+            self.span = Span::new(start, end.map_or(at, |end| at + end));
+            if let Some(action) = begun.data_of() {
+                self.keys(action);
+                return;
+            }
+            let Some((name, 0)) = begun.call() else { return };
+            match functions::named(name).find_map(functions::Function::asks) {
+                Some(Asks::Node) => self.names(Symbol::Node),
+                Some(Asks::Data) => self.names(Symbol::Event),
+                Some(Asks::Property) => self.variables(false),
+                None => {}
+            }
+            return;
+        }
+        self.span = word(text, at, &[':']);
+        let phase = expression::phase(cursor);
+        self.variables(true);
+        if let Some(phase) = phase {
+            for (name, signature) in expression::functions_of(self.snapshot, phase) {
+                let known = functions::find(&name, phase).map(|(_, function)| function);
+                let about = known.map_or("A function of the site.", |function| function.doc);
+                let empty = known.is_some_and(|function| function.parameters.is_empty());
+                let insert = if empty { format!("{name}()") } else { format!("{name}($1)") };
+                let kind = CompletionKind::Function;
+                self.insert(kind, &name, &signature, about, insert, !empty);
+            }
+            for name in phase.constants() {
+                self.add(CompletionKind::Constant, name, "", "");
+            }
+        }
+    }
+
+    /// Properties that are given or read somewhere near; as variables, only those that can be one.
+    fn variables(&mut self, as_variables: bool) {
+        let mut names: BTreeSet<(String, String)> = BTreeSet::new();
+        for path in family(self.snapshot, self.document.path()) {
+            let Some(document) = self.snapshot.document(&path) else { continue };
+            for name in document.names() {
+                let here = path == self.document.path() && name.span.touches(self.span.end);
+                if name.symbol == Symbol::Property && !here {
+                    names.insert((name.name.clone(), String::new()));
+                }
+            }
+        }
+        let plain = |name: &str| {
+            name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+                && !name.starts_with(|c: char| c.is_ascii_digit())
+                && !BUILT_IN.contains(&name)
+        };
+        for (name, detail) in names {
+            if !as_variables || plain(&name) {
+                self.add(CompletionKind::Name(Symbol::Property), &name, &detail, "");
+            }
+        }
+    }
+
+    /// Keys that an action prints, as far as its script shows them, and those that others ask it for.
+    fn keys(&mut self, action: &str) {
+        let analysis = self.document.analysis();
+        let id = analysis.names().0.node(action);
+        let node = id.map(|id| analysis.workflow().node(id));
+        let body = node.and_then(|node| node.action.as_ref()?.body.as_ref());
+        let folder = folder_of(self.document.path());
+        let files = self.snapshot.files.clone();
+        let shipped = |path: &str| {
+            let path = crate::files::join(folder, path)?;
+            Some(Arc::clone(&files.text(&path)?.text))
+        };
+        if let Some((script, keys)) = body.and_then(|body| printed_keys(body, &shipped)) {
+            for key in keys {
+                self.add(CompletionKind::Key, &key, &script, "");
+            }
+        }
+        let text = self.document.text();
+        for quote in ['\'', '"'] {
+            let asks = format!("wf:actionData({quote}{action}{quote})[{quote}");
+            for (at, _) in text.match_indices(&asks) {
+                let from = at + asks.len();
+                let here = self.span.start as usize == from;
+                let key = text[from..].split([quote, '\n', '<']).next().unwrap_or_default();
+                if !here && !key.is_empty() {
+                    self.add(CompletionKind::Key, key, "asked for elsewhere", "");
+                }
+            }
+        }
+    }
+
+    /// A line of a file of properties: what the application reads and nothing gives, then what the server reads.
+    fn properties(&mut self, at: usize) {
+        let text = self.document.text();
+        let line = text[..at].rfind(['\n', '\r']).map_or(0, |end| end + 1);
+        let before = &text[line..at];
+        if before.trim_start().starts_with(['#', '!']) {
+            return;
+        }
+        if before.contains(['=', ':']) {
+            if let Some(begun) = begun(before).filter(|begun| begun.quote.is_none()) {
+                self.span = Span::new(at - begun.text.len(), word(text, at, &['.']).end as usize);
+                self.variables(true);
+            }
+            return;
+        }
+        let start = line + (before.len() - before.trim_start().len());
+        self.span = Span::new(start, word(text, at, &['.']).end as usize);
+        let entries = &self.document.properties().entries;
+        let given: BTreeSet<&str> = entries
+            .iter()
+            .filter(|entry| !entry.span.touches(at as u32))
+            .map(|entry| entry.name.as_str())
+            .collect();
+        let asked = self.asked();
+        let known = known_properties().filter(|name| name.starts_with("oozie."));
+        let missing = asked.iter().map(|name| (name.as_str(), "is read"));
+        for (name, detail) in missing.chain(known.map(|name| (name, ""))) {
+            if !given.contains(name) {
+                let insert = format!("{name}=$0");
+                self.insert(CompletionKind::Key, name, detail, "", insert, true);
+            }
+        }
+    }
+
+    /// A key of `ankus.toml`, by the schema of the settings.
+    fn settings(&mut self, at: usize) {
+        let text = self.document.text();
+        let line = text[..at].rfind('\n').map_or(0, |end| end + 1);
+        let before = &text[line..at];
+        if before.contains(['#', '"', '\'']) {
+            return;
+        }
+        let schema = crate::settings::schema::schema(&crate::check::kinds());
+        let table = match before.trim_start().starts_with('[') {
+            true => before.trim_start().trim_start_matches('['),
+            false => {
+                let tables = text[..line].lines().rev().map(str::trim);
+                let mut tables = tables.filter(|line| line.starts_with('['));
+                tables.next().unwrap_or_default().trim_matches(['[', ']'])
+            }
+        };
+        let is_header = before.trim_start().starts_with('[');
+        let mut path: Vec<&str> = table.split('.').map(str::trim).collect();
+        if is_header {
+            path.pop();
+        }
+        let mut node = &schema;
+        for part in path.into_iter().filter(|part| !part.is_empty()) {
+            let inner = &node["properties"][part];
+            node = if inner["items"].is_object() { &inner["items"] } else { inner };
+            if let Some(name) = node["$ref"].as_str() {
+                node = schema.pointer(name.trim_start_matches('#')).unwrap_or(node);
+            }
+        }
+        let (node, values) = match before.split_once('=') {
+            Some((key, _)) => (&node["properties"][key.trim()], true),
+            None => (node, false),
+        };
+        if values {
+            for value in node["enum"].as_array().into_iter().flatten() {
+                let Some(value) = value.as_str() else { continue };
+                let insert = format!("\"{value}\"");
+                self.insert(CompletionKind::Value, value, "", "", insert, false);
+            }
+            return;
+        }
+        for (key, inner) in node["properties"].as_object().into_iter().flatten() {
+            let is_table = inner["type"] == "object" || inner["items"]["type"] == "object";
+            let about = inner["description"].as_str().unwrap_or_default();
+            if is_header == is_table {
+                let insert = if is_header { key.clone() } else { format!("{key} = ") };
+                self.insert(CompletionKind::Key, key, "", about, insert, false);
+            }
+        }
+    }
+}
+
+/// Common schedules, with what they mean.
+const CRON: [(&str, &str); 4] = [
+    ("0 * * * *", "Every hour, on the hour."),
+    ("30 2 * * *", "Every day at 02:30."),
+    ("0 6 * * 2-6", "From Monday to Friday at 06:00; days of the week count from Sunday, 1."),
+    ("0 0 1 * *", "On the first of every month at midnight."),
+];
+
+/// The names that a text defines, each once.
+fn defined(document: &Document, symbol: Symbol) -> impl Iterator<Item = &Occurrence> {
+    let names = document.names().iter();
+    names.filter(move |name| name.symbol == symbol && name.role == Role::Definition)
+}
+
+/// The types of the open elements, from the root.
+fn types<'s>(language: &'s Language, cursor: &Cursor<'_>) -> Vec<Option<Typed<'s>>> {
+    let mut types: Vec<Option<Typed<'s>>> = Vec::new();
+    for (at, open) in cursor.open.iter().enumerate() {
+        let typed = match at {
+            0 => typed::of_root(language, open.namespace, local(open.name)),
+            _ => types[at - 1]
+                .and_then(|parent| parent.step(language, open.namespace, local(open.name))),
+        };
+        types.push(typed);
+    }
+    types
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing;
+    use super::*;
+
+    /// The labels that are offered at the cursor.
+    #[track_caller]
+    fn labels(files: &[(&str, &str)]) -> Vec<String> {
+        let (snapshot, path, offset) = testing::files(files);
+        snapshot.completion(&path, offset).into_iter().map(|offer| offer.label).collect()
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let path =
+            if text.starts_with("<workflow") { "app/workflow.xml" } else { "app/coordinator.xml" };
+        assert_eq!(labels(&[(path, text)]), expected);
+    }
+
+    const HEAD: &str = "<workflow-app xmlns='uri:oozie:workflow:0.5' name='w'>";
+
+    #[test]
+    fn elements_are_those_that_may_come_next() {
+        check(&format!("{HEAD}<action name='a'><fs/><|"), &["ok"]);
+        check(&format!("{HEAD}<action name='a'><fs/><ok to='x'/><|</action>"), &["error"]);
+        check(&format!("{HEAD}<action name='a'><fs/><ok to='x'/><error to='e'/></|"), &["action"]);
+        let bodies = labels(&[("app/workflow.xml", &format!("{HEAD}<action name='a'><|"))]);
+        assert!(
+            ["fs", "java", "shell", "spark"].iter().all(|body| bodies.iter().any(|b| b == body))
+        );
+        assert!(!bodies.iter().any(|body| body == "ok"), "{bodies:?}");
+    }
+
+    #[test]
+    fn an_element_comes_with_what_has_to_be_in_it() {
+        let text = format!("{HEAD}<start to='d'/><dec|");
+        let (snapshot, path, offset) = testing::files(&[("app/workflow.xml", &text)]);
+        let offers = snapshot.completion(&path, offset);
+        assert_eq!(
+            offers[0].insert,
+            "<decision name=\"$1\">\n\t<switch>\n\t\t<case to=\"$2\">$3</case>\n\t\t<default to=\"$4\"/>\n\t</switch>\n</decision>"
+        );
+        assert_eq!(offers[0].span, Span::new(offset as usize - 4, offset as usize));
+    }
+
+    #[test]
+    fn attributes_are_those_that_are_missing() {
+        check(&format!("{HEAD}<fork |name='f'"), &["name"]);
+        check(&format!("{HEAD}<join name='f' |"), &["to"]);
+        check("<coordinator-app name='c' st|", &["start"]);
+    }
+
+    #[test]
+    fn transitions_are_offered_the_nodes_there_are() {
+        let text =
+            format!("{HEAD}<start to='|'/><action name='load'><fs/></action><end name='done'/>");
+        check(&text, &["load", "done"]);
+        check(&format!("{HEAD}<start to='load'/><kill name='|'/>"), &["load"]);
+        let (snapshot, path, offset) =
+            testing::files(&[("w.xml", &format!("{HEAD}<start to='lo|a'/><kill name='load'/>"))]);
+        let offer = snapshot.completion(&path, offset).remove(0);
+        assert_eq!(snapshot.document(&path).unwrap().slice(offer.span), "loa");
+    }
+
+    #[test]
+    fn expressions_are_offered_what_they_may_ask_for() {
+        let action = "<action name='load'><shell xmlns='uri:oozie:shell-action:0.3'><exec>run.sh</exec><file>run.sh</file><capture-output/></shell></action>";
+        let kill = |message: &str| {
+            format!("{HEAD}{action}<kill name='k'><message>{message}</message></kill>")
+        };
+        check(&kill("${wf:actionData('|"), &["load", "k"]);
+        check(&kill("${wf:errorMe|"), &["wf:errorMessage"]);
+        check(&kill("${coord:cur|"), &[]);
+        let files = [
+            ("app/workflow.xml", kill("${wf:actionData('load')['|']}")),
+            ("app/run.sh", "#!/bin/sh\necho rows=1\n".to_owned()),
+        ];
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        assert_eq!(labels(&files), ["rows"]);
+    }
+
+    #[test]
+    fn coordinators_are_offered_their_data_and_times() {
+        let head = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='c' ";
+        let data =
+            "<datasets><dataset name='logs'/></datasets><input-events><data-in name='in' dataset='";
+        check(&format!("{head}><controls/>{data}|"), &["logs"]);
+        let conf = "logs'/></input-events><action><workflow><configuration><property><value>${coord:dataIn('";
+        check(&format!("{head}>{data}{conf}|"), &["in"]);
+        let zones = labels(&[("c/coordinator.xml", &format!("{head} timezone='Europe/Ber|"))]);
+        assert_eq!(zones[0], "Europe/Berlin");
+        check(&format!("{head} frequency='${{coord:days|"), &["coord:days", "coord:endOfDays"]);
+        let offers = labels(&[("c/coordinator.xml", &format!("{head} frequency='|"))]);
+        assert_eq!(offers[0], "${coord:minutes(1)}");
+        assert!(offers.contains(&"30 2 * * *".to_owned()));
+    }
+
+    #[test]
+    fn properties_are_offered_what_the_application_reads() {
+        let workflow =
+            format!("{HEAD}<start to='e'/><kill name='e'><message>${{who}}</message></kill>");
+        let properties = "oozie.wf.application.path=/apps/app\nwh|";
+        let offers = labels(&[("app/workflow.xml", &workflow), ("app/job.properties", properties)]);
+        assert_eq!(offers[0], "who");
+    }
+
+    #[test]
+    fn settings_are_offered_their_keys() {
+        let of = |text: &str| labels(&[("ankus.toml", text)]);
+        assert_eq!(of("targ|"), ["target"]);
+        assert_eq!(of("target = |")[..2], ["3.3.2", "4.3.1"]);
+        assert_eq!(of("[rules]\nerror-skips-j|"), ["error-skips-join"]);
+        assert_eq!(of("[serv|"), ["server"]);
+    }
+
+    /// Whatever part of a definition is there, every question about its end has an answer.
+    #[test]
+    fn every_beginning_of_a_definition_is_answered() {
+        let texts = [
+            (
+                "app/workflow.xml",
+                include_str!("../../fixtures/projects/flood-watch/warning/workflow.xml"),
+            ),
+            (
+                "app/coordinator.xml",
+                include_str!("../../fixtures/projects/bakery/bake/coordinator.xml"),
+            ),
+            ("app/bundle.xml", include_str!("../../fixtures/projects/bakery/bundle.xml")),
+            ("app/job.properties", include_str!("../../fixtures/projects/bakery/job.properties")),
+        ];
+        for (path, text) in texts {
+            for end in (0..=text.len()).filter(|end| text.is_char_boundary(*end)) {
+                let snapshot =
+                    Snapshot::default().with(Arc::new(Document::new(path, &text[..end])));
+                snapshot.completion(path, end as u32);
+                // The rest does not depend on each letter.
+                for offset in [end, end / 2, end + 10].into_iter().filter(|_| end % 11 == 0) {
+                    let offset = offset as u32;
+                    snapshot.completion(path, offset);
+                    snapshot.hover(path, offset);
+                    snapshot.signature_help(path, offset);
+                    snapshot.definition(path, offset);
+                    snapshot.selection(path, offset);
+                    snapshot.linked(path, offset);
+                }
+                if end % 11 == 0 {
+                    snapshot.folding(path);
+                    snapshot.document_symbols(path);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! Where a cursor stands in half-typed XML, found out of what is before it alone.
+//!
+//! The tree of a text that is being typed may have moved what stands around the cursor; what is before the cursor is what
+//! its author has in mind. In: a text and an offset. Out: the open elements and the part of the last one that is typed.
+
+use crate::source::Span;
+use memchr::{memchr, memmem};
+
+/// An element that is open at the cursor.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Open<'t> {
+    /// Its name, as written.
+    pub(super) name: &'t str,
+    /// Its namespace; empty where none is declared.
+    pub(super) namespace: &'t str,
+    /// Its attributes: names and values, as written.
+    pub(super) attributes: Vec<(&'t str, &'t str)>,
+    /// The names of the elements in it, with their namespaces.
+    pub(super) children: Vec<(&'t str, &'t str)>,
+    /// Where its content begins.
+    content: usize,
+}
+
+impl Open<'_> {
+    /// Its name without a prefix.
+    pub(super) fn local(&self) -> &str {
+        local(self.name)
+    }
+}
+
+/// A name without its prefix.
+pub(super) fn local(name: &str) -> &str {
+    name.rsplit(':').next().unwrap_or(name)
+}
+
+/// What is being typed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Typing<'t> {
+    /// The name of an element, behind `<`.
+    Tag,
+    /// The name in an end tag, behind `</`.
+    EndTag,
+    /// Between the attributes of the last open element, or the name of one.
+    Attribute,
+    /// The value of an attribute, from its opening quote on.
+    Value(&'t str),
+    /// Content of the last open element, from its start tag or the last child on.
+    Content,
+    /// A comment, an instruction, a declaration: nothing is offered there.
+    Nothing,
+}
+
+/// Where the cursor stands.
+#[derive(Clone, Debug)]
+pub(super) struct Cursor<'t> {
+    /// The open elements, the root first; the last is the one whose tag is being typed, where one is.
+    pub(super) open: Vec<Open<'t>>,
+    /// What is being typed.
+    pub(super) typing: Typing<'t>,
+    /// Where that begins: behind `<`, behind the quote, where the content begins.
+    pub(super) start: usize,
+}
+
+/// Looks at what is before `offset`.
+pub(super) fn cursor(text: &str, offset: usize) -> Cursor<'_> {
+    let offset = text.floor_char_boundary(offset.min(text.len()));
+    let before = &text[..offset];
+    let mut reader = Reader { text: before, open: Vec::new(), at: 0 };
+    let (typing, start) = reader.run();
+    Cursor { open: reader.open, typing, start }
+}
+
+/// The word around an offset: letters of names, and what else `also` allows.
+pub(super) fn word(text: &str, offset: usize, also: &[char]) -> Span {
+    let offset = text.floor_char_boundary(offset.min(text.len()));
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-') || also.contains(&c);
+    let before = text[..offset].trim_end_matches(is_word).len();
+    let behind = &text[offset..];
+    let behind = behind.len() - behind.trim_start_matches(is_word).len();
+    Span::new(before, offset + behind)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    open: Vec<Open<'t>>,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn run(&mut self) -> (Typing<'t>, usize) {
+        let mut content = 0;
+        while let Some(less) = memchr(b'<', &self.text.as_bytes()[self.at..]) {
+            let start = self.at + less;
+            let rest = &self.text[start..];
+            let skipped = [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">")];
+            if let Some((begin, end)) = skipped.iter().find(|(begin, _)| rest.starts_with(begin)) {
+                let from = begin.len().min(rest.len());
+                let Some(length) = memmem::find(&rest.as_bytes()[from..], end.as_bytes()) else {
+                    // Expressions stand in CDATA as well.
+                    let typing = match *begin {
+                        "<![CDATA[" => Typing::Content,
+                        _ => Typing::Nothing,
+                    };
+                    return (typing, start + from);
+                };
+                self.at = start + from + length + end.len();
+                continue;
+            }
+            if let Some(rest) = rest.strip_prefix("</") {
+                let Some(end) = rest.find(['>', '<']) else { return (Typing::EndTag, start + 2) };
+                self.close(local(rest[..end].trim()));
+                self.at = start + 2 + end + usize::from(rest.as_bytes()[end] == b'>');
+                content = self.at;
+                continue;
+            }
+            if let Some(found) = self.tag(start) {
+                return found;
+            }
+            content = self.at;
+        }
+        let begin = self.open.last().map_or(0, |open| open.content);
+        (Typing::Content, content.max(begin))
+    }
+
+    /// An end tag closes the last element of its name; without one it closes nothing.
+    fn close(&mut self, name: &str) {
+        if let Some(at) = self.open.iter().rposition(|open| open.local() == name) {
+            self.open.truncate(at);
+        }
+    }
+
+    /// Reads a start tag; what is typed, where the text ends in it.
+    fn tag(&mut self, start: usize) -> Option<(Typing<'t>, usize)> {
+        let text = self.text;
+        let rest = &text[start + 1..];
+        let is_end = |c: char| c.is_whitespace() || matches!(c, '>' | '/' | '<');
+        let Some(length) = rest.find(is_end) else { return Some((Typing::Tag, start + 1)) };
+        let mut element = Open { name: &rest[..length], ..Open::default() };
+        let mut at = start + 1 + length;
+        loop {
+            let rest = &text[at..];
+            let blank = rest.len() - rest.trim_start().len();
+            at += blank;
+            let rest = &text[at..];
+            match rest.as_bytes().first() {
+                None => {
+                    self.push(element, at);
+                    return Some((Typing::Attribute, at));
+                }
+                Some(b'>') => {
+                    self.at = at + 1;
+                    self.push(element, at + 1);
+                    return None;
+                }
+                Some(b'/') if rest.starts_with("/>") => {
+                    self.at = at + 2;
+                    self.push(element, at + 2);
+                    self.open.pop();
+                    return None;
+                }
+                Some(b'/') if rest.len() > 1 => {
+                    at += 1;
+                    continue;
+                }
+                Some(b'/') => {
+                    self.push(element, at);
+                    return Some((Typing::Nothing, at));
+                }
+                // The tag was never closed.
+                Some(b'<') => {
+                    self.at = at;
+                    self.push(element, at);
+                    return None;
+                }
+                _ => {}
+            }
+            let ends = |c: char| c.is_whitespace() || matches!(c, '=' | '>' | '<' | '/');
+            let Some(length) = rest.find(ends) else {
+                self.push(element, at);
+                return Some((Typing::Attribute, at));
+            };
+            let name = &rest[..length];
+            let behind = rest[length..].trim_start();
+            let Some(value) = behind.strip_prefix('=') else {
+                at += length.max(1);
+                continue;
+            };
+            let value = value.trim_start();
+            let Some(quote) = value.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+                at = text.len() - value.len();
+                match value.is_empty() {
+                    true => {
+                        self.push(element, at);
+                        return Some((Typing::Nothing, at));
+                    }
+                    false => continue,
+                }
+            };
+            let from = text.len() - value.len() + 1;
+            let inner = &text[from..];
+            match inner.find([quote, '<']) {
+                Some(end) if inner[end..].starts_with(quote) => {
+                    element.attributes.push((name, &inner[..end]));
+                    at = from + end + 1;
+                }
+                // A quote that was only opened, before a tag that follows.
+                Some(end) => at = from + end,
+                None => {
+                    self.push(element, from);
+                    return Some((Typing::Value(name), from));
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, mut element: Open<'t>, content: usize) {
+        let prefix = element.name.split_once(':').map(|(prefix, _)| prefix);
+        let declared = |attributes: &[(&'t str, &'t str)]| {
+            attributes.iter().find_map(|(name, value)| match (prefix, name.strip_prefix("xmlns")) {
+                (None, Some("")) => Some(*value),
+                (Some(prefix), Some(rest)) if rest.strip_prefix(':') == Some(prefix) => {
+                    Some(*value)
+                }
+                _ => None,
+            })
+        };
+        let own = declared(&element.attributes);
+        let above = || self.open.iter().rev().find_map(|open| declared(&open.attributes));
+        element.namespace = own.or_else(above).unwrap_or_default();
+        element.content = content;
+        if let Some(parent) = self.open.last_mut() {
+            parent.children.push((local(element.name), element.namespace));
+        }
+        self.open.push(element);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, open: &str, typing: Typing<'_>, typed: &str) {
+        let cursor = cursor(text, text.len());
+        let names: Vec<&str> = cursor.open.iter().map(Open::local).collect();
+        assert_eq!((names.join(" ").as_str(), &cursor.typing), (open, &typing));
+        assert_eq!(&text[cursor.start..], typed);
+    }
+
+    #[test]
+    fn what_is_typed_is_known_from_what_is_before_it() {
+        check("<a><b/><c x='1'>te", "a c", Typing::Content, "te");
+        check("<a><b/><", "a", Typing::Tag, "");
+        check("<a><b/><s:in", "a", Typing::Tag, "s:in");
+        check("<a><b></", "a b", Typing::EndTag, "");
+        check("<a><b t", "a b", Typing::Attribute, "t");
+        check("<a><b to='x' ", "a b", Typing::Attribute, "");
+        check("<a><b to=\"x", "a b", Typing::Value("to"), "x");
+        check("<a><b to=", "a b", Typing::Nothing, "");
+        check("<a><!-- <b", "a", Typing::Nothing, " <b");
+        check("<a><![CDATA[ ${", "a", Typing::Content, " ${");
+    }
+
+    #[test]
+    fn what_was_left_open_does_not_hide_what_follows() {
+        check("<a><b to='x><c n='1'>t", "a b c", Typing::Content, "t");
+        check("<a><b <c>", "a b c", Typing::Content, "");
+        check("<a><b></c></b><d>", "a d", Typing::Content, "");
+    }
+
+    #[test]
+    fn namespaces_are_those_in_reach() {
+        let text = "<a xmlns='n' xmlns:s='m'><s:b><c><d xmlns='o'/>";
+        let cursor = cursor(text, text.len());
+        let namespaces: Vec<&str> = cursor.open.iter().map(|open| open.namespace).collect();
+        assert_eq!(namespaces, ["n", "m", "n"]);
+        assert_eq!(cursor.open[2].children, [("d", "o")]);
+    }
+}
