@@ -4,6 +4,7 @@
 //! edits. It knows no protocol, no disk and no clock; `ankus lsp` turns its answers into messages. Every question has an
 //! answer for every text, however much of it is typed, and every offset. Each ability is a file of its own.
 
+mod actions;
 mod calls;
 mod completion;
 mod cursor;
@@ -27,7 +28,7 @@ mod values;
 mod testing;
 
 use crate::callers::{Gathering, Index};
-use crate::diag::Edit;
+use crate::diag::{Diagnostic, Edit};
 use crate::files::Files;
 use crate::schema::{self, Language};
 use crate::settings::Settings;
@@ -36,6 +37,7 @@ use ankus_lang::time::Instant;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use actions::{Action, ActionKind};
 pub use calls::{Call, Lens};
 pub use completion::{Completion, CompletionKind};
 pub use definition::{Link, Place};
@@ -215,6 +217,14 @@ impl Snapshot {
     /// What a definition starts, by path.
     pub fn outgoing_calls(&self, path: &str) -> Vec<Call> {
         calls::outgoing(self, path)
+    }
+
+    /// Changes that are offered at a place: fixes of the findings there, comments that allow them, and changes of the
+    /// definition after which the server answers the same, or takes what it refused.
+    pub fn code_actions(&self, path: &str, within: Span, findings: &[Diagnostic]) -> Vec<Action> {
+        let document = self.document(path);
+        let actions = |document| actions::actions(self, document, within, findings);
+        document.map(|document| actions(document)).unwrap_or_default()
     }
 
     /// What may be done with a definition, as commands of the client.

@@ -184,7 +184,7 @@ fn is_legal(
 }
 
 /// Refuses edits after which the server refuses what it takes now, or for another reason.
-fn keeps_answer(
+pub(super) fn keeps_answer(
     snapshot: &Snapshot,
     document: &Document,
     edits: &[Edit],

@@ -3,7 +3,7 @@
 use ankus::check::answer;
 use ankus::ide::{Document, Kind, Role, Snapshot, Symbol};
 use ankus::source::decode;
-use ankus::{FileKind, Input, Source, edit};
+use ankus::{FileKind, Input, Source, Span, edit};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -97,4 +97,84 @@ fn every_node_of_every_workflow_can_be_renamed_and_the_server_answers_the_same()
         assert!(known, "{why}");
     }
     assert!(renamed > refused.len() * 20, "{renamed} renamed, {refused:#?}");
+}
+
+/// Applies each change that is offered at the root and at each node; how many there were.
+fn change_all(path: &str, text: &str) -> usize {
+    let document = Arc::new(Document::new(path, text));
+    let snapshot = Snapshot::default().with(Arc::clone(&document));
+    let before = codes(path, text);
+    let root = document.analysis().tree().root().map(|root| root.name_span().start);
+    let nodes = document.analysis().workflow().nodes.iter().map(|node| node.tag.start);
+    let unknown = document.names().iter().filter(|name| name.role == Role::Use);
+    let places: Vec<u32> = root.into_iter().chain(nodes).collect();
+    let places = places.into_iter().chain(unknown.map(|name| name.span.start));
+    let mut changed = 0;
+    for place in places {
+        for action in snapshot.code_actions(path, Span::at(place as usize), &[]) {
+            let after = edit::apply(text, &action.edits[path]).expect("edits do not overlap");
+            let answer = codes(path, &after);
+            let kept = answer
+                .iter()
+                .zip(&before)
+                .all(|(after, before)| after.is_none() || after == before);
+            assert!(kept, "{path}: {}: {before:?} became {answer:?}", action.title);
+            changed += 1;
+        }
+    }
+    changed
+}
+
+#[test]
+fn what_is_offered_keeps_the_answer_of_the_server() {
+    let texts = texts(Kind::Workflow);
+    let changed: usize = texts.iter().map(|(path, text)| change_all(path, text)).sum();
+    println!("{} workflows: {changed} changes", texts.len());
+    assert!(changed > texts.len() / 2, "{changed}");
+}
+
+/// Every answer is within the text, whatever the text.
+#[test]
+fn every_answer_lies_in_its_text() {
+    for kind in [Kind::Workflow, Kind::Coordinator, Kind::Bundle] {
+        for (path, text) in texts(kind) {
+            let snapshot = Snapshot::of([Document::new(path.as_str(), text.as_str())]);
+            let inside = |span: Span, what: &str| {
+                assert!(text.get(span.range()).is_some(), "{path}: {what}: {span:?}");
+            };
+            snapshot.folding(&path).iter().for_each(|fold| inside(fold.span, "a fold"));
+            snapshot.links(&path).iter().for_each(|link| inside(link.span, "a link"));
+            let tokens = snapshot.semantic_tokens(&path);
+            tokens.iter().for_each(|token| inside(token.span, "a token"));
+            assert!(tokens.windows(2).all(|pair| pair[0].span.end <= pair[1].span.start), "{path}");
+            let whole = Span::new(0, text.len());
+            for hint in snapshot.inlay_hints(&path, whole) {
+                inside(Span::at(hint.offset as usize), "a hint");
+            }
+            let mut todo = snapshot.document_symbols(&path);
+            while let Some(entry) = todo.pop() {
+                inside(entry.span, "an entry");
+                let (outer, name) = (entry.span, entry.name_span);
+                assert!(
+                    outer.start <= name.start && name.end <= outer.end,
+                    "{path}: {}",
+                    entry.name
+                );
+                todo.extend(entry.children);
+            }
+            for offset in (0..text.len()).step_by(97) {
+                for span in snapshot.selection(&path, offset as u32) {
+                    inside(span, "a selection");
+                }
+                for offer in snapshot.completion(&path, offset as u32) {
+                    inside(offer.span, "a completion");
+                }
+                snapshot.hover(&path, offset as u32).into_iter().for_each(|hover| {
+                    inside(hover.span, "a hover");
+                });
+            }
+            let formatted = snapshot.format(&path, None);
+            assert!(edit::apply(&text, &formatted).is_ok(), "{path}");
+        }
+    }
 }
