@@ -5,13 +5,16 @@
 //! no connection and writes no file.
 
 mod answers;
+mod capabilities;
 mod client;
 mod documents;
 mod findings;
+mod offers;
 mod pictures;
 mod places;
 mod requests;
 mod root;
+mod typing;
 mod world;
 
 use super::{Exit, Failure, Shell};
@@ -188,7 +191,7 @@ impl Server {
         let send = Sender::new(move |message| {
             let _ = sender.send(message);
         });
-        let capabilities = requests::capabilities(&can);
+        let capabilities = capabilities::capabilities(&can);
         let info = json!({"name": "ankus", "version": env!("CARGO_PKG_VERSION")});
         let options = params.initialization_options.clone().unwrap_or_default();
         let (preferences, wrong) = Preferences::of(&options);

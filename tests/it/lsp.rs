@@ -657,3 +657,128 @@ fn names_are_explained_found_and_changed() {
     assert!(found.to_string().contains("end😀"), "{found}");
     assert_eq!(editor.shut_down(), Some(0));
 }
+
+/// Applies the edits of a workspace edit that are about one text.
+fn applied(text: &str, uri: &lsp_types::Uri, edit: &Value) -> String {
+    let of = |change: &Value| change["textDocument"]["uri"] == uri.as_str();
+    match edit["documentChanges"].as_array() {
+        Some(changes) => {
+            edited(text, &changes.iter().find(|change| of(change)).expect("it changes")["edits"])
+        }
+        None => edited(text, &edit["changes"][uri.as_str()]),
+    }
+}
+
+#[test]
+fn what_is_typed_is_completed_explained_and_laid_out() {
+    let text = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n  <start to=\"\"/>\n  <action name=\"tidy\">\n    <fs><delete path=\"${concat(nameNode, '/tmp')}\"/></fs>\n    <ok to=\"end\"/><error to=\"end\"/>\n  </action>\n    <end name=\"end\"/>\n</workflow-app>\n";
+    let properties = "nameNode=hdfs://nn\noozie.wf.application.path=${nameNode}/app\n";
+    let (_room, folder) =
+        folder_with(&[("app/workflow.xml", text), ("app/job.properties", properties)]);
+    let mut editor = Editor::open(&folder);
+    let uri = editor.open_file(&folder.join("app/workflow.xml"));
+    editor.findings(&uri, 1);
+    let document = json!({"uri": uri});
+    let at = |words: &str, further| json!({"textDocument": document, "position": place_of(text, words, further)});
+    let whole = json!({"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}});
+    let mut ask = |method: &str, params: Value| {
+        editor.ask(method, params).unwrap_or_else(|why| panic!("{method}: {why}"))
+    };
+    let count = |answer: &Value| answer.as_array().map_or(0, Vec::len);
+    let offered = ask("textDocument/completion", at("to=\"\"", 4));
+    let labels: Vec<&str> = offered["items"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|item| item["label"].as_str())
+        .collect();
+    assert!(labels.contains(&"tidy") && labels.contains(&"end"), "{labels:?}");
+    // This client fills in no places, so none are sent.
+    let offered = ask("textDocument/completion", at("\n  </action>", 0));
+    assert!(offered["items"].as_array().is_some(), "{offered}");
+    assert!(!offered.to_string().contains("insertTextFormat"), "{offered}");
+    let signature = ask("textDocument/signatureHelp", at("nameNode, ", 10));
+    assert_eq!(signature["activeParameter"], 1, "{signature}");
+    let folds = ask("textDocument/foldingRange", json!({"textDocument": document}));
+    assert!(count(&folds) >= 2, "{folds}");
+    let positions = json!([place_of(text, "'/tmp'", 2)]);
+    let grows = ask(
+        "textDocument/selectionRange",
+        json!({"textDocument": document, "positions": positions}),
+    );
+    let (mut levels, mut around) = (0, &grows[0]);
+    while !around.is_null() {
+        (levels, around) = (levels + 1, &around["parent"]);
+    }
+    assert!(levels >= 3, "{grows}");
+    let linked = ask("textDocument/linkedEditingRange", at("<action", 3));
+    assert_eq!(count(&linked["ranges"]), 2, "{linked}");
+    let tokens = ask("textDocument/semanticTokens/full", json!({"textDocument": document}));
+    assert!(count(&tokens["data"]) >= 5 && count(&tokens["data"]) % 5 == 0, "{tokens}");
+    let part = json!({"textDocument": document, "range": {"start": {"line": 3, "character": 0}, "end": {"line": 4, "character": 0}}});
+    let some = ask("textDocument/semanticTokens/range", part);
+    assert!(count(&some["data"]) < count(&tokens["data"]) && count(&some["data"]) >= 5, "{some}");
+    let hints = ask("textDocument/inlayHint", json!({"textDocument": document, "range": whole}));
+    assert!(hints.to_string().contains("hdfs://nn"), "{hints}");
+    let lenses = ask("textDocument/codeLens", json!({"textDocument": document}));
+    assert!(lenses.to_string().contains("ankus.run"), "{lenses}");
+    ask("textDocument/documentLink", json!({"textDocument": document}));
+    let options = json!({"tabSize": 2, "insertSpaces": true});
+    let edits =
+        ask("textDocument/formatting", json!({"textDocument": document, "options": options}));
+    let expected = ankus(&["fmt", "-"]).folder(&folder).input(text).run();
+    assert_eq!(edited(text, &edits), expected.stdout);
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn findings_are_mended_and_callers_are_found() {
+    let slip = FINE.replace("to=\"end\"", "to=\"edn\"");
+    let coordinator = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"daily\" frequency=\"${coord:days(1)}\" start=\"2026-01-01T00:00Z\" end=\"2026-02-01T00:00Z\" timezone=\"UTC\">\n  <action><workflow><app-path>${nameNode}/app</app-path></workflow></action>\n</coordinator-app>\n";
+    let (_room, folder) = folder_with(&[
+        ("app/workflow.xml", &slip),
+        ("app/coordinator.xml", coordinator),
+        (
+            "app/job.properties",
+            "nameNode=hdfs://nn\noozie.coord.application.path=${nameNode}/app\n",
+        ),
+    ]);
+    let mut editor = Editor::open(&folder);
+    let uri = editor.open_file(&folder.join("app/workflow.xml"));
+    let found = editor.findings(&uri, 1);
+    let place =
+        found.iter().find(|found| found.message.contains("edn")).expect("it is found").range;
+    let document = json!({"uri": uri});
+    let asked = json!({"textDocument": document, "range": place, "context": {"diagnostics": []}});
+    let actions = editor.ask("textDocument/codeAction", asked).expect("an answer");
+    let rename = actions
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|action| action["title"].as_str().is_some_and(|title| title.contains("`end`")));
+    let rename = rename.unwrap_or_else(|| panic!("{actions}"));
+    assert_eq!(
+        (&rename["kind"], &rename["diagnostics"][0]["code"]),
+        (&json!("quickfix"), &json!("unresolved-transition"))
+    );
+    assert_eq!(applied(&slip, &uri, &rename["edit"]), FINE);
+    let asked = json!({"textDocument": document, "range": place, "context": {"diagnostics": [], "only": ["refactor"]}});
+    let refactorings = editor.ask("textDocument/codeAction", asked).expect("an answer");
+    let is_one =
+        |action: &Value| action["kind"].as_str().is_some_and(|kind| kind.starts_with("refactor"));
+    assert!(refactorings.as_array().expect("a list").iter().all(is_one), "{refactorings}");
+    let asked = json!({"textDocument": document, "position": {"line": 0, "character": 3}});
+    let items = editor.ask("textDocument/prepareCallHierarchy", asked).expect("an answer");
+    let callers =
+        editor.ask("callHierarchy/incomingCalls", json!({"item": items[0]})).expect("an answer");
+    let from = callers.to_string();
+    assert!(from.contains("coordinator.xml"), "{callers}");
+    let by =
+        &callers.as_array().expect("a list").iter().find(|call| call["from"]["name"] == "daily");
+    let by = by.unwrap_or_else(|| panic!("{callers}"));
+    assert_eq!(by["fromRanges"][0]["start"], place_of(coordinator, "${nameNode}", 0));
+    let started =
+        editor.ask("callHierarchy/outgoingCalls", json!({"item": by["from"]})).expect("an answer");
+    assert_eq!(started[0]["to"]["uri"], uri.as_str(), "{started}");
+    assert_eq!(editor.shut_down(), Some(0));
+}

@@ -1,5 +1,6 @@
 //! What `ankus::ide` answers, as the protocol has it.
 
+use super::client::Abilities;
 use super::documents::Document;
 use super::places::Units;
 use super::requests::{Answer, failed};
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 /// A question about an open text.
 pub(super) struct Asked<'w> {
-    world: &'w World,
+    pub(super) world: &'w World,
     pub(super) document: Arc<Document>,
     pub(super) snapshot: Snapshot,
     units: Units,
@@ -65,14 +66,23 @@ impl<'w> Asked<'w> {
         }
     }
 
-    fn uri(&self, path: &str) -> Option<Uri> {
+    pub(super) fn uri(&self, path: &str) -> Option<Uri> {
         if path == self.path() {
             return Some(self.document.uri.clone());
         }
         self.world.uri_of(path)
     }
 
-    fn location(&self, path: &str, span: Span) -> Option<Location> {
+    pub(super) fn span(&self, range: Range) -> Span {
+        self.units.span(&self.document.source, range)
+    }
+
+    /// What the client can do.
+    pub(super) fn can(&self) -> &'w Abilities {
+        &self.world.client.can
+    }
+
+    pub(super) fn location(&self, path: &str, span: Span) -> Option<Location> {
         let range = self.units.range(&*self.source(path)?, span);
         Some(Location { uri: self.uri(path)?, range })
     }

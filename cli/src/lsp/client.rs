@@ -91,6 +91,8 @@ pub(super) struct Abilities {
     pub(super) links: bool,
     /// Whether an outline may have levels.
     pub(super) nested_symbols: bool,
+    /// Whether what may be written can have places to fill in.
+    pub(super) snippets: bool,
     /// Whether it asks first whether something can be renamed.
     pub(super) prepares_renames: bool,
     /// Whether edits may say which version of a text they are for.
@@ -106,6 +108,8 @@ impl Abilities {
         let workspace = capabilities.workspace.as_ref();
         let published = text.and_then(|text| text.publish_diagnostics.as_ref());
         let refreshes = workspace.and_then(|all| all.diagnostic.as_ref()?.refresh_support);
+        let snippets =
+            text.and_then(|all| all.completion.as_ref()?.completion_item.as_ref()?.snippet_support);
         let links = text.and_then(|all| all.definition.as_ref()?.link_support);
         let nested =
             text.and_then(|all| all.document_symbol.as_ref()?.hierarchical_document_symbol_support);
@@ -123,6 +127,7 @@ impl Abilities {
             watches: watches.unwrap_or_default(),
             related: published.and_then(|all| all.related_information).unwrap_or_default(),
             pages: published.and_then(|all| all.code_description_support).unwrap_or_default(),
+            snippets: snippets.unwrap_or_default(),
             links: links.unwrap_or_default(),
             nested_symbols: nested.unwrap_or_default(),
             prepares_renames: prepares.unwrap_or_default(),

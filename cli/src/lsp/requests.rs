@@ -4,18 +4,20 @@
 //! lives on.
 
 use super::answers::{self, Asked};
-use super::client::Abilities;
+use super::offers;
 use super::pictures;
+use super::typing;
 use super::world::World;
 use lsp_server::{ErrorCode, Request, RequestId, ResponseError};
 use lsp_types::{
-    DiagnosticOptions, DiagnosticServerCapabilities, DocumentDiagnosticParams,
-    DocumentHighlightParams, DocumentSymbolParams, GotoDefinitionParams, HoverParams,
-    HoverProviderCapability, MessageType, OneOf, ReferenceParams, RenameOptions, RenameParams,
-    SaveOptions, ServerCapabilities, TextDocumentIdentifier, TextDocumentPositionParams,
-    TextDocumentSyncCapability, TextDocumentSyncKind, TextDocumentSyncOptions,
-    TextDocumentSyncSaveOptions, WorkspaceDiagnosticParams, WorkspaceFoldersServerCapabilities,
-    WorkspaceServerCapabilities, WorkspaceSymbolParams,
+    CallHierarchyIncomingCallsParams, CallHierarchyOutgoingCallsParams, CallHierarchyPrepareParams,
+    CodeActionParams, CodeLensParams, CompletionParams, DocumentDiagnosticParams,
+    DocumentFormattingParams, DocumentHighlightParams, DocumentLinkParams,
+    DocumentRangeFormattingParams, DocumentSymbolParams, FoldingRangeParams, GotoDefinitionParams,
+    HoverParams, InlayHintParams, LinkedEditingRangeParams, MessageType, ReferenceParams,
+    RenameParams, SelectionRangeParams, SemanticTokensParams, SemanticTokensRangeParams,
+    SignatureHelpParams, TextDocumentIdentifier, TextDocumentPositionParams,
+    WorkspaceDiagnosticParams, WorkspaceSymbolParams,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -27,51 +29,6 @@ use std::sync::{Arc, Condvar, Mutex};
 
 /// How many requests are answered at once.
 const THREADS: usize = 2;
-
-/// What the server can do for a client that can do this.
-pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
-    let sync = TextDocumentSyncOptions {
-        open_close: Some(true),
-        change: Some(TextDocumentSyncKind::INCREMENTAL),
-        save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions {
-            include_text: Some(false),
-        })),
-        ..TextDocumentSyncOptions::default()
-    };
-    let pull = DiagnosticOptions {
-        identifier: Some("ankus".to_owned()),
-        inter_file_dependencies: true,
-        workspace_diagnostics: true,
-        ..DiagnosticOptions::default()
-    };
-    let folders = WorkspaceFoldersServerCapabilities {
-        supported: Some(true),
-        change_notifications: Some(OneOf::Left(true)),
-    };
-    ServerCapabilities {
-        position_encoding: Some(can.units.kind()),
-        text_document_sync: Some(TextDocumentSyncCapability::Options(sync)),
-        hover_provider: Some(HoverProviderCapability::Simple(true)),
-        definition_provider: Some(OneOf::Left(true)),
-        references_provider: Some(OneOf::Left(true)),
-        document_highlight_provider: Some(OneOf::Left(true)),
-        document_symbol_provider: Some(OneOf::Left(true)),
-        workspace_symbol_provider: Some(OneOf::Left(true)),
-        rename_provider: Some(match can.prepares_renames {
-            true => OneOf::Right(RenameOptions {
-                prepare_provider: Some(true),
-                work_done_progress_options: Default::default(),
-            }),
-            false => OneOf::Left(true),
-        }),
-        diagnostic_provider: can.pulls.then_some(DiagnosticServerCapabilities::Options(pull)),
-        workspace: Some(WorkspaceServerCapabilities {
-            workspace_folders: Some(folders),
-            file_operations: None,
-        }),
-        ..ServerCapabilities::default()
-    }
-}
 
 /// A request that waits for its answer or is being answered.
 struct Waiting {
@@ -230,6 +187,72 @@ fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> A
         "textDocument/documentSymbol" => {
             let params: DocumentSymbolParams = params(request)?;
             about(&params.text_document, &answers::document_symbols)
+        }
+        "textDocument/completion" => {
+            let params: CompletionParams = params(request)?;
+            at(&params.text_document_position, &typing::completion)
+        }
+        "textDocument/signatureHelp" => {
+            let params: SignatureHelpParams = params(request)?;
+            at(&params.text_document_position_params, &typing::signature_help)
+        }
+        "textDocument/linkedEditingRange" => {
+            let params: LinkedEditingRangeParams = params(request)?;
+            at(&params.text_document_position_params, &typing::linked)
+        }
+        "textDocument/foldingRange" => {
+            let params: FoldingRangeParams = params(request)?;
+            about(&params.text_document, &typing::folding)
+        }
+        "textDocument/selectionRange" => {
+            let params: SelectionRangeParams = params(request)?;
+            about(&params.text_document, &|asked| typing::selection(asked, &params.positions))
+        }
+        "textDocument/formatting" => {
+            let params: DocumentFormattingParams = params(request)?;
+            about(&params.text_document, &|asked| typing::formatting(asked, None))
+        }
+        "textDocument/rangeFormatting" => {
+            let params: DocumentRangeFormattingParams = params(request)?;
+            about(&params.text_document, &|asked| typing::formatting(asked, Some(params.range)))
+        }
+        "textDocument/semanticTokens/full" => {
+            let params: SemanticTokensParams = params(request)?;
+            about(&params.text_document, &|asked| offers::semantic_tokens(asked, None))
+        }
+        "textDocument/semanticTokens/range" => {
+            let params: SemanticTokensRangeParams = params(request)?;
+            let within = Some(params.range);
+            about(&params.text_document, &|asked| offers::semantic_tokens(asked, within))
+        }
+        "textDocument/inlayHint" => {
+            let params: InlayHintParams = params(request)?;
+            about(&params.text_document, &|asked| offers::inlay_hints(asked, params.range))
+        }
+        "textDocument/documentLink" => {
+            let params: DocumentLinkParams = params(request)?;
+            about(&params.text_document, &offers::links)
+        }
+        "textDocument/codeLens" => {
+            let params: CodeLensParams = params(request)?;
+            about(&params.text_document, &offers::lenses)
+        }
+        "textDocument/codeAction" => {
+            let params: CodeActionParams = params(request)?;
+            about(&params.text_document, &|asked| offers::code_actions(asked, &params))
+        }
+        "textDocument/prepareCallHierarchy" => {
+            let params: CallHierarchyPrepareParams = params(request)?;
+            let document = &params.text_document_position_params.text_document;
+            about(document, &offers::prepare_calls)
+        }
+        "callHierarchy/incomingCalls" => {
+            let params: CallHierarchyIncomingCallsParams = params(request)?;
+            offers::calls(world, &params.item, true)
+        }
+        "callHierarchy/outgoingCalls" => {
+            let params: CallHierarchyOutgoingCallsParams = params(request)?;
+            offers::calls(world, &params.item, false)
         }
         "workspace/symbol" => {
             let params: WorkspaceSymbolParams = params(request)?;

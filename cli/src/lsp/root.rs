@@ -457,6 +457,13 @@ impl Root {
         document: Option<&Document>,
         can: &Abilities,
     ) -> Option<Vec<Diagnostic>> {
+        let report = self.report(shown, document)?;
+        let one = |finding| findings::diagnostic(finding, &report, uri, can);
+        Some(report.findings.iter().map(one).collect())
+    }
+
+    /// The same before it is made fit for the client.
+    pub(super) fn report(&self, shown: &str, document: Option<&Document>) -> Option<Report> {
         let mut report = Report::default();
         {
             let state = self.state();
@@ -501,8 +508,7 @@ impl Root {
             baseline.apply(&mut report, &|seen| seen_from(folder, seen));
         }
         report.findings.retain(|finding| finding.level >= bounds.level);
-        let one = |finding| findings::diagnostic(finding, &report, uri, can);
-        Some(report.findings.iter().map(one).collect())
+        Some(report)
     }
 
     /// What the settings of the folder say of reports.

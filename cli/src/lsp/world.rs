@@ -10,6 +10,7 @@ use super::findings;
 use super::places::uri_of;
 use super::root::Root;
 use ankus::check::{Input, Part, Report};
+use ankus::diag::Diagnostic as Found;
 use ankus::ide::{self, Snapshot};
 use ankus_project::limits::{self, Stop};
 use ankus_project::{Invocation, Overlay, Project, Unsaved, shown};
@@ -629,6 +630,17 @@ impl World {
             let wait = self.answered.wait_timeout(state, Duration::from_millis(50));
             state = wait.expect("no holder panics").0;
         }
+    }
+
+    /// What was found in an open text, as the check has it and as the client does.
+    pub(super) fn findings_in(&self, document: &Document) -> (Vec<Found>, Vec<Diagnostic>) {
+        let root = document.path.as_ref().and_then(|path| self.root_of(path));
+        let report = root.and_then(|root| root.report(&document.source.path, Some(document)));
+        let Some(report) = report else { return Default::default() };
+        let can = &self.client.can;
+        let one = |finding| findings::diagnostic(finding, &report, &document.uri, can);
+        let told = report.findings.iter().map(one).collect();
+        (report.findings.iter().map(|finding| finding.diagnostic.clone()).collect(), told)
     }
 
     /// What is reported of all files, by their URIs.
