@@ -782,3 +782,97 @@ fn findings_are_mended_and_callers_are_found() {
     assert_eq!(started[0]["to"]["uri"], uri.as_str(), "{started}");
     assert_eq!(editor.shut_down(), Some(0));
 }
+
+#[test]
+fn the_manual_lists_what_is_there() {
+    let page = std::fs::read_to_string(crate::root().join("docs/editors/README.md"));
+    let page = page.expect("a page of the manual");
+    let part = page.split("### ").find(|part| part.starts_with("Requests of the client"));
+    let rows = part.expect("the part of requests").lines().filter_map(|line| {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let method = cells.next()?.strip_prefix('`')?.strip_suffix('`')?;
+        Some((method, cells.next()? == "yes"))
+    });
+    let (_room, folder) = folder_with(&[]);
+    let mut editor = Editor::start(&folder);
+    let mut can = abilities();
+    can["textDocument"]["diagnostic"] = json!({});
+    let answer = editor.initialize(can, &[&folder], Value::Null);
+    let (mut asked, mut wrong) = (0, Vec::new());
+    for (method, is_there) in rows.filter(|(method, _)| *method != "shutdown") {
+        let code = editor.ask(method, json!({})).err().map(|error| error["code"].clone());
+        if (code == Some(json!(-32601))) == is_there {
+            wrong.push(format!("`{method}`: {code:?}"));
+        }
+        asked += 1;
+    }
+    assert!(asked >= 45 && wrong.is_empty(), "{asked} methods, wrong: {wrong:?}");
+    // Whatever the server says it can do has a row.
+    let can = serde_json::to_value(answer.capabilities).expect("a value");
+    for (name, _) in can.as_object().expect("an object") {
+        let Some(stem) = name.strip_suffix("Provider") else { continue };
+        let method = match stem {
+            "workspaceSymbol" => "workspace/symbol".to_owned(),
+            "documentFormatting" => "textDocument/formatting".to_owned(),
+            "documentRangeFormatting" => "textDocument/rangeFormatting".to_owned(),
+            "callHierarchy" => "textDocument/prepareCallHierarchy".to_owned(),
+            "semanticTokens" => "textDocument/semanticTokens/full".to_owned(),
+            stem => format!("textDocument/{stem}"),
+        };
+        assert!(page.contains(&format!("| `{method}` | yes |")), "{method}");
+    }
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+/// Has a file typed letter by letter where it lies, with questions in between; what is found in the end is what the
+/// command finds.
+fn typed_through(folder: &Path, file: &Path) {
+    let text = std::fs::read_to_string(file).expect("a text");
+    let expected = by_command(folder, &["."]).remove(file).unwrap_or_default();
+    let mut editor = Editor::open(folder);
+    let uri = uri(file);
+    editor.open_text(&uri, "xml", "");
+    let (mut version, mut at, mut before) = (1, Position::default(), ' ');
+    for letter in text.chars() {
+        version += 1;
+        let range = Some(Range { start: at, end: at });
+        let change =
+            TextDocumentContentChangeEvent { range, range_length: None, text: letter.to_string() };
+        editor.change(&uri, version, vec![change]);
+        match letter {
+            // The second half of the end of a line.
+            '\n' if before == '\r' => {}
+            '\n' | '\r' => at = Position { line: at.line + 1, character: 0 },
+            letter => at.character += letter.len_utf16() as u32,
+        }
+        before = letter;
+        if version % 7 == 0 {
+            let params = json!({"textDocument": {"uri": uri}, "position": at});
+            for method in ["textDocument/completion", "textDocument/hover"] {
+                editor.ask(method, params.clone()).unwrap_or_else(|why| panic!("{why}"));
+            }
+        }
+    }
+    assert_eq!(said(&editor.findings(&uri, version)), expected, "{}", file.display());
+    assert!(!editor.told.iter().any(|told| told.to_string().contains("has failed")), "a panic");
+    assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn a_file_may_be_typed_letter_by_letter() {
+    let (_room, folder) = fixture("err/nightly");
+    typed_through(&folder, &folder.join("workflow.xml"));
+    let Some(corpus) = crate::shared("ANKUS_CORPUS", "corpus") else { return };
+    let corpus = corpus.canonicalize().expect("it is there").join("gbif__occurrence");
+    for (path, found) in by_command(&corpus, &["."])
+        .into_iter()
+        .filter(|(path, _)| {
+            let length = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+            path.extension().is_some_and(|end| end == "xml") && (1_000..4_000).contains(&length)
+        })
+        .take(4)
+    {
+        assert!(!found.is_empty());
+        typed_through(&corpus, &path);
+    }
+}
