@@ -59,6 +59,8 @@
 (defun ankus-graph ()
   "Show the graph of this definition."
   (interactive)
+  ;; Eglot waits with changes until nothing is typed for a moment.
+  (eglot--signal-textDocument/didChange)
   (let* ((server (or (eglot-current-server) (user-error "Eglot does not manage this buffer")))
          (answer (jsonrpc-request server :ankus/graph
                                   (list :textDocument (eglot--TextDocumentIdentifier)))))

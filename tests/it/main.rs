@@ -21,6 +21,7 @@ mod corpus;
 mod crash;
 mod damage;
 mod docs;
+mod editors;
 mod elsewhere;
 mod estate;
 mod eval;

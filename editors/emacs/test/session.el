@@ -34,6 +34,7 @@
 
 (defun session-request (method &optional more)
   "Ask the server for METHOD at point, with MORE parameters."
+  (eglot--signal-textDocument/didChange)
   (jsonrpc-request (eglot-current-server) method (append (eglot--TextDocumentPositionParams) more)))
 
 (defun session-messages ()

@@ -137,20 +137,22 @@ function M.config()
   }
 end
 
--- One server for each root, as newer versions of Neovim have it.
+-- One server for each root, as newer versions of Neovim have it. `vim.lsp` does not name those that are still starting.
+local started = {}
+
 local function attach(buffer)
   local root = root_of(buffer)
-  for _, client in pairs(vim.lsp.get_active_clients()) do
-    if client.name == 'ankus' and client.config.root_dir == root then
-      vim.lsp.buf_attach_client(buffer, client.id)
-      return
+  local key = root or ''
+  if not started[key] then
+    local config = M.config()
+    config.root_dir = root
+    config.on_exit = function()
+      started[key] = nil
     end
+    started[key] = vim.lsp.start_client(config)
   end
-  local config = M.config()
-  config.root_dir = root
-  local id = vim.lsp.start_client(config)
-  if id then
-    vim.lsp.buf_attach_client(buffer, id)
+  if started[key] then
+    vim.lsp.buf_attach_client(buffer, started[key])
   end
 end
 
