@@ -3,6 +3,7 @@
 use super::Snapshot;
 use super::document::{Document, Kind};
 use super::names::{Occurrence, Role, Symbol};
+use super::scenario;
 use crate::files::{folder_of, name_of};
 use crate::source::Span;
 use std::collections::BTreeSet;
@@ -88,6 +89,7 @@ pub(super) fn highlights(document: &Document, offset: u32) -> Vec<(Span, Role)> 
 pub(super) fn place(document: &Document, name: &Occurrence) -> Place {
     let path = document.path().to_owned();
     let whole = match document.kind() {
+        Kind::Scenario => None,
         Kind::Properties => {
             let entries = &document.properties().entries;
             let entry = entries.iter().find(|entry| entry.span.touches(name.span.start));
@@ -121,7 +123,7 @@ pub(super) fn scope(
     own.into_iter().chain(others).collect()
 }
 
-/// The workflow and the files of properties that start it, which may name nodes that a rerun leaves out.
+/// The workflow, the files of properties that start it, which may name nodes that a rerun leaves out, and its scenarios.
 fn reruns(snapshot: &Snapshot, document: &Document) -> BTreeSet<String> {
     let is = |path: &&str, kind| snapshot.document(path).is_some_and(|known| known.kind() == kind);
     let (callers, path) = (&snapshot.callers, document.path());
@@ -129,8 +131,16 @@ fn reruns(snapshot: &Snapshot, document: &Document) -> BTreeSet<String> {
         let started = callers.started_by(path).map(|(path, _)| path);
         return started.filter(|path| is(path, Kind::Workflow)).map(str::to_owned).collect();
     }
+    if document.kind() == Kind::Scenario {
+        return scenario::workflow(snapshot, document).into_iter().collect();
+    }
     let starters = callers.of(path).iter().map(|caller| caller.path.as_str());
-    starters.filter(|path| is(path, Kind::Properties)).map(str::to_owned).collect()
+    let properties = starters.filter(|path| is(path, Kind::Properties)).map(str::to_owned);
+    let scenarios = snapshot.documents.values().filter(|document| {
+        let runs = || scenario::workflow(snapshot, document);
+        document.kind() == Kind::Scenario && runs().as_deref() == Some(path)
+    });
+    properties.chain(scenarios.map(|scenario| scenario.path().to_owned())).collect()
 }
 
 /// Definitions that start one another, the files that give them properties, and the defaults beside them.

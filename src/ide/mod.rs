@@ -18,6 +18,7 @@ mod links;
 mod names;
 mod outline;
 mod rename;
+mod scenario;
 mod snippet;
 mod times;
 mod tokens;

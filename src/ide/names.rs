@@ -4,6 +4,7 @@
 //! highlighting compare these and no strings of their own.
 
 use super::document::{Document, Kind};
+use super::scenario;
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self, DataEvent};
 use crate::ir::workflow::{self, Details, Shape, Workflow};
@@ -103,7 +104,12 @@ pub(super) fn of(document: &Document) -> Vec<Occurrence> {
         }
         Kind::Defaults => out.defaults(document),
         Kind::Properties => out.properties(document),
-        Kind::Configuration | Kind::Settings | Kind::Scenario | Kind::Other => {}
+        Kind::Scenario => {
+            for (name, span) in scenario::nodes(document.text()) {
+                out.push(span, name, Symbol::Node, Role::Use, false);
+            }
+        }
+        Kind::Configuration | Kind::Settings | Kind::Other => {}
     }
     if document.kind().is_xml() {
         let tree = document.analysis().tree();
