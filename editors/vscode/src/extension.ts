@@ -50,6 +50,10 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     }),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration("ankus.path") || event.affectsConfiguration("ankus.arguments")) void restart();
+      else if (event.affectsConfiguration("ankus") && client?.isRunning()) {
+        // The server asks for what it needs.
+        void client.sendNotification("workspace/didChangeConfiguration", { settings: null });
+      }
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(restart),
   );
@@ -75,6 +79,18 @@ function offer(document: vscode.TextDocument | undefined): void {
   const root = document?.languageId === "xml" ? ROOTS.exec(document.getText())?.[1] : undefined;
   void vscode.commands.executeCommand("setContext", "ankus.hasGraph", root !== undefined);
   void vscode.commands.executeCommand("setContext", "ankus.hasTimeline", root !== undefined && root !== "workflow-app");
+}
+
+/** What the server is told of the settings. What a folder that is not trusted says of its check does not count. */
+function preferences(): Record<string, unknown> {
+  const settings = vscode.workspace.getConfiguration("ankus");
+  return {
+    profile: settings.get<string | null>("profile", null),
+    target: settings.get<string | null>("target", null),
+    properties: settings.get<string[]>("properties", []),
+    isolated: settings.get("isolated", false) || !vscode.workspace.isTrusted,
+    workspaceDiagnostics: settings.get("workspaceDiagnostics", true),
+  };
 }
 
 function program(context: vscode.ExtensionContext): ReturnType<typeof find> {
@@ -113,11 +129,9 @@ async function start({ context, output, status, panels, watcher }: Session): Pro
   const options: LanguageClientOptions = {
     documentSelector: selector(),
     outputChannel: output,
-    initializationOptions: { trusted: vscode.workspace.isTrusted },
-    synchronize: {
-      configurationSection: "ankus",
-      fileEvents: watcher,
-    },
+    initializationOptions: preferences(),
+    middleware: { workspace: { configuration: ({ items }) => items.map(() => preferences()) } },
+    synchronize: { fileEvents: watcher },
   };
   client = new LanguageClient("ankus", "ankus", server, options);
   client.onDidChangeState(({ newState }) => {

@@ -2,7 +2,7 @@
 //
 //   CODE_SERVER=…/code-server PLAYWRIGHT=…/playwright-core ANKUS=…/ankus npm run browser [-- FOLDER_FOR_SCREENSHOTS]
 //
-// Opens an application, breaks a transition, sees the finding, mends it, opens the graph, and clicks a node.
+// Opens an application, breaks a transition, sees the finding, mends it, opens the graph, clicks a node, and types.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -122,11 +122,18 @@ try {
   await page.waitForTimeout(500);
   await page.screenshot({ path: join(shots, "vscode-graph.png") });
 
-  // Another name in the text is another name in the picture.
-  await page.locator(".view-line", { hasText: `name="${name}"` }).first().click();
-  await page.keyboard.press("End");
-  await page.waitForTimeout(200);
-  said("the cursor is back in the text");
+  // What is typed is drawn: another name of a node, behind the place that the editor's search finds.
+  await page.locator(".view-line", { hasText: "<end name=" }).first().click();
+  await press("Control+F");
+  await page.waitForSelector(".find-widget.visible");
+  await page.keyboard.type('action name="report"');
+  await press("Enter");
+  await press("Escape");
+  await press("ArrowRight");
+  await press("ArrowLeft");
+  await page.keyboard.type("2");
+  await graph.locator('#picture [data-node="report2"]').waitFor({ timeout: 20000 });
+  said("draws what is typed");
 } catch (error) {
   if (page) await page.screenshot({ path: join(shots, "failed.png") }).catch(() => undefined);
   console.error(`not ok: ${error.stack}`);
