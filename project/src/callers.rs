@@ -77,7 +77,7 @@ impl Project {
     }
 
     /// Looks through the files below a folder, `most` of them at most: what they start, and the texts of those that may be
-    /// Oozie's. What cannot be read starts nothing.
+    /// Oozie's, and of scenarios. What cannot be read starts nothing.
     ///
     /// # Errors
     /// Where the folder is not there.
@@ -105,7 +105,14 @@ impl Project {
                 }
                 Some(text)
             });
-            let source = ours.map(|text| Arc::new(Source::new(path.clone(), text)));
+            let source = match path.ends_with(".scenario.toml") {
+                // Scenarios start nothing, and name the nodes that are expected to run.
+                true => match looks.unsaved(&file.path) {
+                    Some(unsaved) => Some(Arc::clone(&unsaved.source)),
+                    None => self.source_of(&file.path),
+                },
+                false => ours.map(|text| Arc::new(Source::new(path.clone(), text))),
+            };
             (path, gathered, source)
         };
         let (mut starts, mut sources) = (Starts::default(), Vec::new());
@@ -117,7 +124,8 @@ impl Project {
         }
         // Properties may be anybody's; those beside a definition are likely its own.
         let folders: HashSet<String> = {
-            let definitions = sources.iter().filter(|source| !source.path.ends_with(".properties"));
+            let is_definition = |path: &str| path.ends_with(".xml");
+            let definitions = sources.iter().filter(|source| is_definition(&source.path));
             definitions.map(|source| folder_of(&source.path).to_owned()).collect()
         };
         sources.retain(|source| {

@@ -2,6 +2,7 @@
 
 mod client;
 mod pictures;
+mod renames;
 
 use crate::cli::ankus;
 use client::{Editor, abilities, uri};

@@ -144,7 +144,24 @@ fn params<P: DeserializeOwned>(request: Request) -> Result<P, ResponseError> {
         .map_err(|why| error(ErrorCode::InvalidParams, format!("{}: {why}", request.method)))
 }
 
+/// What is about all files that mean a name: an answer out of some of them would be wrong.
+const ABOUT_ALL_FILES: [&str; 6] = [
+    "textDocument/references",
+    "textDocument/prepareRename",
+    "textDocument/rename",
+    "workspace/symbol",
+    "callHierarchy/incomingCalls",
+    "callHierarchy/outgoingCalls",
+];
+
 fn answer(world: &World, request: Request, is_cancelled: &dyn Fn() -> bool) -> Answer {
+    let is_about_all = ABOUT_ALL_FILES.contains(&request.method.as_str());
+    if is_about_all && !world.wait_for_folders(is_cancelled) {
+        return match is_cancelled() {
+            true => Err(cancelled_by_client()),
+            false => Err(failed("the folder is still being read; try again".to_owned())),
+        };
+    }
     let at = |place: &TextDocumentPositionParams, answer: &dyn Fn(&Asked<'_>, u32) -> Answer| {
         match Asked::at(world, place) {
             Some((asked, offset)) => answer(&asked, offset),

@@ -29,6 +29,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+/// For so many moments a request waits for folders that are being read.
+const MOST_MOMENTS: u32 = 1_000;
+
 /// Something to be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Job {
@@ -366,6 +369,21 @@ impl World {
             wake.notify_all();
         }
         self.answered.notify_all();
+    }
+
+    /// Waits until every folder was looked through; `false` where nobody waits any more, or it takes too long.
+    pub(super) fn wait_for_folders(&self, is_cancelled: &dyn Fn() -> bool) -> bool {
+        for root in self.roots() {
+            let mut moments = MOST_MOMENTS;
+            while !root.is_loaded() {
+                if is_cancelled() || self.is_over() || moments == 0 {
+                    return false;
+                }
+                root.wait_a_moment();
+                moments -= 1;
+            }
+        }
+        true
     }
 
     fn is_over(&self) -> bool {
