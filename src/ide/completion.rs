@@ -11,10 +11,11 @@ use super::names::{Occurrence, Role, Symbol};
 use super::typed::{self, Typed};
 use super::{Snapshot, snippet};
 use crate::files::{Entry, folder_of};
+use crate::ir::workflow::{Node, Shape};
 use crate::lint::{BUILT_IN, known_properties};
 use crate::passes::expressions::printed_keys;
 use crate::schema::model::State;
-use crate::schema::{self, Check, Language, Meaning, Symbol as Step, Text, TypeRef};
+use crate::schema::{self, Check, Language, Meaning, Schema, Symbol as Step, Text, TypeRef};
 use crate::source::Span;
 use ankus_lang::el::Phase;
 use ankus_lang::el::functions::{self, Asks};
@@ -221,11 +222,17 @@ impl Offers<'_> {
                         let mut known = known.filter(|schema| schema.known_to(target, document));
                         known.find(|schema| wildcard.accept(own, &schema.namespace))
                     });
-                    for schema in families.chain(&language.site) {
+                    // The languages of whole documents have elements that stand in those alone.
+                    let is_of_documents = |schema: &&Schema| {
+                        schema
+                            .roots
+                            .iter()
+                            .any(|(name, _)| name.ends_with("-app") || &**name == "datasets")
+                    };
+                    let schemas = families.chain(&language.site);
+                    for schema in schemas.filter(|schema| !is_of_documents(schema)) {
                         for (name, id) in &schema.roots {
-                            let known = wildcard.accept(own, &schema.namespace);
-                            // What begins a document of its own stands in no other.
-                            if !known || name.ends_with("-app") || &**name == "datasets" {
+                            if !wildcard.accept(own, &schema.namespace) {
                                 continue;
                             }
                             let typed = Typed { schema, kind: TypeRef::Type(*id), child: None };
@@ -350,27 +357,21 @@ impl Offers<'_> {
 
     /// The names that are defined, but for what stands at the cursor.
     fn names(&mut self, symbol: Symbol) {
-        let snapshot = self.snapshot;
-        for document in scope(snapshot, self.document, symbol) {
-            for name in defined(&document, symbol) {
-                let detail = self.detail(&document, name);
-                self.add(CompletionKind::Name(symbol), &name.name, &detail, "");
-            }
-        }
+        self.names_that(symbol, |_| true);
     }
 
-    /// A word beside a name: the type of an action.
-    fn detail(&self, document: &Document, name: &Occurrence) -> String {
-        if name.symbol != Symbol::Node {
-            return String::new();
+    /// The names of the things that something is so of; only a node is handed over.
+    fn names_that(&mut self, symbol: Symbol, is_so: fn(Option<&Node>) -> bool) {
+        let snapshot = self.snapshot;
+        for document in scope(snapshot, self.document, symbol) {
+            for name in defined(&document, symbol).filter(|name| is_so(node(&document, name))) {
+                let detail = node(&document, name).map_or("", |node| {
+                    let body = node.action.as_ref().and_then(|action| action.body.as_ref());
+                    body.map_or(node.shape.name(), |body| &body.kind)
+                });
+                self.add(CompletionKind::Name(symbol), &name.name, detail, "");
+            }
         }
-        let (names, _) = document.analysis().names();
-        let workflow = document.analysis().workflow();
-        let Some(node) = names.node(&name.name).map(|id| workflow.node(id)) else {
-            return String::new();
-        };
-        let body = node.action.as_ref().and_then(|action| action.body.as_ref());
-        body.map_or(node.shape.name(), |body| &body.kind).to_owned()
     }
 
     fn frequencies(&mut self, cron: bool) {
@@ -529,7 +530,10 @@ impl Offers<'_> {
             }
             let Some((name, 0)) = begun.call() else { return };
             match functions::named(name).find_map(functions::Function::asks) {
-                Some(Asks::Node) => self.names(Symbol::Node),
+                // Of the other nodes a run only knows that it came by.
+                Some(Asks::Node) => self.names_that(Symbol::Node, |node| {
+                    node.is_some_and(|node| matches!(node.shape, Shape::Action | Shape::Decision))
+                }),
                 Some(Asks::Data) => self.names(Symbol::Event),
                 Some(Asks::Property) => self.variables(false),
                 None => {}
@@ -724,6 +728,13 @@ fn types<'s>(language: &'s Language, cursor: &Cursor<'_>) -> Vec<Option<Typed<'s
     types
 }
 
+/// The node that a name is defined for.
+fn node<'d>(document: &'d Document, name: &Occurrence) -> Option<&'d Node> {
+    let analysis = document.analysis();
+    let id = analysis.names().0.node(&name.name).filter(|_| name.symbol == Symbol::Node)?;
+    Some(analysis.workflow().node(id))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing;
@@ -754,7 +765,9 @@ mod tests {
         assert!(
             ["fs", "java", "shell", "spark"].iter().all(|body| bodies.iter().any(|b| b == body))
         );
-        assert!(!bodies.iter().any(|body| body == "ok"), "{bodies:?}");
+        // Neither what comes behind a body, nor what other versions have at their top.
+        let others = ["ok", "switch", "kill"];
+        assert!(!bodies.iter().any(|body| others.contains(&&**body)), "{bodies:?}");
     }
 
     #[test]
@@ -794,7 +807,7 @@ mod tests {
         let kill = |message: &str| {
             format!("{HEAD}{action}<kill name='k'><message>{message}</message></kill>")
         };
-        check(&kill("${wf:actionData('|"), &["load", "k"]);
+        check(&kill("${wf:actionData('|"), &["load"]);
         check(&kill("${wf:errorMe|"), &["wf:errorMessage"]);
         check(&kill("${coord:cur|"), &[]);
         let files = [
