@@ -22,6 +22,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// How many entries of a folder, and how many folders of an application, are looked at.
@@ -463,13 +464,14 @@ impl std::hash::Hash for Listing {
     }
 }
 
-/// Folders that were listed, each once while its definitions are at work.
+/// Folders that were listed, each once while its definitions are at work; and how often all were forgotten.
 #[derive(Debug, Default)]
-pub(crate) struct Folders(Mutex<HashMap<OsString, Arc<Listing>>>);
+pub(crate) struct Folders(Mutex<HashMap<OsString, Arc<Listing>>>, AtomicU64);
 
 impl Folders {
     fn listing(&self, folder: &Path, looks: Looks<'_>) -> Arc<Listing> {
         let known = self.0.lock().expect("readers do not panic").get(folder.as_os_str()).cloned();
+        let begun = self.1.load(Ordering::Acquire);
         let listing = known.unwrap_or_else(|| {
             let listing = Arc::new(Listing::read(looks.tree(), folder));
             let mut folders = self.0.lock().expect("readers do not panic");
@@ -477,7 +479,10 @@ impl Folders {
             if folders.len() >= KNOWN_FOLDERS {
                 folders.clear();
             }
-            folders.insert(folder.into(), Arc::clone(&listing));
+            // The disk may have changed since this was read.
+            if self.1.load(Ordering::Acquire) == begun {
+                folders.insert(folder.into(), Arc::clone(&listing));
+            }
             listing
         });
         looks.listed(folder, &listing);
@@ -494,6 +499,7 @@ impl Folders {
 
     /// Forgets what folders held, because the disk may have changed.
     pub(crate) fn forget(&self) {
+        self.1.fetch_add(1, Ordering::AcqRel);
         self.0.lock().expect("readers do not panic").clear();
     }
 }

@@ -18,6 +18,7 @@ use ankus_lang::configuration::read_xml;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// The name of the file in a tree.
@@ -112,6 +113,8 @@ pub struct Project {
     pub(crate) callers: Mutex<Option<Arc<ankus::callers::Index>>>,
     /// Texts that stand for files.
     overlay: Mutex<Arc<Overlay>>,
+    /// How often all was forgotten: what was read before that is not kept after it.
+    age: AtomicU64,
 }
 
 impl Project {
@@ -133,6 +136,7 @@ impl Project {
             left_out: Mutex::default(),
             unusable: Mutex::default(),
             folders: Folders::default(),
+            age: AtomicU64::default(),
             invocation,
         };
         (project.user, project.user_baseline) = project.user_settings()?;
@@ -173,10 +177,17 @@ impl Project {
 
     /// Forgets the settings of trees as well: they are read again when they are asked for.
     pub fn forget_settings(&self) {
+        // Whoever is reading looks at this with the lock in hand, and keeps nothing.
+        self.age.fetch_add(1, Ordering::AcqRel);
         self.by_folder.lock().expect("readers do not panic").clear();
         self.left_out.lock().expect("readers do not panic").clear();
         self.unusable.lock().expect("readers do not panic").clear();
         self.folders.forget();
+    }
+
+    /// Another number whenever settings were forgotten.
+    pub fn age(&self) -> u64 {
+        self.age.load(Ordering::Acquire)
     }
 
     /// The files of settings that do not count because they cannot be used, with a sentence why; only where the invocation
@@ -247,6 +258,7 @@ impl Project {
         {
             return Ok(known.clone());
         }
+        let begun = self.age();
         let tree = self.tree(path)?;
         let whole = absolute(path).map_err(|error| unreadable(path, error))?;
         let mut passed = vec![folder.into_os_string()];
@@ -269,7 +281,9 @@ impl Project {
                     loaded = Some(match read {
                         Err(why) if self.invocation.goes_on => {
                             let mut unusable = self.unusable.lock().expect("readers do not panic");
-                            unusable.insert(file, format!("{why:#}"));
+                            if self.age() == begun {
+                                unusable.insert(file, format!("{why:#}"));
+                            }
                             self.alone.clone()
                         }
                         read => read?,
@@ -282,7 +296,9 @@ impl Project {
         }
         let loaded = loaded.unwrap_or_else(|| self.alone.clone());
         let mut cache = self.by_folder.lock().expect("readers do not panic");
-        cache.extend(passed.into_iter().map(|folder| (folder, loaded.clone())));
+        if self.age() == begun {
+            cache.extend(passed.into_iter().map(|folder| (folder, loaded.clone())));
+        }
         Ok(loaded)
     }
 

@@ -1,8 +1,8 @@
 //! The language server through the real program: what it says of texts, and how it lives and ends.
 
 mod client;
+mod edits;
 mod pictures;
-mod renames;
 
 use crate::cli::ankus;
 use client::{Editor, abilities, uri};

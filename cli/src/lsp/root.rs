@@ -6,7 +6,6 @@
 use super::client::{Abilities, Preferences};
 use super::documents::Document;
 use super::findings;
-use crate::check::laid_out;
 use ankus::baseline::Baseline;
 use ankus::check::{FileKind, Finding, Part, Report};
 use ankus::diag::Level;
@@ -380,7 +379,12 @@ impl Root {
         if let Some(settings) = self.preferences.over(&loaded.settings.settings) {
             loaded.settings.settings = Arc::new(settings);
         }
-        Ok(laid_out(&self.project, loaded, None))
+        // Unlike a check, which asks only where a rule does: the next request may be for the layout.
+        let formatting = self.project.formatting(&loaded.found, &loaded.settings, None);
+        if formatting != loaded.settings.settings.formatting {
+            Arc::make_mut(&mut loaded.settings.settings).formatting = formatting;
+        }
+        Ok(loaded)
     }
 
     /// Checks the file at a path, unless `stop` says that nobody wants to know any more. The paths whose findings may be
@@ -516,7 +520,7 @@ impl Root {
         if let Some(known) = &self.state().bounds {
             return Arc::clone(known);
         }
-        let first = self.folder.join("workflow.xml");
+        let (begun, first) = (self.project.age(), self.folder.join("workflow.xml"));
         let settings =
             self.project.settings(&first).unwrap_or_else(|_| self.project.own_settings());
         let said = &settings.settings.check;
@@ -527,7 +531,11 @@ impl Root {
         let level = said.level.unwrap_or(Level::Info);
         let pages = said.pages.clone();
         let bounds = Arc::new(Bounds { level, pages, baseline, complaint });
-        self.state().bounds = Some(Arc::clone(&bounds));
+        let mut state = self.state();
+        if self.project.age() == begun {
+            state.bounds = Some(Arc::clone(&bounds));
+        }
+        drop(state);
         bounds
     }
 

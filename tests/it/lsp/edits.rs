@@ -1,7 +1,10 @@
-//! Renames through the real program: every file that means the name is edited, those that are not open as well.
+//! Edits through the real program: a rename reaches every file that means the name, those that are not open as well, and a
+//! text is laid out as `ankus fmt` does it.
 
 use super::client::Editor;
-use super::fixture;
+use super::{fixture, folder_with};
+use crate::cli::ankus;
+use lsp_types::TextEdit;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -44,4 +47,33 @@ fn a_node_is_renamed_in_its_scenarios_too() {
     let refused = taken.expect_err("there is such a node");
     assert!(refused["message"].as_str().is_some_and(|why| why.contains("south")), "{refused}");
     assert_eq!(editor.shut_down(), Some(0));
+}
+
+#[test]
+fn a_text_is_laid_out_as_the_command_does_it() {
+    let text = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"w\">\n\t<start to=\"end\"/>\n<end name=\"end\"/>\n</workflow-app>\n";
+    for (config, blanks) in
+        [("root = true\n[*.xml]\nindent_size = 3\nindent_style = space\n", 3), ("root = true\n", 4)]
+    {
+        let (_room, folder) = folder_with(&[("workflow.xml", text), (".editorconfig", config)]);
+        let mut editor = Editor::open(&folder);
+        let uri = editor.open_file(&folder.join("workflow.xml"));
+        let options = json!({"tabSize": 2, "insertSpaces": true});
+        let params = json!({"textDocument": {"uri": uri}, "options": options});
+        let edits = editor.ask("textDocument/formatting", params).expect("edits");
+        let edits: Vec<TextEdit> = serde_json::from_value(edits).expect("edits");
+        let mut lines: Vec<&str> = text.split_inclusive('\n').collect();
+        // Each edit replaces whole lines; the last one comes first, so that the others stay where they are.
+        for edit in edits.iter().rev() {
+            assert_eq!((edit.range.start.character, edit.range.end.character), (0, 0), "{edit:?}");
+            let (from, to) = (edit.range.start.line as usize, edit.range.end.line as usize);
+            lines.splice(from..to, [edit.new_text.as_str()]);
+        }
+        let indent = " ".repeat(blanks);
+        assert!(lines.concat().contains(&format!("\n{indent}<start to=\"end\"/>\n")), "{lines:?}");
+        std::fs::write(folder.join("workflow.xml"), lines.concat()).expect("room");
+        let checked = ankus(&["fmt", "--check", "workflow.xml"]).folder(&folder).run();
+        assert_eq!(checked.code, 0, "{checked:?}");
+        assert_eq!(editor.shut_down(), Some(0));
+    }
 }
