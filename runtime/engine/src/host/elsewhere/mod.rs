@@ -1,6 +1,6 @@
 //! Programs that run elsewhere than on this machine: on a host, in a cluster.
 //!
-//! A [`Place`] is what `[launchers.NAME]` of the settings describes, and a [`Backend`] is what can be done there: start a
+//! A [`Place`] is what `[launchers.NAME]` of the settings describes, and a `Backend` is what can be done there: start a
 //! job, look at all of them with one request, end one, fetch what it left behind. [`Everywhere`] makes the interface of
 //! programs ([`Launchers`]) of it, with the programs of this machine beside them; which of them a folder belongs to is
 //! written in its `launch.json`.
