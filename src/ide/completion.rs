@@ -3,6 +3,8 @@
 //! Names of elements, attributes and values come from the schema of the version at hand, functions from their one table,
 //! names of nodes and properties from the texts; what is legal elsewhere only is not offered.
 
+mod scenario;
+
 use super::cursor::{Cursor, Typing, cursor, local, word};
 use super::definition::{family, scope};
 use super::document::{Document, Kind};
@@ -83,7 +85,8 @@ pub(super) fn completion(snapshot: &Snapshot, document: &Document, offset: u32) 
     match document.kind() {
         Kind::Properties => offers.properties(at),
         Kind::Settings => offers.settings(at),
-        Kind::Scenario | Kind::Other => {}
+        Kind::Scenario => offers.scenario(at),
+        Kind::Other => {}
         _ => offers.markup(at),
     }
     // What has none of the letters that are typed is in the way.

@@ -108,16 +108,24 @@ fn parts(key: &str, at: usize) -> Vec<Word<'_>> {
     parts
 }
 
-/// The path of the workflow that a scenario runs, where it is one.
+/// The path of the workflow that a scenario plays, where it is one.
 pub(super) fn workflow(snapshot: &Snapshot, scenario: &Document) -> Option<String> {
+    let path = definition(snapshot, scenario)?;
+    Some(path)
+        .filter(|path| snapshot.document(path).is_some_and(|found| found.kind() == Kind::Workflow))
+}
+
+/// The path of the definition that a scenario plays, where it is known.
+pub(super) fn definition(snapshot: &Snapshot, scenario: &Document) -> Option<String> {
     let top = scenario.text().lines().take_while(|line| !line.trim_start().starts_with('['));
     let mut keys = top.filter_map(|line| line.split_once('='));
     let (_, value) = keys.find(|(key, _)| key.trim() == "app")?;
     let (app, _) = strings(value, 0).next()?;
     let path = join(folder_of(scenario.path()), app)?;
-    let inner = join(&path, "workflow.xml")?;
-    let mut known = [inner, path].into_iter();
-    known.find(|path| snapshot.document(path).is_some_and(|found| found.kind() == Kind::Workflow))
+    let inner = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+    let mut known = inner.iter().filter_map(|name| join(&path, name)).chain([path.clone()]);
+    let kinds = [Kind::Workflow, Kind::Coordinator, Kind::Bundle];
+    known.find(|path| snapshot.document(path).is_some_and(|found| kinds.contains(&found.kind())))
 }
 
 #[cfg(test)]

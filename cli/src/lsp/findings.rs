@@ -138,6 +138,46 @@ pub(super) fn of_scenario(source: &Arc<Source>, can: &Abilities) -> Vec<Diagnost
 mod tests {
     use super::*;
 
+    /// The keys that a scenario of these lines may go on with, as its reader names them: the unknown one comes first.
+    fn known(lines: &str) -> Vec<String> {
+        let end = if lines.ends_with("{ ") { " }]" } else { "" };
+        let text = format!("{lines}nothing-of-this-name = 1{end}");
+        let error = toml::from_str::<Scenario>(&text).expect_err("an unknown key");
+        let names = error.message().split('`').skip(3).step_by(2);
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn scenarios_are_offered_the_keys_that_their_reader_knows() {
+        let head = "app = '..'\n";
+        for table in [
+            "",
+            "[actions.a]\n",
+            "[types.shell]\n",
+            "[[arrivals]]\nfile = 'a'\n",
+            "[datasets.a]\n",
+            "[workflow]\n",
+            "[workflows.a]\n",
+            "[[then]]\ndo = 'kill'\n",
+            "[expect]\n",
+            "[expect.actions.a]\n",
+            "[expect.coordinators.a]\n",
+            "[actions.a]\nattempts = [{ ",
+            "[workflow]\nattempts = [{ ",
+        ] {
+            let lines = format!("{head}{table}");
+            let path = "a.scenario.toml";
+            let document = ankus::ide::Document::new(path, lines.as_str());
+            let snapshot = ankus::ide::Snapshot::of([document]);
+            let offers = snapshot.completion(path, lines.len() as u32);
+            let mut offered: Vec<String> = offers.into_iter().map(|offer| offer.label).collect();
+            offered.sort();
+            assert_eq!(offered, known(&lines), "{table}");
+        }
+    }
+
     #[test]
     fn tags_are_of_rules_that_there_are() {
         let kinds = ankus::check::kinds();
