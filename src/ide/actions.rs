@@ -3,6 +3,7 @@
 //! A change of a definition is offered only where the server answers the same afterwards, or takes what it refused.
 
 use super::document::{Document, Kind};
+use super::extract::extract;
 use super::names::{Role, Symbol};
 use super::{Snapshot, rename};
 use crate::analysis::Analysis;
@@ -30,6 +31,8 @@ pub enum ActionKind {
     Rewrite,
     /// It changes what runs.
     Refactor,
+    /// It moves a part into a file of its own.
+    Extract,
 }
 
 /// A change that is offered.
@@ -45,16 +48,18 @@ pub struct Action {
     pub is_safe: bool,
     /// The edits by path, each list in the order of its text.
     pub edits: BTreeMap<String, Vec<Edit>>,
+    /// The files that it writes anew, by path.
+    pub created: BTreeMap<String, String>,
 }
 
 impl Action {
     fn here(document: &Document, title: String, kind: ActionKind, edits: Vec<Edit>) -> Action {
         let edits = BTreeMap::from([(document.path().to_owned(), edits)]);
-        Action { title, kind, finding: None, is_safe: false, edits }
+        Action { title, kind, finding: None, is_safe: false, edits, created: BTreeMap::new() }
     }
 }
 
-fn put(span: Span, text: impl Into<String>) -> Edit {
+pub(super) fn put(span: Span, text: impl Into<String>) -> Edit {
     Edit { file: None, span, text: text.into() }
 }
 
@@ -94,6 +99,7 @@ pub(super) fn actions(
             rename::keeps_answer(snapshot, document, edits, "").is_ok()
         });
         actions.extend(changes);
+        actions.extend(extract(snapshot, document, within));
     }
     actions
 }
@@ -107,7 +113,8 @@ fn of_fix(document: &Document, finding: &Diagnostic, fix: &Fix) -> Action {
     }
     edits.values_mut().for_each(|edits| edits.sort_by_key(|edit| edit.span));
     let is_safe = fix.safety == Safety::Safe;
-    Action { title: fix.title.clone(), kind: ActionKind::Fix, finding: None, is_safe, edits }
+    let (title, created) = (fix.title.clone(), BTreeMap::new());
+    Action { title, kind: ActionKind::Fix, finding: None, is_safe, edits, created }
 }
 
 /// A comment that silences a finding, before its element or its line.
@@ -201,12 +208,12 @@ fn missing(document: &Document, offset: u32) -> Vec<Action> {
 }
 
 /// The prefix that the elements of a document have, with its colon.
-fn prefix(root: Element<'_>) -> String {
+pub(super) fn prefix(root: Element<'_>) -> String {
     root.prefix().map(|prefix| format!("{prefix}:")).unwrap_or_default()
 }
 
 /// The end of a line and the blanks before what stands at an offset, if it begins its line.
-fn layout_before(text: &str, at: usize) -> &str {
+pub(super) fn layout_before(text: &str, at: usize) -> &str {
     let before = text[..at].trim_end_matches([' ', '\t']);
     let before = before.strip_suffix('\n').unwrap_or(before);
     let before = before.strip_suffix('\r').unwrap_or(before);

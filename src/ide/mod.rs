@@ -11,6 +11,7 @@ mod cursor;
 mod definition;
 mod document;
 mod expression;
+mod extract;
 mod folding;
 mod hints;
 mod hover;

@@ -211,7 +211,11 @@ pub(super) fn keeps_answer(
 }
 
 /// The codes that the server answers a definition with.
-fn answer(snapshot: &Snapshot, source: &Arc<Source>, kind: FileKind) -> Vec<Option<&'static str>> {
+pub(super) fn answer(
+    snapshot: &Snapshot,
+    source: &Arc<Source>,
+    kind: FileKind,
+) -> Vec<Option<&'static str>> {
     let input =
         Input { settings: &snapshot.settings, files: &snapshot.files, ..Input::of(source, kind) };
     let answer = check::answer(&input);

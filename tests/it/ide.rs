@@ -133,6 +133,45 @@ fn what_is_offered_keeps_the_answer_of_the_server() {
     assert!(changed > texts.len() / 2, "{changed}");
 }
 
+/// Extracts every run of up to six nodes that can be; how many could.
+fn extract_all(path: &str, text: &str) -> usize {
+    let document = Arc::new(Document::new(path, text));
+    let snapshot = Snapshot::default().with(Arc::clone(&document));
+    let nodes = &document.analysis().workflow().nodes;
+    let before = codes(path, text);
+    let mut extracted = 0;
+    for length in 1..=6 {
+        for nodes in nodes.windows(length) {
+            let within = Span { start: nodes[0].span.start, end: nodes[length - 1].span.end };
+            for action in snapshot.code_actions(path, within, &[]) {
+                let Some((created, inner)) = action.created.first_key_value() else { continue };
+                assert_eq!(codes(created, inner), [None, None], "{path}: {inner}");
+                let after = edit::apply(text, &action.edits[path]).expect("edits do not overlap");
+                let answer = codes(path, &after);
+                assert!(
+                    answer == before || answer == [None, None],
+                    "{path}: {before:?}, {answer:?}"
+                );
+                // Every node is in one of both, and the call takes the name of the first.
+                let after = Document::new(path, after.as_str());
+                let left = after.analysis().workflow().nodes.len();
+                assert_eq!(left, document.analysis().workflow().nodes.len() - length + 1, "{path}");
+                extracted += 1;
+            }
+        }
+    }
+    extracted
+}
+
+#[test]
+fn what_is_extracted_is_accepted() {
+    let mut texts = texts(Kind::Workflow);
+    texts.retain(|(path, _)| path.ends_with("/workflow.xml"));
+    let extracted: usize = texts.iter().map(|(path, text)| extract_all(path, text)).sum();
+    println!("{} workflows: {extracted} parts extracted", texts.len());
+    assert!(extracted > texts.len() / 2, "{extracted}");
+}
+
 /// Every answer is within the text, whatever the text.
 #[test]
 fn every_answer_lies_in_its_text() {

@@ -11,11 +11,11 @@ use ankus::ide::{Entry, EntryKind, Place, Role, Snapshot, Symbol};
 use ankus::ir::workflow::Shape;
 use ankus::source::{Source, Span};
 use lsp_types::{
-    DocumentChangeOperation, DocumentChanges, DocumentHighlight, DocumentHighlightKind,
-    DocumentSymbol, Hover, HoverContents, Location, LocationLink, MarkupContent, MarkupKind, OneOf,
-    OptionalVersionedTextDocumentIdentifier, Position, PrepareRenameResponse, Range,
-    SymbolInformation, SymbolKind, TextDocumentEdit, TextDocumentIdentifier,
-    TextDocumentPositionParams, TextEdit, Uri,
+    CreateFile, CreateFileOptions, DocumentChangeOperation, DocumentChanges, DocumentHighlight,
+    DocumentHighlightKind, DocumentSymbol, Hover, HoverContents, Location, LocationLink,
+    MarkupContent, MarkupKind, OneOf, OptionalVersionedTextDocumentIdentifier, Position,
+    PrepareRenameResponse, Range, ResourceOp, SymbolInformation, SymbolKind, TextDocumentEdit,
+    TextDocumentIdentifier, TextDocumentPositionParams, TextEdit, Uri,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -89,6 +89,18 @@ impl<'w> Asked<'w> {
 
     /// The edits of several files as one.
     pub(super) fn edit(&self, edits: &BTreeMap<String, Vec<Edit>>) -> Option<Value> {
+        self.change(edits, &BTreeMap::new())
+    }
+
+    /// The same with files that are created first; none for a client that creates no files.
+    pub(super) fn change(
+        &self,
+        edits: &BTreeMap<String, Vec<Edit>>,
+        created: &BTreeMap<String, String>,
+    ) -> Option<Value> {
+        if !created.is_empty() && !self.world.client.can.creates_files {
+            return None;
+        }
         let mut by_uri = Vec::new();
         for (path, edits) in edits {
             let source = self.source(path)?;
@@ -112,7 +124,20 @@ impl<'w> Asked<'w> {
             let edits = edits.into_iter().map(OneOf::Left).collect();
             DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits })
         };
-        let changes = DocumentChanges::Operations(by_uri.into_iter().map(one).collect());
+        let mut changes = Vec::new();
+        for (path, text) in created {
+            let uri = self.uri(path)?;
+            // A file that is there by now stays as it is, and the client refuses the change.
+            let options =
+                Some(CreateFileOptions { overwrite: Some(false), ignore_if_exists: Some(false) });
+            let file = CreateFile { uri: uri.clone(), options, annotation_id: None };
+            changes.push(DocumentChangeOperation::Op(ResourceOp::Create(file)));
+            let text_document = OptionalVersionedTextDocumentIdentifier { uri, version: None };
+            let edits = vec![OneOf::Left(TextEdit::new(Range::default(), text.clone()))];
+            changes.push(DocumentChangeOperation::Edit(TextDocumentEdit { text_document, edits }));
+        }
+        changes.extend(by_uri.into_iter().map(one));
+        let changes = DocumentChanges::Operations(changes);
         Some(json!({"documentChanges": changes}))
     }
 }

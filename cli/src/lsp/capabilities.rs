@@ -84,6 +84,7 @@ pub(super) fn capabilities(can: &Abilities) -> ServerCapabilities {
             code_action_kinds: Some(vec![
                 CodeActionKind::QUICKFIX,
                 CodeActionKind::REFACTOR,
+                CodeActionKind::REFACTOR_EXTRACT,
                 CodeActionKind::REFACTOR_REWRITE,
                 CodeActionKind::SOURCE_FIX_ALL,
             ]),

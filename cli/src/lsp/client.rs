@@ -4,7 +4,9 @@ use super::places::Units;
 use ankus::settings::{Profile, Settings, Target};
 use ankus::text;
 use lsp_server::{Message, Notification, Request, RequestId, Response, ResponseError};
-use lsp_types::{ClientCapabilities, MessageType, ShowMessageParams, notification as note};
+use lsp_types::{
+    ClientCapabilities, MessageType, ResourceOperationKind, ShowMessageParams, notification as note,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -97,6 +99,8 @@ pub(super) struct Abilities {
     pub(super) prepares_renames: bool,
     /// Whether edits may say which version of a text they are for.
     pub(super) versioned_edits: bool,
+    /// Whether a change may create a file.
+    pub(super) creates_files: bool,
 }
 
 impl Abilities {
@@ -115,6 +119,8 @@ impl Abilities {
             text.and_then(|all| all.document_symbol.as_ref()?.hierarchical_document_symbol_support);
         let prepares = text.and_then(|all| all.rename.as_ref()?.prepare_support);
         let versioned = workspace.and_then(|all| all.workspace_edit.as_ref()?.document_changes);
+        let operations =
+            workspace.and_then(|all| all.workspace_edit.as_ref()?.resource_operations.as_deref());
         let window = capabilities.window.as_ref();
         let watches =
             workspace.and_then(|all| all.did_change_watched_files.as_ref()?.dynamic_registration);
@@ -132,6 +138,8 @@ impl Abilities {
             nested_symbols: nested.unwrap_or_default(),
             prepares_renames: prepares.unwrap_or_default(),
             versioned_edits: versioned.unwrap_or_default(),
+            creates_files: versioned.unwrap_or_default()
+                && operations.is_some_and(|all| all.contains(&ResourceOperationKind::Create)),
         }
     }
 }

@@ -122,8 +122,10 @@ pub(super) fn code_actions(asked: &Asked<'_>, params: &CodeActionParams) -> Answ
             ActionKind::Fix | ActionKind::Allow => CodeActionKind::QUICKFIX,
             ActionKind::Rewrite => CodeActionKind::REFACTOR_REWRITE,
             ActionKind::Refactor => CodeActionKind::REFACTOR,
+            ActionKind::Extract => CodeActionKind::REFACTOR_EXTRACT,
         };
-        let Some(edit) = asked.edit(&action.edits).filter(|_| wants(&kind)) else { continue };
+        let edit = asked.change(&action.edits, &action.created).filter(|_| wants(&kind));
+        let Some(edit) = edit else { continue };
         let about = action.finding.and_then(|at| diagnostics.get(at));
         let about: Vec<_> = about.into_iter().collect();
         let is_preferred = action.kind == ActionKind::Fix && action.is_safe;

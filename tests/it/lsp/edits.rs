@@ -1,7 +1,7 @@
 //! Edits through the real program: a rename reaches every file that means the name, those that are not open as well, and a
 //! text is laid out as `ankus fmt` does it.
 
-use super::client::Editor;
+use super::client::{Editor, abilities};
 use super::{fixture, folder_with};
 use crate::cli::ankus;
 use lsp_types::TextEdit;
@@ -76,4 +76,70 @@ fn a_text_is_laid_out_as_the_command_does_it() {
         assert_eq!(checked.code, 0, "{checked:?}");
         assert_eq!(editor.shut_down(), Some(0));
     }
+}
+
+/// Nodes of a workflow that runs on any machine.
+const STEPS: &str = "<workflow-app xmlns=\"uri:oozie:workflow:0.5\" name=\"steps\">
+    <start to=\"first\"/>
+    <action name=\"first\"><fs><mkdir path=\"hdfs://nn/out/first\"/></fs><ok to=\"second\"/><error to=\"failed\"/></action>
+    <action name=\"second\"><fs><mkdir path=\"hdfs://nn/out/${day}\"/></fs><ok to=\"third\"/><error to=\"failed\"/></action>
+    <action name=\"third\"><fs><move source=\"hdfs://nn/out/${day}\" target=\"hdfs://nn/out/third\"/></fs><ok to=\"end\"/><error to=\"failed\"/></action>
+    <kill name=\"failed\"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>
+    <end name=\"end\"/>
+</workflow-app>
+";
+
+#[test]
+fn a_part_that_is_extracted_runs_as_it_did() {
+    let properties = "day=monday\n";
+    let (_room, folder) = folder_with(&[("workflow.xml", STEPS), ("job.properties", properties)]);
+    let ask = |editor: &mut Editor| {
+        let uri = editor.open_file(&folder.join("workflow.xml"));
+        let range =
+            json!({"start": {"line": 3, "character": 0}, "end": {"line": 5, "character": 0}});
+        let params = json!({
+            "textDocument": {"uri": uri}, "range": range,
+            "context": {"diagnostics": [], "only": ["refactor.extract"]},
+        });
+        editor.ask("textDocument/codeAction", params).expect("an answer")
+    };
+    // A client that creates no files is offered nothing.
+    let mut editor = Editor::open(&folder);
+    assert_eq!(ask(&mut editor), json!([]));
+    assert_eq!(editor.shut_down(), Some(0));
+
+    let mut abilities = abilities();
+    abilities["workspace"]["workspaceEdit"] =
+        json!({"documentChanges": true, "resourceOperations": ["create"]});
+    let mut editor = Editor::start(&folder);
+    editor.initialize(abilities, &[&folder], Value::Null);
+    let actions = ask(&mut editor);
+    let changes = actions[0]["edit"]["documentChanges"].as_array().expect("changes");
+    assert_eq!(editor.shut_down(), Some(0));
+    let [created, written, edited] = changes.as_slice() else { panic!("{changes:?}") };
+    assert_eq!(created["kind"], "create");
+    let uri = created["uri"].as_str().expect("a URI");
+    assert!(uri.ends_with("/second.xml"), "{uri}");
+    assert_eq!(written["textDocument"]["uri"], uri);
+    let inner = written["edits"][0]["newText"].as_str().expect("a text");
+    let edits: Vec<TextEdit> =
+        serde_json::from_value(edited["edits"].clone()).expect("edits of a text");
+    let [edit] = edits.as_slice() else { panic!("{edits:?}") };
+    let lines: Vec<&str> = STEPS.split_inclusive('\n').collect();
+    let (start, end) = (edit.range.start, edit.range.end);
+    assert_eq!((start.line, end.line), (3, 4));
+    let outer = [
+        &lines[..3].concat(),
+        &lines[3][..start.character as usize],
+        &edit.new_text,
+        &lines[4][end.character as usize..],
+        &lines[5..].concat(),
+    ]
+    .concat();
+    std::fs::write(folder.join("workflow.xml"), outer).expect("written");
+    std::fs::write(folder.join("second.xml"), inner).expect("written");
+    let store = tempfile::tempdir().expect("room");
+    let store = store.path().to_str().expect("a plain path");
+    let run = ankus(&["run", ".", "--store", store]).folder(&folder).run();
+    run.said(0, "second (sub-workflow)");
 }
