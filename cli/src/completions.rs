@@ -3,15 +3,18 @@
 //! The script asks `ankus` itself for the possible words, so that rules, codes and jobs are completed, too.
 
 use super::store::{self, StoreArguments};
-use super::{Exit, Failure, Shell, operate};
+use super::{Exit, Failure, Shell};
 use ankus::check;
 use ankus::codes;
 use ankus::diag::Group;
 use ankus::text;
-use ankus_engine::driver::view;
+use ankus_engine::driver::list;
 use clap_complete::env::Shells;
 use clap_complete::{ArgValueCandidates, CompleteEnv, CompletionCandidate};
 use std::path::PathBuf;
+
+/// So many jobs are offered, the newest.
+const OFFERED: usize = 1_000;
 
 /// The variable by which a script asks for words.
 const VARIABLE: &str = "COMPLETE";
@@ -102,12 +105,7 @@ fn listed(store: &StoreArguments) -> miette::Result<Vec<CompletionCandidate>> {
         CompletionCandidate::new(id)
             .help(Some(text::line(&format!("{name}, {status}")).into_owned().into()))
     };
-    let mut found: Vec<_> = operate::lines(&*reader)?
-        .iter()
-        .map(|line| word(&line.id, &line.name, line.status))
-        .collect();
-    for record in view::records(&*reader).map_err(store::failure)? {
-        found.push(word(&record.job.id, &record.job.name, record.job.status.name()));
-    }
-    Ok(found)
+    let (jobs, _) =
+        list::jobs(&*reader, &list::Wanted::default(), 0, OFFERED).map_err(store::failure)?;
+    Ok(jobs.iter().map(|job| word(&job.id, &job.name, &job.status)).collect())
 }

@@ -5,12 +5,13 @@ use super::operate::{self, Again, Scope, Wish};
 use super::run::take_up;
 use super::runner::Runner;
 use super::store::{self, Following, Masked, RunFormat, StoreArguments};
-use super::{Exit, Failure, Shell, graph, log, needs, up};
+use super::up;
+use super::{Exit, Failure, Shell, graph, listing, log, needs};
 use ankus::settings::Settings;
 use ankus::text::hanging;
 use ankus_engine::driver::object::{self, Mask};
-use ankus_engine::driver::{self, JobRecord, purge, view};
-use ankus_lang::machine::{Command, JobStatus, Rows, Run, Status};
+use ankus_engine::driver::{self, purge, view};
+use ankus_lang::machine::{Command, JobStatus, Status};
 use ankus_lang::plan::{NOWHERE, Work};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -39,7 +40,8 @@ enum Format {
 enum JobCommand {
     /// List jobs, the newest first.
     List {
-        /// Only these: `status=RUNNING;user=ann;name=load`.
+        /// Only these: `status=RUNNING;user=ann;name=load`. Names: status, user, name, group, id, text, frequency, unit,
+        /// startcreatedtime, endcreatedtime, sortby.
         #[arg(long, value_name = "FILTER", default_value = "")]
         filter: String,
         /// At most so many.
@@ -203,7 +205,7 @@ pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result
     }
     match arguments.command {
         JobCommand::List { filter, len, offset, format } => {
-            list(store, &filter, len, offset, format, shell)
+            listing::run(store, &filter, len, offset, format == Format::Json, shell)
         }
         JobCommand::Show { id, environment: true, format } => {
             environment(store, &id, format, shell)
@@ -279,213 +281,6 @@ fn only_of_coordinators(id: &str, is_asked: bool) -> miette::Result<()> {
     match is_asked {
         true => Err(Failure::new(format!("`{id}` is neither a coordinator nor a bundle")).into()),
         false => Ok(()),
-    }
-}
-
-/// The pairs of a filter as the web services have it.
-fn filters(text: &str) -> miette::Result<Vec<(String, String)>> {
-    let pairs = text.split(';').map(str::trim).filter(|pair| !pair.is_empty());
-    pairs
-        .map(|pair| match pair.split_once('=') {
-            Some((name, value)) if ["status", "user", "name", "group", "id"].contains(&name) => {
-                Ok((name.to_owned(), value.to_owned()))
-            }
-            _ => {
-                let help = "a filter has pairs like status=RUNNING with `;` between; names: status, user, name, group, id";
-                Err(Failure::new(format!("`{pair}` is not a filter")).help(help).into())
-            }
-        })
-        .collect()
-}
-
-fn fits(line: &Line, filters: &[(String, String)]) -> bool {
-    // Of one name any value will do; of several names, each must.
-    filters.iter().all(|(name, _)| {
-        filters.iter().filter(|(other, _)| other == name).any(|(_, value)| match name.as_str() {
-            "status" => line.status().eq_ignore_ascii_case(value),
-            "user" => line.user() == *value,
-            "name" => line.name() == *value,
-            "group" => line.group() == Some(value),
-            _ => line.id() == *value,
-        })
-    })
-}
-
-fn list(
-    store: &StoreArguments,
-    filter: &str,
-    len: usize,
-    offset: usize,
-    format: Format,
-    shell: &mut Shell,
-) -> miette::Result<Exit> {
-    let filters = filters(filter)?;
-    let reader = store::reader(store)?;
-    let mut lines: Vec<Line> = operate::lines(&*reader)?.into_iter().map(Line::Timed).collect();
-    let records = view::records(&*reader).map_err(store::failure)?;
-    lines.extend(records.into_iter().map(|record| Line::Workflow(Box::new(record))));
-    lines.retain(|line| fits(line, &filters));
-    lines.sort_by(|a, b| (b.created(), b.id()).cmp(&(a.created(), a.id())));
-    let active = up::active(store, shell);
-    let is_abandoned = |line: &Line| {
-        line.is_open() && active.as_ref().is_some_and(|active| !active.contains(line.root()))
-    };
-    let total = lines.len();
-    let page: Vec<Line> = lines.into_iter().skip(offset.max(1) - 1).take(len).collect();
-    match format {
-        Format::Json => {
-            let (mut workflows, mut coordinators, mut bundles) = (vec![], vec![], vec![]);
-            for line in page {
-                match line {
-                    Line::Workflow(record) => {
-                        let is_abandoned = is_abandoned(&Line::Workflow(record.clone()));
-                        let stopping = view::stopping(&*reader, &record).map_err(store::failure)?;
-                        let run = Run::new(record.job, Default::default(), Rows::default());
-                        let mut object = object::job(&run);
-                        if is_abandoned {
-                            object["abandoned"] = true.into();
-                        }
-                        if stopping > 0 {
-                            object["stopping"] = stopping.into();
-                        }
-                        workflows.push(object);
-                    }
-                    Line::Timed(line) => match &line.job {
-                        Job::Coordinator(_) => {
-                            coordinators.push(operate::listed(&*reader, &line.job)?);
-                        }
-                        Job::Bundle(_) => bundles.push(operate::listed(&*reader, &line.job)?),
-                    },
-                }
-            }
-            let mut object = json!({
-                "total": total,
-                "offset": offset,
-                "len": len,
-                "workflows": workflows,
-                "coordinatorjobs": coordinators,
-                "bundlejobs": bundles,
-            });
-            let damaged = view::damaged(&*reader).map_err(store::failure)?;
-            if !damaged.is_empty() {
-                object["damaged"] = damaged.into();
-            }
-            shell.json(&object)?;
-        }
-        Format::Human => {
-            let mut abandoned = 0;
-            for line in &page {
-                let at = object::instant(line.created());
-                let mut more = String::new();
-                if let Line::Workflow(record) = line {
-                    match view::stopping(&*reader, record).map_err(store::failure)? {
-                        0 => {}
-                        programs => more = format!("  ({})", store::still_stopping(programs)),
-                    }
-                }
-                if is_abandoned(line) {
-                    abandoned += 1;
-                    "  (nobody runs it)".clone_into(&mut more);
-                }
-                shell.line(format!(
-                    "{:<10} {}  {}  {}{more}",
-                    line.status(),
-                    &at[..19],
-                    line.id(),
-                    line.name()
-                ))?;
-            }
-            if abandoned > 0 {
-                let verb = if abandoned == 1 { "goes" } else { "go" };
-                shell.say(format!(
-                    "{} {verb} on with `ankus job resume ID`, `ankus job resume --all` or `ankus up`",
-                    counted(abandoned)
-                ));
-            }
-            if page.is_empty() {
-                shell.say("no jobs");
-            }
-            store::say_missing(&view::damaged(&*reader).map_err(store::failure)?, shell);
-        }
-    }
-    Ok(Exit::Success)
-}
-
-/// A job in a list.
-enum Line {
-    Workflow(Box<JobRecord>),
-    Timed(operate::Line),
-}
-
-impl Line {
-    fn created(&self) -> i64 {
-        match self {
-            Line::Workflow(record) => record.job.created,
-            Line::Timed(line) => line.created,
-        }
-    }
-
-    fn id(&self) -> &str {
-        match self {
-            Line::Workflow(record) => &record.job.id,
-            Line::Timed(line) => &line.id,
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Line::Workflow(record) => &record.job.name,
-            Line::Timed(line) => &line.name,
-        }
-    }
-
-    fn status(&self) -> &str {
-        match self {
-            Line::Workflow(record) => record.job.status.name(),
-            Line::Timed(line) => line.status,
-        }
-    }
-
-    /// The job on top of it.
-    fn root(&self) -> &str {
-        match self {
-            Line::Workflow(record) => &record.root,
-            Line::Timed(line) => match &line.job {
-                Job::Coordinator(record) => record.root(),
-                Job::Bundle(record) => &record.id,
-            },
-        }
-    }
-
-    /// Whether something would go on by itself.
-    fn is_open(&self) -> bool {
-        match self {
-            Line::Workflow(record) => match record.job.status {
-                JobStatus::Prep | JobStatus::Running => true,
-                JobStatus::Suspended => false,
-                _ => !record.open.is_empty(),
-            },
-            Line::Timed(line) => {
-                let status = line.job.status();
-                use ankus_lang::machine::coordinator::Status as S;
-                !status.is_end()
-                    && !matches!(status, S::Suspended | S::SuspendedWithError | S::PrepSuspended)
-            }
-        }
-    }
-
-    fn user(&self) -> &str {
-        match self {
-            Line::Workflow(record) => &record.job.user,
-            Line::Timed(line) => &line.user,
-        }
-    }
-
-    fn group(&self) -> Option<&str> {
-        match self {
-            Line::Workflow(record) => record.job.group.as_deref(),
-            Line::Timed(_) => None,
-        }
     }
 }
 
@@ -721,7 +516,7 @@ fn purge(
     Ok(Exit::Success)
 }
 
-fn counted(jobs: usize) -> String {
+pub(super) fn counted(jobs: usize) -> String {
     format!("{jobs} {}", if jobs == 1 { "job" } else { "jobs" })
 }
 

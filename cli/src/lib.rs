@@ -19,6 +19,7 @@ mod fmt;
 mod graph;
 mod inventory;
 mod job;
+mod listing;
 mod log;
 mod lsp;
 mod man;

@@ -717,13 +717,10 @@ pub(super) fn log(
     Ok(Exit::Success)
 }
 
-/// A line of a list.
+/// A coordinator or a bundle, and where it is.
 pub(super) struct Line {
-    pub(super) created: i64,
     pub(super) id: String,
-    pub(super) name: String,
     pub(super) status: &'static str,
-    pub(super) user: String,
     /// The job, to be shown.
     pub(super) job: Job,
 }
@@ -733,21 +730,15 @@ pub(super) fn lines(reader: &dyn Reader) -> miette::Result<Vec<Line>> {
     let mut lines = Vec::new();
     for record in kept::records(reader).map_err(store::failure)? {
         lines.push(Line {
-            created: record.created,
             id: record.id.clone(),
-            name: record.name.clone(),
             status: record.job.status.name(),
-            user: record.user.clone(),
             job: Job::Coordinator(Box::new(record)),
         });
     }
     for record in bundle::records(reader).map_err(store::failure)? {
         lines.push(Line {
-            created: record.created,
             id: record.id.clone(),
-            name: record.name.clone(),
             status: record.job.status.name(),
-            user: record.user.clone(),
             job: Job::Bundle(Box::new(record)),
         });
     }

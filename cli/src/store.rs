@@ -9,7 +9,7 @@ use ankus::settings::{Keep, Settings};
 use ankus::text::hanging;
 use ankus_engine::driver::object::{self, Mask};
 use ankus_engine::driver::places::{Waiting, What};
-use ankus_engine::driver::{self, JobRecord, Moment, purge, view};
+use ankus_engine::driver::{self, JobRecord, Moment, list, purge, view};
 use ankus_lang::machine::{Change, Fault, JobStatus, Row, Run, Status};
 use ankus_lang::plan::{NOWHERE, Plan};
 use ankus_procedure::control::{Client, ControlError, Holder};
@@ -114,37 +114,26 @@ pub(crate) fn resolve(reader: &dyn Reader, text: &str) -> miette::Result<String>
     if is_there().unwrap_or(true) {
         return Ok(text.to_owned());
     }
-    let mut known: Vec<(String, i64, bool)> = Vec::new();
-    for record in view::records(reader).map_err(failure)? {
-        let is_top = record.root == record.job.id;
-        known.push((record.job.id, record.job.created, is_top));
-    }
-    for record in driver::coordinator::records(reader).map_err(failure)? {
-        let is_top = record.bundle.is_none();
-        known.push((record.id, record.created, is_top));
-    }
-    for record in driver::bundle::records(reader).map_err(failure)? {
-        known.push((record.id, record.created, true));
-    }
+    let find = |wanted: list::Wanted, len| list::jobs(reader, &wanted, 0, len).map_err(failure);
     if job == LATEST {
-        let tops = known.into_iter().filter(|(_, _, is_top)| *is_top);
-        let last = tops.max_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
-        return match last {
-            Some((id, ..)) => Ok(id + &action),
+        let (last, _) = find(list::Wanted { only_tops: true, ..list::Wanted::default() }, 1)?;
+        return match last.into_iter().next() {
+            Some(last) => Ok(last.id + &action),
             None => Err(Failure::new("there is no job in this store yet").into()),
         };
     }
-    let mut fits: Vec<String> =
-        known.into_iter().map(|(id, ..)| id).filter(|id| id.starts_with(job)).collect();
-    if fits.len() < 2 {
+    let wanted = list::Wanted { beginning: Some(job.to_owned()), ..list::Wanted::default() };
+    let (fits, total) = find(wanted, CANDIDATES)?;
+    let mut fits: Vec<String> = fits.into_iter().map(|fits| fits.id).collect();
+    if total < 2 {
         return Ok(fits.pop().unwrap_or_else(|| job.to_owned()) + &action);
     }
     fits.sort();
-    let mut shown = fits.iter().take(CANDIDATES).cloned().collect::<Vec<_>>().join(", ");
-    if fits.len() > CANDIDATES {
-        shown.push_str(&format!(" and {} more", fits.len() - CANDIDATES));
+    let mut shown = fits.join(", ");
+    if total > fits.len() {
+        shown.push_str(&format!(" and {} more", total - fits.len()));
     }
-    let message = format!("`{job}` is the beginning of {} ids", fits.len());
+    let message = format!("`{job}` is the beginning of {total} ids");
     Err(Failure::new(message).help(format!("write more of it: {shown}")).into())
 }
 

@@ -91,7 +91,9 @@ fn check(
         // The same words as everywhere.
         store::reader(arguments)?;
     }
-    let looked = |path: &Path| Sqlite::check(path).map_err(|error| store::failure(error.into()));
+    let looked = |path: &Path| {
+        Sqlite::check(path, driver::list::TABLES).map_err(|error| store::failure(error.into()))
+    };
     let found = looked(&path)?;
     match format {
         Format::Json => {
@@ -104,6 +106,7 @@ fn check(
                 "damaged": found.damaged.iter().map(named).collect::<Vec<_>>(),
                 "procedures": found.procedures.iter().map(|id| id.0).collect::<Vec<_>>(),
                 "log": found.log.map(|log| json!({"at": log.at, "commits": log.commits})),
+                "listed": found.lines,
             });
             shell.out(format!("{object:#}\n"))?;
         }
@@ -152,6 +155,9 @@ fn tell(found: &Soundness, shell: &mut Shell) -> miette::Result<()> {
     }
     for id in &found.procedures {
         shell.out(format!("procedure: {}\n", id.0))?;
+    }
+    for id in &found.lines {
+        shell.line(format!("listed: {id} is not listed as it is"))?;
     }
     shell.out(match found.is_sound() {
         true => format!("{} rows, all as they were written\n", found.rows),

@@ -44,7 +44,7 @@ impl Store for Cut {
 
 pub(crate) fn open(folder: &Path, left: i64, last_happens: bool) -> (Driver, Arc<AtomicI64>) {
     let left = Arc::new(AtomicI64::new(left));
-    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let options = Options { synchronous: Synchronous::Normal, ..driver::options() };
     let below = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
     let store = Cut { below, left: left.clone(), last_happens };
     let surroundings = testing::surroundings(PathBuf::from(BINARY), &folder.join("root"));

@@ -413,7 +413,7 @@ fn a_rerun_goes_on_whose_answer_was_lost() {
 }
 
 fn open(folder: &Path) -> Driver {
-    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let options = Options { synchronous: Synchronous::Normal, ..driver::options() };
     let store = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
     let surroundings = testing::surroundings(PathBuf::from(BINARY), &folder.join("root"));
     driver::open_store(Box::new(store), folder.to_owned(), surroundings).expect("a driver")

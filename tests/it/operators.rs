@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ankus_cli::testing;
-use ankus_engine::driver::{self, Driver, view};
+use ankus_engine::driver::list::{self, Kind};
+use ankus_engine::driver::{self, Driver, filter, view};
 use ankus_lang::machine::{Command, JobStatus};
-use ankus_procedure::store::{Options, Sqlite, Synchronous};
+use ankus_procedure::store::{Options, Reader, Sqlite, Synchronous};
 
 use crate::run::{BINARY, ankus, application, text};
 use crate::storms;
@@ -233,8 +234,63 @@ fn a_store_of_the_last_format_is_taken_up() {
     assert_eq!(coordinators.len(), 1);
 }
 
+/// A store as the release before left it: two workflows, a bundle with a coordinator that ran two. It is listed as it is, before
+/// and after a process that runs jobs has taken it up and filled its table of jobs.
+#[test]
+fn a_store_without_a_table_of_jobs_is_listed_and_given_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let kept =
+        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../fixtures/journals/format-2.sqlite");
+    fs::copy(&kept, folder.path().join("store.sqlite")).expect("a fixture");
+    let reading = || {
+        let read = Sqlite::reading(&folder.path().join("store.sqlite"));
+        read.expect("readable").expect("a store")
+    };
+    let filters = [
+        (None, "", 6),
+        (Some(Kind::Workflow), "", 4),
+        (Some(Kind::Workflow), "status=SUCCEEDED;status=KILLED;name=daily", 2),
+        (Some(Kind::Workflow), "group=staff", 3),
+        (Some(Kind::Workflow), "text=half", 2),
+        (Some(Kind::Workflow), "text=other;sortby=lastModifiedTime", 1),
+        (Some(Kind::Workflow), "startcreatedtime=2026-11-23T00:00Z;endcreatedtime=-1d", 4),
+        (Some(Kind::Workflow), "endcreatedtime=2026-11-22T00:00Z", 0),
+        (Some(Kind::Coordinator), "frequency=1;unit=days", 1),
+        (Some(Kind::Coordinator), "frequency=1440", 0),
+        (Some(Kind::Bundle), "id=bundle;group=staff;name=both", 1),
+    ];
+    let listed = |reader: &dyn Reader| {
+        let found = filters.map(|(kind, text, count)| {
+            let wanted = filter::parse(text, kind, i64::MAX).expect("a filter");
+            let (jobs, total) = list::jobs(reader, &wanted, 0, 10).expect("readable");
+            assert_eq!((jobs.len(), total), (count, count), "{text}: {jobs:?}");
+            jobs
+        });
+        let mut wanted = list::Wanted::default();
+        let (last, total) = list::jobs(reader, &wanted, 4, 3).expect("readable");
+        assert_eq!(last, found[0][4..]);
+        assert_eq!(total, 6);
+        wanted.only_tops = true;
+        let tops = list::jobs(reader, &wanted, 0, 10).expect("readable").0;
+        let tops: Vec<&str> = tops.iter().map(|job| job.id.as_str()).collect();
+        assert_eq!(tops, ["bundle", "other", "done"]);
+        found
+    };
+    let before = listed(&*reading());
+    let driver = open(folder.path());
+    let after = listed(&*driver.reader());
+    assert_eq!(before, after);
+    let coordinator = &after[8][0];
+    assert_eq!(coordinator.parent.as_deref(), Some("bundle"));
+    assert!(coordinator.modified >= coordinator.created, "{coordinator:?}");
+    drop(driver);
+    let path = folder.path().join("store.sqlite");
+    assert!(Sqlite::check(&path, list::TABLES).expect("readable").is_sound());
+    assert_eq!(listed(&*reading()), after);
+}
+
 fn open(folder: &Path) -> Driver {
-    let options = Options { synchronous: Synchronous::Normal, ..Options::default() };
+    let options = Options { synchronous: Synchronous::Normal, ..driver::options() };
     let store = Sqlite::open(&folder.join("store.sqlite"), options).expect("a store");
     let surroundings = testing::surroundings(PathBuf::from(BINARY), &folder.join("root"));
     driver::open_store(Box::new(store), folder.to_owned(), surroundings).expect("a driver")

@@ -23,11 +23,11 @@ use ankus_procedure::{Context, Failure, New, Note, Procedure, ProcedureId, Step,
 /// The kind of this procedure.
 pub(super) const KIND: &str = "bundle";
 /// A bundle by its id: [`Record`].
-const RECORD: &str = "bundle";
+pub(super) const RECORD: &str = "bundle";
 /// Its definition and those of its coordinators by its id.
-const DEFINITION: &str = "bundle-definition";
+pub(super) const DEFINITION: &str = "bundle-definition";
 /// What happened, by the bundle's id and a number.
-const EVENT: &str = "bundle-event";
+pub(super) const EVENT: &str = "bundle-event";
 
 /// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
 pub(super) const SPACES: (&[&str], &[&str]) =
@@ -77,7 +77,7 @@ impl Record {
         self.procedure
     }
 
-    fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
+    pub(super) fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
         if let Ok(record) = decode(what, bytes) {
             return Ok(record);
         }

@@ -11,8 +11,10 @@ pub mod bundle;
 mod call;
 mod commands;
 pub mod coordinator;
+pub mod filter;
 mod job;
 mod keep;
+pub mod list;
 pub mod needs;
 mod notice;
 mod notify;
@@ -45,7 +47,8 @@ pub use keep::{Calls, JobRecord, Moment, Open};
 pub use needs::{Frontends, Needs};
 pub use notify::Notified;
 pub use open::{
-    Opened, Place, forget_plans, open, open_still, open_store, open_store_on, reading, tend,
+    Opened, Place, forget_plans, open, open_still, open_store, open_store_on, options, reading,
+    tend,
 };
 pub use remote::{
     abandon_there, activate_all_there, activate_there, active_there, bundle_there, command_there,

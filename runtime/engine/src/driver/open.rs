@@ -1,7 +1,7 @@
 //! Opening a store: to run its jobs, to read it, or to reach the process that runs it.
 
 use super::keep::spaces;
-use super::{Driver, Error, STORE, Surroundings, view};
+use super::{Driver, Error, STORE, Surroundings, list, view};
 use crate::host::network;
 use ankus_procedure::store::{Memory, Reader, Sqlite, Store};
 use ankus_procedure::{Host, RealHost, control, private, store};
@@ -27,6 +27,11 @@ pub enum Opened {
     Theirs(control::Client),
 }
 
+/// How a store of jobs is opened.
+pub fn options() -> store::Options {
+    store::Options { tables: list::TABLES, ..store::Options::default() }
+}
+
 /// Opens a store to run its jobs, or reaches the process that does.
 pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
     let may_be_shared = matches!(place, Place::SharedFolder(_));
@@ -43,7 +48,7 @@ pub fn open(place: Place, surroundings: Surroundings) -> Result<Opened, Error> {
                 control::Hold::Mine(guard) => guard,
                 control::Hold::Theirs(client) => return Ok(Opened::Theirs(client)),
             };
-            (Box::new(Sqlite::open(&path, store::Options::default())?), Some(guard), folder)
+            (Box::new(Sqlite::open(&path, options())?), Some(guard), folder)
         }
     };
     let host = Arc::new(RealHost::new());
@@ -68,7 +73,7 @@ pub fn tend(folder: &Path, forget_damaged: bool) -> Result<(Sqlite, control::Gua
     let Some(guard) = control::Guard::take(&path)? else {
         return Err(store::Error::Busy.into());
     };
-    let options = store::Options { forget_damaged, ..store::Options::default() };
+    let options = store::Options { forget_damaged, ..options() };
     Ok((Sqlite::open(&path, options)?, guard))
 }
 

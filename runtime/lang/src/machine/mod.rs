@@ -58,6 +58,16 @@ pub enum JobStatus {
 }
 
 impl JobStatus {
+    /// All of them.
+    pub const ALL: [JobStatus; 6] = [
+        JobStatus::Prep,
+        JobStatus::Running,
+        JobStatus::Succeeded,
+        JobStatus::Killed,
+        JobStatus::Failed,
+        JobStatus::Suspended,
+    ];
+
     /// The word of the web services.
     pub fn name(self) -> &'static str {
         match self {

@@ -6,9 +6,13 @@
 //!
 //! Two kinds of things are kept. *Records* are the procedures, by id. *Rows* belong to their writer (a job keeps its
 //! workflow, its actions and its events there): a space, a key and a value, in the order of keys within the space.
+//!
+//! Beside the rows there may be [`tables`], by which some rows are found without reading all of them.
 
+mod columns;
 mod memory;
 mod sqlite;
+pub mod tables;
 pub mod wal;
 
 pub use memory::Memory;
@@ -21,7 +25,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// The format of the store that this version writes. A store with a larger number is refused.
-pub const FORMAT: i64 = 2;
+pub const FORMAT: i64 = 3;
 
 /// The number of a procedure. Given out once in the life of a store, upwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -116,6 +120,11 @@ pub trait Reader: Send + Sync {
         from: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, Error>;
+
+    /// Lines of a table that is declared for the store; where it keeps none, they are read from the rows.
+    fn find(&self, table: &tables::Table, query: &tables::Query) -> Result<tables::Found, Error> {
+        tables::scan(self, table, query)
+    }
 
     /// An error where what is read here is no longer what others find where the store was.
     fn is_there(&self) -> Result<(), Error> {

@@ -12,8 +12,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 
-use super::ProcedureId;
+use super::tables::{self, Found, Query, Table};
 use super::{Error, FORMAT, Key, Loaded, Reader, Row, Store, Write, after_prefix, wal};
+use super::{ProcedureId, columns};
 use crate::private;
 
 /// `ankP`, so that `file` and SQLite's own tools can tell what this is.
@@ -47,6 +48,8 @@ pub struct Options {
     pub page_limit: Option<u32>,
     /// Whether to go on where the log is damaged, without the commits behind that.
     pub forget_damaged: bool,
+    /// Which tables are kept beside the rows. Those that are not named are dropped: nobody would keep them up.
+    pub tables: &'static [&'static Table],
 }
 
 /// What is found out about a store that nobody changes meanwhile.
@@ -62,6 +65,8 @@ pub struct Soundness {
     pub procedures: Vec<ProcedureId>,
     /// Where the log is damaged.
     pub log: Option<wal::Damage>,
+    /// Ids of lines of tables that are not what the rows say.
+    pub lines: Vec<String>,
 }
 
 impl Soundness {
@@ -71,6 +76,7 @@ impl Soundness {
             && self.damaged.is_empty()
             && self.procedures.is_empty()
             && self.log.is_none()
+            && self.lines.is_empty()
     }
 }
 
@@ -87,6 +93,7 @@ pub struct Sqlite {
     connection: Connection,
     reader: Arc<SqliteReader>,
     largest: u64,
+    tables: &'static [&'static Table],
 }
 
 #[derive(Debug)]
@@ -168,9 +175,13 @@ impl Sqlite {
         let setup = format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous}; PRAGMA cache_size = -32768;
              PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864;
-             BEGIN IMMEDIATE; {whose} {SCHEMA} COMMIT;"
+             BEGIN IMMEDIATE; {whose} {SCHEMA}"
         );
         connection.execute_batch(&setup).map_err(report)?;
+        columns::settle(&connection, options.tables).map_err(report)?;
+        connection.execute_batch("COMMIT").map_err(report)?;
+        // One for every set of columns that changes together, beside those of rows.
+        connection.set_prepared_statement_cache_capacity(64);
         if tables == 0 {
             // What it is stands in the file itself, whatever becomes of the log.
             connection
@@ -193,7 +204,7 @@ impl Sqlite {
         let largest: i64 = connection
             .query_row("SELECT value FROM mark WHERE name = 'largest'", [], |row| row.get(0))
             .map_err(report)?;
-        Ok(Sqlite { connection, reader, largest: unsigned(largest) })
+        Ok(Sqlite { connection, reader, largest: unsigned(largest), tables: options.tables })
     }
 
     /// Reads the rows of the store in this file, whoever runs it, and writes nothing; none where there is no file, or one
@@ -230,7 +241,7 @@ impl Sqlite {
     }
 
     /// Looks at everything in the store of this file, whoever runs it, and changes nothing.
-    pub fn check(path: &Path) -> Result<Soundness, Error> {
+    pub fn check(path: &Path, kept: &[&Table]) -> Result<Soundness, Error> {
         let log = wal::damage(&log_of(path)).map_err(|error| Error::Failed(error.to_string()))?;
         let mut found = Soundness { log, ..Soundness::default() };
         let connection =
@@ -254,6 +265,7 @@ impl Sqlite {
             return Ok(found);
         }
         let read = Self::check_rows(&connection, &mut found).map_err(report);
+        let read = read.and_then(|()| Self::check_tables(path, &connection, kept, &mut found));
         match read {
             // It was told of already.
             Err(Error::NotAStore(_)) if !found.file.is_empty() => Ok(found),
@@ -288,6 +300,34 @@ impl Sqlite {
         Ok(())
     }
 
+    fn check_tables(
+        path: &Path,
+        connection: &Connection,
+        tables: &[&Table],
+        found: &mut Soundness,
+    ) -> Result<(), Error> {
+        for table in tables {
+            if !columns::is_kept(connection, table).map_err(report)? {
+                continue;
+            }
+            // Only what stands in rows that are sound can be compared.
+            let place = FilePlace::of(path)?;
+            let rows = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY);
+            let rows = SqliteReader { connection: Mutex::new(rows.map_err(report)?), place };
+            let told = tables::lines(&rows, table)?;
+            let damaged = |id: &String| {
+                found.damaged.iter().any(|key| {
+                    let sources = table.sources.iter().filter(|it| *it.space == *key.space);
+                    sources.into_iter().any(|source| (source.id)(&key.key) == Some(id))
+                })
+            };
+            let differing = columns::differing(connection, table, &told).map_err(report)?;
+            let differing: Vec<String> = differing.into_iter().filter(|id| !damaged(id)).collect();
+            found.lines.extend(differing);
+        }
+        Ok(())
+    }
+
     /// Writes a copy of the store in this file, as it is at one moment, whoever runs it. The copy must not be there yet.
     pub fn backup(path: &Path, to: &Path) -> Result<(), Error> {
         let shown = |error: std::io::Error| Error::Failed(format!("{}: {error}", to.display()));
@@ -303,11 +343,17 @@ impl Sqlite {
         private::options().write(true).open(to).and_then(|file| file.sync_all()).map_err(shown)
     }
 
-    /// Deletes rows and records that are not as they were written, so that what they belonged to can be read again.
+    /// Deletes rows and records that are not as they were written, so that what they belonged to can be read again, and fills the
+    /// tables anew.
     pub fn forget(&mut self, found: &Soundness) -> Result<(), Error> {
         let rows = found.damaged.iter().cloned().map(Write::Delete);
         let records = found.procedures.iter().copied().map(Write::Remove);
-        self.commit(&rows.chain(records).collect::<Vec<_>>())
+        self.commit(&rows.chain(records).collect::<Vec<_>>())?;
+        let transaction = self.connection.transaction().map_err(report)?;
+        for table in self.tables {
+            columns::fill(&transaction, table).map_err(report)?;
+        }
+        transaction.commit().map_err(report)
     }
 
     /// Gives the room of what was deleted back to the disk.
@@ -401,6 +447,7 @@ impl Store for Sqlite {
                 }
                 .map_err(report)?;
             }
+            columns::follow(&transaction, self.tables, batch).map_err(report)?;
             if largest > self.largest {
                 transaction
                     .prepare_cached("UPDATE mark SET value = ?1 WHERE name = 'largest'")
@@ -471,6 +518,19 @@ impl Reader for SqliteReader {
         Ok(found)
     }
 
+    fn find(&self, table: &Table, query: &Query) -> Result<Found, Error> {
+        {
+            let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+            // Count and lines are of one moment.
+            let moment = connection.transaction().map_err(report)?;
+            if columns::is_kept(&moment, table).map_err(report)? {
+                return columns::find(&moment, table, query);
+            }
+        }
+        // Nobody has run it since tables are kept.
+        tables::scan(self, table, query)
+    }
+
     fn scan_sound(&self, space: &str, prefix: &[u8]) -> Result<(Vec<Row>, Vec<Key>), Error> {
         match self.scan(space, prefix, None, usize::MAX) {
             Err(Error::Damaged(_)) => {}
@@ -514,7 +574,7 @@ fn intact(space: &str, key: &[u8], sum: i64, value: Vec<u8>) -> Result<Box<[u8]>
 }
 
 /// Covers the name too, so that a row in the place of another is noticed.
-fn checksum(name: &[&[u8]], bytes: &[u8]) -> i64 {
+pub(super) fn checksum(name: &[&[u8]], bytes: &[u8]) -> i64 {
     let mut hasher = crc32fast::Hasher::new();
     for part in name {
         hasher.update(part);
@@ -533,7 +593,7 @@ fn unsigned(id: i64) -> u64 {
     id.cast_unsigned()
 }
 
-fn report(error: rusqlite::Error) -> Error {
+pub(super) fn report(error: rusqlite::Error) -> Error {
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => Error::Full,
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {

@@ -508,7 +508,7 @@ fn a_newer_store_is_refused_in_one_sentence_and_not_touched() {
     assert_eq!(error, store::Error::Newer { found: 99 });
     assert_eq!(
         error.to_string(),
-        "the store has format 99, written by a newer version; this one reads up to 2"
+        "the store has format 99, written by a newer version; this one reads up to 3"
     );
     assert_eq!(std::fs::read(&path).expect("readable"), before);
 }

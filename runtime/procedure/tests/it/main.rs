@@ -10,4 +10,5 @@ mod life;
 mod model;
 #[path = "../../../../tests/oracle.rs"]
 mod oracle;
+mod tables;
 mod traces;

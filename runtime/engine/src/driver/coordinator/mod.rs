@@ -30,6 +30,7 @@ pub(super) use clients::{begin, pass_on, ran_again, rerun_all, send, tell};
 pub use rows::{
     Beside, Kept, Moment, Record, actions, definition, missing, moments, record, records,
 };
+pub(super) use rows::{DEFINITION, EVENT, RECORD, read_moments};
 pub(super) use rows::{SPACES, damaged, has_ended, moments_since};
 
 use data::{OnFiles, places, wake};

@@ -12,13 +12,13 @@ use ankus_procedure::ProcedureId;
 use ankus_procedure::store::{self, Reader};
 
 /// A coordinator by its id: [`Record`].
-pub(super) const RECORD: &str = "coordinator";
+pub(in crate::driver) const RECORD: &str = "coordinator";
 /// Its definition by its id.
-pub(super) const DEFINITION: &str = "coordinator-definition";
+pub(in crate::driver) const DEFINITION: &str = "coordinator-definition";
 /// An action by the coordinator's id and its number: [`Kept`].
 pub(super) const ACTION: &str = "coordinator-action";
 /// What happened, by the coordinator's id and a number.
-pub(super) const EVENT: &str = "coordinator-event";
+pub(in crate::driver) const EVENT: &str = "coordinator-event";
 
 /// Where its rows are: spaces whose keys begin with its id, and those it is the key of, itself last.
 pub(in crate::driver) const SPACES: (&[&str], &[&str]) =
@@ -61,7 +61,7 @@ struct RecordBefore {
 }
 
 impl Record {
-    fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
+    pub(in crate::driver) fn read(what: &str, bytes: &[u8]) -> Result<Record, store::Error> {
         if let Ok(record) = decode(what, bytes) {
             return Ok(record);
         }

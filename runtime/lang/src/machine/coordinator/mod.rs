@@ -46,6 +46,24 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Status; 14] = [
+        Status::Prep,
+        Status::Running,
+        Status::RunningWithError,
+        Status::Suspended,
+        Status::SuspendedWithError,
+        Status::PrepSuspended,
+        Status::Paused,
+        Status::PausedWithError,
+        Status::PrepPaused,
+        Status::Succeeded,
+        Status::DoneWithError,
+        Status::Killed,
+        Status::Failed,
+        Status::Ignored,
+    ];
+
     /// The word of the web services.
     pub fn name(self) -> &'static str {
         match self {

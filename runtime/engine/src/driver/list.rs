@@ -1,0 +1,481 @@
+//! The table of jobs: workflows, coordinators and bundles by what lists of a server are filtered by, found without reading every
+//! job of the store.
+
+use serde::Deserialize;
+
+use super::keep::{JobRecord, spaces};
+use super::{Error, bundle, coordinator};
+use ankus_lang::machine::JobStatus;
+use ankus_procedure::store::Reader;
+use ankus_procedure::store::tables::{
+    Column, ColumnKind, Index, Line, Query, Source, Table, Test, Value,
+};
+
+/// What a store of jobs keeps beside its rows.
+pub const TABLES: &[&Table] = &[&JOBS];
+
+const fn text(name: &'static str) -> Column {
+    Column { name, kind: ColumnKind::Text }
+}
+
+const fn number(name: &'static str) -> Column {
+    Column { name, kind: ColumnKind::Number }
+}
+
+const fn moment(name: &'static str) -> Column {
+    Column { name, kind: ColumnKind::Moment }
+}
+
+const fn by(columns: &'static [&'static str]) -> Index {
+    Index { columns, is_sparse: false }
+}
+
+/// The jobs of a store. Columns that a kind of jobs has no value for are empty.
+pub static JOBS: Table = Table {
+    name: "job",
+    view: "jobs",
+    layout: 1,
+    columns: &[
+        text("kind"),
+        text("name"),
+        text("user"),
+        text("group_name"),
+        text("status"),
+        number("run"),
+        text("path"),
+        moment("created"),
+        moment("started"),
+        moment("ended"),
+        moment("modified"),
+        text("parent"),
+        text("external_id"),
+        number("frequency"),
+        text("unit"),
+    ],
+    indexes: &[
+        // With all that a part of a text is looked for in.
+        by(&["kind", "created", "name", "user"]),
+        by(&["kind", "status", "created"]),
+        by(&["kind", "name", "created"]),
+        Index { columns: &["parent"], is_sparse: true },
+        Index { columns: &["external_id"], is_sparse: true },
+    ],
+    sources: &[
+        Source {
+            space: spaces::JOB,
+            is_owner: true,
+            columns: &[
+                "kind",
+                "name",
+                "user",
+                "group_name",
+                "status",
+                "run",
+                "path",
+                "created",
+                "started",
+                "ended",
+                "modified",
+                "parent",
+                "external_id",
+            ],
+            id,
+            read: workflow,
+        },
+        Source {
+            space: coordinator::RECORD,
+            is_owner: true,
+            columns: &["kind", "name", "user", "status", "created", "ended", "parent"],
+            id,
+            read: coordinator_record,
+        },
+        Source {
+            space: coordinator::DEFINITION,
+            is_owner: false,
+            columns: &["group_name", "path", "started", "frequency", "unit"],
+            id,
+            read: coordinator_definition,
+        },
+        Source {
+            space: coordinator::EVENT,
+            is_owner: false,
+            columns: &["modified"],
+            id: id_before_number,
+            read: last_moment,
+        },
+        Source {
+            space: bundle::RECORD,
+            is_owner: true,
+            columns: &["kind", "name", "user", "status", "created", "started"],
+            id,
+            read: bundle_record,
+        },
+        Source {
+            space: bundle::DEFINITION,
+            is_owner: false,
+            columns: &["group_name", "path"],
+            id,
+            read: bundle_definition,
+        },
+        Source {
+            space: bundle::EVENT,
+            is_owner: false,
+            columns: &["modified"],
+            id: id_before_number,
+            read: last_moment,
+        },
+    ],
+};
+
+fn id(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key).ok()
+}
+
+fn id_before_number(key: &[u8]) -> Option<&str> {
+    id(key.split(|byte| *byte == 0).next()?)
+}
+
+/// The beginning of a job as it is kept: what follows may be long.
+#[derive(Deserialize)]
+struct Head<'a> {
+    _id: &'a str,
+    status: JobStatus,
+    run: u32,
+    name: &'a str,
+    app_path: &'a str,
+    user: &'a str,
+    group: Option<&'a str>,
+    parent_id: Option<&'a str>,
+    external_id: Option<&'a str>,
+    created: i64,
+    started: Option<i64>,
+    ended: Option<i64>,
+    modified: i64,
+}
+
+fn workflow(bytes: &[u8]) -> Option<Vec<Value>> {
+    let (head, _) = postcard::take_from_bytes::<Head<'_>>(bytes).ok()?;
+    Some(vec![
+        Kind::Workflow.name().into(),
+        head.name.into(),
+        head.user.into(),
+        head.group.into(),
+        head.status.name().into(),
+        i64::from(head.run).into(),
+        head.app_path.into(),
+        head.created.into(),
+        head.started.into(),
+        head.ended.into(),
+        head.modified.into(),
+        head.parent_id.into(),
+        head.external_id.into(),
+    ])
+}
+
+fn coordinator_record(bytes: &[u8]) -> Option<Vec<Value>> {
+    let record = coordinator::Record::read("a coordinator", bytes).ok()?;
+    Some(vec![
+        Kind::Coordinator.name().into(),
+        record.name.as_str().into(),
+        record.user.as_str().into(),
+        record.job.status.name().into(),
+        record.created.into(),
+        record.job.end.0.saturating_mul(1000).into(),
+        record.bundle.as_ref().map(|(bundle, _)| bundle.as_str()).into(),
+    ])
+}
+
+fn coordinator_definition(bytes: &[u8]) -> Option<Vec<Value>> {
+    use ankus_lang::time::Frequency;
+    let definition: ankus_lang::coordinator::Definition = postcard::from_bytes(bytes).ok()?;
+    let property = |name: &str| definition.properties.get(name).map(String::as_str);
+    let frequency = match &definition.schedule.frequency {
+        Frequency::Every { count, .. } => Some(*count),
+        Frequency::Cron(_) => None,
+    };
+    Some(vec![
+        property("group.name").or_else(|| property("oozie.job.acl")).into(),
+        property("oozie.coord.application.path").into(),
+        definition.schedule.start.0.saturating_mul(1000).into(),
+        frequency.into(),
+        definition.unit_name().into(),
+    ])
+}
+
+fn bundle_record(bytes: &[u8]) -> Option<Vec<Value>> {
+    let record = bundle::Record::read("a bundle", bytes).ok()?;
+    Some(vec![
+        Kind::Bundle.name().into(),
+        record.name.as_str().into(),
+        record.user.as_str().into(),
+        record.job.status.name().into(),
+        record.created.into(),
+        record.job.kick_off.map(|at| at.0.saturating_mul(1000)).into(),
+    ])
+}
+
+fn bundle_definition(bytes: &[u8]) -> Option<Vec<Value>> {
+    let (definition, _) =
+        postcard::take_from_bytes::<ankus_lang::coordinator::Bundle>(bytes).ok()?;
+    let property = |name: &str| definition.properties.get(name).map(String::as_str);
+    Some(vec![
+        property("group.name").or_else(|| property("oozie.job.acl")).into(),
+        property("oozie.bundle.application.path").into(),
+    ])
+}
+
+fn last_moment(bytes: &[u8]) -> Option<Vec<Value>> {
+    let moments = coordinator::read_moments("a job", bytes).ok()?;
+    Some(vec![moments.last()?.at.into()])
+}
+
+/// A kind of jobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A workflow.
+    #[default]
+    Workflow,
+    /// A coordinator.
+    Coordinator,
+    /// A bundle.
+    Bundle,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Workflow, Kind::Coordinator, Kind::Bundle];
+
+    /// The lower-case name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Workflow => "workflow",
+            Kind::Coordinator => "coordinator",
+            Kind::Bundle => "bundle",
+        }
+    }
+}
+
+/// By which moment a list is ordered, the latest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// When it was submitted.
+    #[default]
+    Created,
+    /// When something of it changed.
+    Modified,
+}
+
+/// Which jobs a list is of. Of several values for one thing any will do; of several things, each must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Kinds; all where none is given.
+    pub kinds: Vec<Kind>,
+    /// Ids.
+    pub ids: Vec<String>,
+    /// Names of applications.
+    pub names: Vec<String>,
+    /// Users.
+    pub users: Vec<String>,
+    /// Groups.
+    pub groups: Vec<String>,
+    /// States by the server's words.
+    pub statuses: Vec<String>,
+    /// Frequencies of coordinators: how many of which unit, such as `MINUTE`.
+    pub frequencies: Vec<(i64, &'static str)>,
+    /// Parts of a name or of a user, or whole ids.
+    pub texts: Vec<String>,
+    /// Ids of parents: an action or a workflow above it, or the bundle of a coordinator.
+    pub parents: Vec<String>,
+    /// External ids.
+    pub external_ids: Vec<String>,
+    /// Whether only those are wanted that nothing above them started.
+    pub only_tops: bool,
+    /// The beginning of ids.
+    pub beginning: Option<String>,
+    /// Submitted no earlier, in milliseconds since 1970.
+    pub created_from: Option<i64>,
+    /// Submitted no later.
+    pub created_to: Option<i64>,
+    /// The order.
+    pub order: Order,
+}
+
+/// A job in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Whose it is.
+    pub user: String,
+    /// Its group.
+    pub group: Option<String>,
+    /// Its state, by the server's word.
+    pub status: String,
+    /// Which run of a workflow it is.
+    pub run: i64,
+    /// The path of its application.
+    pub path: Option<String>,
+    /// When it was submitted, in milliseconds since 1970.
+    pub created: i64,
+    /// When it started, or will; of a bundle its kick-off.
+    pub started: Option<i64>,
+    /// When it ended, or will.
+    pub ended: Option<i64>,
+    /// When something of it changed.
+    pub modified: i64,
+    /// What is above it.
+    pub parent: Option<String>,
+    /// Its external id.
+    pub external_id: Option<String>,
+    /// How many units lie between the actions of a coordinator without cron.
+    pub frequency: Option<i64>,
+    /// The unit of that.
+    pub unit: Option<String>,
+}
+
+impl Listed {
+    fn of(line: &Line) -> Option<Listed> {
+        let column = |name: &str| JOBS.value(line, name);
+        let text = |name: &str| column(name).text().map(str::to_owned);
+        let kind = column("kind").text()?;
+        let created = column("created").number()?;
+        Some(Listed {
+            id: line.id.clone(),
+            kind: Kind::ALL.into_iter().find(|known| known.name() == kind)?,
+            name: text("name")?,
+            user: text("user")?,
+            group: text("group_name"),
+            status: text("status")?,
+            run: column("run").number().unwrap_or(0),
+            path: text("path"),
+            created,
+            started: column("started").number(),
+            ended: column("ended").number(),
+            modified: column("modified").number().unwrap_or(created),
+            parent: text("parent"),
+            external_id: text("external_id"),
+            frequency: column("frequency").number(),
+            unit: text("unit"),
+        })
+    }
+}
+
+/// Finds jobs, and says how many there are in all: `offset` of them are passed over, and at most `len` are answered. A job whose row
+/// is damaged is listed with what was last known of it.
+pub fn jobs(
+    reader: &dyn Reader,
+    wanted: &Wanted,
+    offset: usize,
+    len: usize,
+) -> Result<(Vec<Listed>, usize), Error> {
+    let kinds = match wanted.kinds.as_slice() {
+        [] => &Kind::ALL[..],
+        kinds => kinds,
+    };
+    let order = match wanted.order {
+        Order::Created => "created",
+        Order::Modified => "modified",
+    };
+    let mut query = Query { all: tests(wanted), order, offset, limit: len };
+    let kind_is = |kind: &Kind| vec![Test::Is("kind", kind.name().into())];
+    if let [kind] = kinds {
+        query.all.push(kind_is(kind));
+        let found = reader.find(&JOBS, &query)?;
+        return Ok((found.lines.iter().filter_map(Listed::of).collect(), found.total));
+    }
+    // Each kind has an order of its own, and what is wanted of all is among the first of each.
+    (query.offset, query.limit) = (0, offset.saturating_add(len).min(usize::MAX >> 1));
+    let (mut listed, mut total) = (Vec::new(), 0);
+    for kind in kinds {
+        let mut query = query.clone();
+        query.all.push(kind_is(kind));
+        let found = reader.find(&JOBS, &query)?;
+        listed.extend(found.lines.iter().filter_map(Listed::of));
+        total += found.total;
+    }
+    let at = |job: &Listed| match wanted.order {
+        Order::Created => job.created,
+        Order::Modified => job.modified,
+    };
+    listed.sort_by(|a, b| (at(b), &b.id).cmp(&(at(a), &a.id)));
+    Ok((listed.into_iter().skip(offset).take(len).collect(), total))
+}
+
+/// What is kept of the job of this id in the table, if there is one.
+pub fn job(reader: &dyn Reader, id: &str) -> Result<Option<Listed>, Error> {
+    let wanted = Wanted { ids: vec![id.to_owned()], ..Wanted::default() };
+    Ok(jobs(reader, &wanted, 0, 1)?.0.pop())
+}
+
+/// The workflow with this external id that was submitted last.
+pub fn by_external_id(reader: &dyn Reader, external_id: &str) -> Result<Option<Listed>, Error> {
+    let wanted = Wanted {
+        kinds: vec![Kind::Workflow],
+        external_ids: vec![external_id.to_owned()],
+        ..Wanted::default()
+    };
+    Ok(jobs(reader, &wanted, 0, 1)?.0.pop())
+}
+
+fn tests(wanted: &Wanted) -> Vec<Vec<Test>> {
+    let mut all = Vec::new();
+    for (column, values) in [
+        ("id", &wanted.ids),
+        ("name", &wanted.names),
+        ("user", &wanted.users),
+        ("group_name", &wanted.groups),
+        ("status", &wanted.statuses),
+        ("parent", &wanted.parents),
+        ("external_id", &wanted.external_ids),
+    ] {
+        if !values.is_empty() {
+            let values = values.iter().map(|value| Test::Is(column, value.as_str().into()));
+            all.push(values.collect());
+        }
+    }
+    if !wanted.texts.is_empty() {
+        let of = |text: &String| {
+            [
+                Test::Contains("name", text.clone()),
+                Test::Contains("user", text.clone()),
+                Test::Is("id", text.as_str().into()),
+            ]
+        };
+        all.push(wanted.texts.iter().flat_map(of).collect());
+    }
+    if !wanted.frequencies.is_empty() {
+        let every = |(count, unit): &(i64, &'static str)| {
+            Test::Every(vec![
+                Test::Is("frequency", (*count).into()),
+                Test::Is("unit", (*unit).into()),
+            ])
+        };
+        all.push(wanted.frequencies.iter().map(every).collect());
+    }
+    if wanted.only_tops {
+        all.push(vec![Test::Is("parent", Value::Null)]);
+    }
+    if let Some(beginning) = &wanted.beginning {
+        all.push(vec![Test::Begins("id", beginning.clone())]);
+    }
+    if let Some(from) = wanted.created_from {
+        all.push(vec![Test::AtLeast("created", from)]);
+    }
+    if let Some(to) = wanted.created_to {
+        all.push(vec![Test::Below("created", to.saturating_add(1))]);
+    }
+    all
+}
+
+/// The workflows among these, as they are kept; nothing in the place of one whose row is damaged.
+pub fn records(reader: &dyn Reader, listed: &[Listed]) -> Result<Vec<Option<JobRecord>>, Error> {
+    let of = |job: &Listed| match super::view::record(reader, &job.id) {
+        Err(Error::Store(ankus_procedure::store::Error::Damaged(_))) => Ok(None),
+        found => found,
+    };
+    listed.iter().map(of).collect()
+}

@@ -1,0 +1,409 @@
+//! The tables of a store in SQLite: made, filled, kept up with the rows, and asked.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
+
+use super::sqlite::{checksum, report};
+use super::tables::{ColumnKind, Found, Line, Query, Source, Table, Test, Value};
+use super::{Error, Write};
+
+/// So many lines are sorted rather than found in order.
+const SORTED: usize = 10_000;
+
+impl ToSql for Value {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match self {
+            Value::Null => ValueRef::Null,
+            Value::Number(number) => ValueRef::Integer(*number),
+            Value::Text(text) => ValueRef::Text(text.as_bytes()),
+        }))
+    }
+}
+
+fn value(row: &Row<'_>, place: usize) -> rusqlite::Result<Value> {
+    Ok(match row.get_ref(place)? {
+        ValueRef::Null | ValueRef::Real(_) | ValueRef::Blob(_) => Value::Null,
+        ValueRef::Integer(number) => Value::Number(number),
+        ValueRef::Text(text) => Value::Text(String::from_utf8_lossy(text).into_owned()),
+    })
+}
+
+/// The name of the number that says with which layout a table was filled.
+fn mark(table: &str) -> String {
+    format!("table {table}")
+}
+
+/// Whether a table is there as it is declared.
+pub(super) fn is_kept(connection: &Connection, table: &Table) -> rusqlite::Result<bool> {
+    let mut layout = connection.prepare_cached("SELECT value FROM mark WHERE name = ?1")?;
+    let layout = layout.query_row([mark(table.name)], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(layout == Some(table.layout))
+}
+
+/// Makes and fills the tables that are not there as they are declared, and drops those that nobody will keep up. Within a
+/// transaction.
+pub(super) fn settle(connection: &Connection, tables: &[&Table]) -> rusqlite::Result<()> {
+    let mut kept = connection.prepare("SELECT name FROM mark WHERE name LIKE 'table %'")?;
+    let kept = kept.query_map([], |row| row.get::<_, String>(0))?;
+    for name in kept.collect::<Result<Vec<_>, _>>()? {
+        let name = name.trim_start_matches("table ");
+        if !tables.iter().any(|table| table.name == name) {
+            drop_one(connection, name)?;
+        }
+    }
+    for table in tables {
+        if !is_kept(connection, table)? {
+            fill(connection, table)?;
+        }
+    }
+    Ok(())
+}
+
+fn drop_one(connection: &Connection, name: &str) -> rusqlite::Result<()> {
+    let views = "SELECT name FROM sqlite_schema WHERE type = 'view' AND sql LIKE ?1";
+    let of = format!("%FROM \"{name}\"");
+    let mut views = connection.prepare(views)?;
+    let views = views.query_map([of], |row| row.get::<_, String>(0))?;
+    for view in views.collect::<Result<Vec<_>, _>>()? {
+        connection.execute_batch(&format!("DROP VIEW \"{view}\""))?;
+    }
+    connection.execute_batch(&format!("DROP TABLE IF EXISTS \"{name}\""))?;
+    connection.execute("DELETE FROM mark WHERE name = ?1", [mark(name)])?;
+    Ok(())
+}
+
+/// Makes a table and fills it from the rows.
+pub(super) fn fill(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
+    let name = table.name;
+    drop_one(connection, name)?;
+    let mut made =
+        format!("CREATE TABLE \"{name}\" (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE");
+    let mut view = format!("CREATE VIEW \"{}\" AS SELECT id", table.view);
+    for column in table.columns {
+        let name = column.name;
+        let (kind, shown) = match column.kind {
+            ColumnKind::Text => ("TEXT", format!("\"{name}\"")),
+            ColumnKind::Number => ("INTEGER", format!("\"{name}\"")),
+            ColumnKind::Moment => (
+                "INTEGER",
+                format!(
+                    "strftime('%Y-%m-%dT%H:%M:%fZ', \"{name}\" / 1000.0, 'unixepoch') AS \"{name}\""
+                ),
+            ),
+        };
+        let _ = write!(made, ", \"{name}\" {kind}");
+        let _ = write!(view, ", {shown}");
+    }
+    connection.execute_batch(&format!("{made}); {view} FROM \"{name}\";"))?;
+    // Owners first: what others add to is there.
+    let owners = table.sources.iter().filter(|source| source.is_owner);
+    let others = table.sources.iter().filter(|source| !source.is_owner);
+    for source in owners.chain(others) {
+        let mut rows = connection.prepare("SELECT key, sum, value FROM datum WHERE space = ?1")?;
+        let mut rows = rows.query([source.space])?;
+        while let Some(row) = rows.next()? {
+            let (Ok(key), Ok(sum), Ok(bytes)) =
+                (row.get_ref(0)?.as_blob(), row.get::<_, i64>(1), row.get_ref(2)?.as_blob())
+            else {
+                continue;
+            };
+            if sum == checksum(&[source.space.as_bytes(), key], bytes) {
+                put_line(connection, table, source, key, bytes)?;
+            }
+        }
+    }
+    for (number, index) in table.indexes.iter().enumerate() {
+        let columns: Vec<String> = index.columns.iter().map(|name| format!("\"{name}\"")).collect();
+        let mut sql =
+            format!("CREATE INDEX \"{name} {number}\" ON \"{name}\" ({})", columns.join(", "));
+        if let (true, Some(last)) = (index.is_sparse, columns.last()) {
+            let _ = write!(sql, " WHERE {last} IS NOT NULL");
+        }
+        connection.execute_batch(&sql)?;
+    }
+    let set = "INSERT OR REPLACE INTO mark (name, value) VALUES (?1, ?2)";
+    connection.execute(set, params![mark(name), table.layout])?;
+    Ok(())
+}
+
+/// Keeps the tables up with what was written to rows.
+pub(super) fn follow(
+    connection: &Connection,
+    tables: &[&Table],
+    batch: &[Write],
+) -> rusqlite::Result<()> {
+    // Owners first: a line is there before others add to it.
+    for is_owner in [true, false] {
+        for (table, source) in
+            tables.iter().flat_map(|table| table.sources.iter().map(move |source| (table, source)))
+        {
+            if source.is_owner != is_owner {
+                continue;
+            }
+            for write in batch {
+                match write {
+                    Write::Put(row) if *row.key.space == *source.space => {
+                        put_line(connection, table, source, &row.key.key, &row.value)?;
+                    }
+                    Write::Delete(key) if is_owner && *key.space == *source.space => {
+                        let Some(id) = (source.id)(&key.key) else { continue };
+                        let sql = format!("DELETE FROM \"{}\" WHERE id = ?1", table.name);
+                        connection.prepare_cached(&sql)?.execute([id])?;
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Writes of a line what is not there already: an index is touched only where one of its columns changes.
+fn put_line(
+    connection: &Connection,
+    table: &Table,
+    source: &Source,
+    key: &[u8],
+    bytes: &[u8],
+) -> rusqlite::Result<()> {
+    let Some(id) = (source.id)(key) else { return Ok(()) };
+    let Some(values) = (source.read)(bytes) else { return Ok(()) };
+    let name = table.name;
+    let mut names = String::new();
+    for column in source.columns {
+        let _ = write!(names, ", \"{column}\"");
+    }
+    let known = format!("SELECT number{names} FROM \"{name}\" WHERE id = ?1");
+    let known = connection.prepare_cached(&known)?.query_row([id], |row| {
+        let number: i64 = row.get(0)?;
+        let values = (0..source.columns.len()).map(|place| value(row, place + 1));
+        Ok((number, values.collect::<Result<Vec<_>, _>>()?))
+    });
+    let Some((number, known)) = known.optional()? else {
+        // Whose row is not there yet, or no more, has no line.
+        if !source.is_owner {
+            return Ok(());
+        }
+        let places: String = (0..source.columns.len()).map(|at| format!(", ?{}", at + 2)).collect();
+        let sql = format!("INSERT INTO \"{name}\" (id{names}) VALUES (?1{places})");
+        let mut insert = connection.prepare_cached(&sql)?;
+        insert.raw_bind_parameter(1, id)?;
+        for (at, value) in values.iter().enumerate() {
+            insert.raw_bind_parameter(at + 2, value)?;
+        }
+        insert.raw_execute()?;
+        return Ok(());
+    };
+    let changed: Vec<usize> =
+        (0..values.len()).filter(|at| known.get(*at) != values.get(*at)).collect();
+    if changed.is_empty() {
+        return Ok(());
+    }
+    let set: Vec<String> = changed
+        .iter()
+        .enumerate()
+        .map(|(at, column)| format!("\"{}\" = ?{}", source.columns[*column], at + 2))
+        .collect();
+    let sql = format!("UPDATE \"{name}\" SET {} WHERE number = ?1", set.join(", "));
+    let mut update = connection.prepare_cached(&sql)?;
+    update.raw_bind_parameter(1, number)?;
+    for (at, column) in changed.iter().enumerate() {
+        update.raw_bind_parameter(at + 2, &values[*column])?;
+    }
+    update.raw_execute()?;
+    Ok(())
+}
+
+/// A condition in SQL and what it is about.
+#[derive(Default)]
+struct Condition {
+    sql: String,
+    values: Vec<Value>,
+}
+
+impl Condition {
+    fn add(&mut self, test: &Test) {
+        let sql = &mut self.sql;
+        let _ = match test {
+            Test::Is(column, Value::Null) => write!(sql, "\"{column}\" IS NULL"),
+            Test::Is(column, _) => write!(sql, "\"{column}\" = ?"),
+            Test::Contains(column, _) => write!(sql, "instr(\"{column}\", ?) > 0"),
+            // A range, which an index has.
+            Test::Begins(column, _) => write!(sql, "(\"{column}\" >= ? AND \"{column}\" < ?)"),
+            Test::AtLeast(column, _) => write!(sql, "\"{column}\" >= ?"),
+            Test::Below(column, _) => write!(sql, "\"{column}\" < ?"),
+            Test::Every(_) => write!(sql, "(1"),
+        };
+        match test {
+            Test::Is(_, Value::Null) => {}
+            Test::Is(_, value) => self.values.push(value.clone()),
+            Test::Contains(_, part) => self.values.push(part.as_str().into()),
+            Test::Begins(_, start) => self
+                .values
+                .extend([start.as_str().into(), Value::Text(format!("{start}\u{10ffff}"))]),
+            Test::AtLeast(_, number) | Test::Below(_, number) => {
+                self.values.push(Value::Number(*number));
+            }
+            Test::Every(tests) => {
+                for test in tests {
+                    self.sql.push_str(" AND ");
+                    self.add(test);
+                }
+                self.sql.push(')');
+            }
+        }
+    }
+
+    fn of(table: &Table, all: &[Vec<Test>]) -> Condition {
+        let mut condition = Condition { sql: "1".to_owned(), values: Vec::new() };
+        for any in all {
+            condition.sql.push_str(" AND (");
+            match any.as_slice() {
+                [] => condition.sql.push('0'),
+                [test] => condition.add(test),
+                several => condition.add_several(table, several),
+            }
+            condition.sql.push(')');
+        }
+        condition
+    }
+
+    /// One of several holds. The index that is read through for a part of a text has no id, but has the number of each line.
+    fn add_several(&mut self, table: &Table, several: &[Test]) {
+        for (at, test) in several.iter().enumerate() {
+            if at > 0 {
+                self.sql.push_str(" OR ");
+            }
+            match test {
+                Test::Is("id", value @ Value::Text(_)) if !is_one_column(several) => {
+                    let name = table.name;
+                    let _ =
+                        write!(self.sql, "number = (SELECT number FROM \"{name}\" WHERE id = ?)");
+                    self.values.push(value.clone());
+                }
+                test => self.add(test),
+            }
+        }
+    }
+}
+
+fn is_one_column(several: &[Test]) -> bool {
+    let column = |test: &Test| match test {
+        Test::Is(column, _) => Some(*column),
+        _ => None,
+    };
+    let first = several.first().and_then(column);
+    first.is_some() && several.iter().all(|test| column(test) == first)
+}
+
+/// Columns of which a query wants one text.
+fn fixed(all: &[Vec<Test>]) -> Vec<(&'static str, &Value)> {
+    let one = |any: &Vec<Test>| matches!(any.as_slice(), [Test::Is(_, Value::Text(_))]);
+    let tests = all.iter().filter(|any| one(any)).flatten();
+    tests
+        .filter_map(|test| match test {
+            Test::Is(column, value) => Some((*column, value)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Finds lines in a table that [is kept](is_kept).
+pub(super) fn find(connection: &Connection, table: &Table, query: &Query) -> Result<Found, Error> {
+    table.knows(query)?;
+    let all = &query.all;
+    let Condition { sql, values } = Condition::of(table, all);
+    let name = table.name;
+    let from = format!("\"{name}\"{}", way(table, all));
+    let count = format!("SELECT count(*) FROM {from} WHERE {sql}");
+    let mut count = connection.prepare_cached(&count).map_err(report)?;
+    let total: i64 =
+        count.query_row(params_from_iter(&values), |row| row.get(0)).map_err(report)?;
+    let total = usize::try_from(total).unwrap_or(0);
+    let mut found = Found { lines: Vec::new(), total };
+    if query.offset >= total || query.limit == 0 {
+        return Ok(found);
+    }
+    let mut columns = String::from("id");
+    for column in table.columns {
+        let _ = write!(columns, ", \"{}\"", column.name);
+    }
+    // Few lines are found by what they have and sorted; of many, some are soon found in their order, if an index has it.
+    let has_order = table.indexes.iter().any(|index| index.columns.contains(&query.order));
+    let which = if total < SORTED {
+        format!("\"{name}\" WHERE number IN (SELECT number FROM {from} WHERE {sql})")
+    } else if has_order {
+        format!("\"{name}\" WHERE {sql}")
+    } else {
+        format!("\"{name}\" NOT INDEXED WHERE {sql}")
+    };
+    let (order, limit, offset) = (query.order, query.limit, query.offset);
+    let sql = format!(
+        "SELECT {columns} FROM {which} ORDER BY \"{order}\" DESC, id DESC LIMIT {limit} OFFSET {offset}"
+    );
+    let mut select = connection.prepare_cached(&sql).map_err(report)?;
+    let lines = select.query_map(params_from_iter(&values), |row| {
+        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
+        Ok(Line { id: row.get(0)?, values: values.collect::<Result<_, _>>()? })
+    });
+    found.lines = lines.and_then(Iterator::collect).map_err(report)?;
+    Ok(found)
+}
+
+/// How lines are reached: by the first index of a table, where its first column is fixed and no other has what is looked for: lines lie in its order, or are
+/// not looked at because it has all that is asked of them.
+fn way(table: &Table, all: &[Vec<Test>]) -> String {
+    let Some((first, others)) = table.indexes.split_first() else { return String::new() };
+    let fixed = fixed(all);
+    let is_fixed = |column: &&str| fixed.iter().any(|(of, _)| of == column);
+    let is_found = |column: &str| {
+        column == "id"
+            || others.iter().any(|index| {
+                let place = index.columns.iter().position(|of| *of == column);
+                place.is_some_and(|place| index.columns[..place].iter().all(&is_fixed))
+            })
+    };
+    let finds = |any: &Vec<Test>| {
+        let mut columns = any.iter().map(|test| match test {
+            Test::Is(column, Value::Text(_) | Value::Number(_)) | Test::Begins(column, _) => {
+                Some(*column)
+            }
+            _ => None,
+        });
+        let is_first = |column: &str| first.columns.first() == Some(&column);
+        columns.all(|column| column.is_some_and(|it| is_found(it) && !is_first(it)))
+    };
+    match first.columns.first().is_some_and(is_fixed) && !all.iter().any(finds) {
+        true => format!(" INDEXED BY \"{} 0\"", table.name),
+        false => String::new(),
+    }
+}
+
+/// Ids of lines that are not what the rows say.
+pub(super) fn differing(
+    connection: &Connection,
+    table: &Table,
+    told: &BTreeMap<String, Vec<Value>>,
+) -> rusqlite::Result<Vec<String>> {
+    let mut columns = String::from("id");
+    for column in table.columns {
+        let _ = write!(columns, ", \"{}\"", column.name);
+    }
+    let mut select = connection.prepare(&format!("SELECT {columns} FROM \"{}\"", table.name))?;
+    let mut rows = select.query([])?;
+    let mut left = told.clone();
+    let mut differing = Vec::new();
+    while let Some(row) = rows.next()? {
+        let id: String = row.get(0)?;
+        let values = (0..table.columns.len()).map(|place| value(row, place + 1));
+        let values: Vec<Value> = values.collect::<Result<_, _>>()?;
+        if left.remove(&id).as_ref() != Some(&values) {
+            differing.push(id);
+        }
+    }
+    differing.extend(left.into_keys());
+    Ok(differing)
+}

@@ -1,0 +1,285 @@
+//! Tables beside rows: chosen columns of them, so that a few of a hundred thousand are found without reading all.
+//!
+//! Whoever uses a store declares its [`Table`]s: from rows of which spaces they are read, and how. The store writes them in the
+//! commit that changes the rows, and fills them anew where it was written with another layout, or without them. Whatever they
+//! hold can be read from the rows; a store that keeps no tables [scans](scan) the rows instead.
+
+use std::collections::BTreeMap;
+
+use super::{Error, Reader};
+
+/// A table that is kept beside the rows of some spaces, one line for each id.
+#[derive(Debug)]
+pub struct Table {
+    /// Its name in the database.
+    pub name: &'static str,
+    /// The name of a view of it for people, with moments as text.
+    pub view: &'static str,
+    /// To be raised with every change of columns, indexes or what is read: stores with another layout fill the table anew.
+    pub layout: i64,
+    /// Its columns, beside `id`.
+    pub columns: &'static [Column],
+    /// By which columns lines are found. Lines without a value in the last column are left out of a sparse one.
+    pub indexes: &'static [Index],
+    /// Where the columns come from.
+    pub sources: &'static [Source],
+}
+
+/// A column of a [`Table`].
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: ColumnKind,
+}
+
+/// What a column holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnKind {
+    /// Text.
+    Text,
+    /// A whole number.
+    Number,
+    /// A moment in milliseconds since 1970.
+    Moment,
+}
+
+/// By which columns lines are found.
+#[derive(Debug, Clone, Copy)]
+pub struct Index {
+    /// The columns, the first ones first.
+    pub columns: &'static [&'static str],
+    /// Whether lines without a value in the last column are left out.
+    pub is_sparse: bool,
+}
+
+/// From the rows of which space some columns of a table come.
+#[derive(Clone, Copy)]
+pub struct Source {
+    /// The space.
+    pub space: &'static str,
+    /// Whether a line goes when its row of this space goes.
+    pub is_owner: bool,
+    /// The columns, in the order in which `read` gives their values.
+    pub columns: &'static [&'static str],
+    /// The id of the line that a key of the space belongs to.
+    pub id: fn(&[u8]) -> Option<&str>,
+    /// The values of a row; none where it cannot be read.
+    pub read: fn(&[u8]) -> Option<Vec<Value>>,
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Source").field("space", &self.space).finish_non_exhaustive()
+    }
+}
+
+/// What stands in a column of a line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Value {
+    /// Nothing.
+    Null,
+    /// A number, or a moment.
+    Number(i64),
+    /// A text.
+    Text(String),
+}
+
+impl Value {
+    /// The text, if it is one.
+    pub fn text(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn number(&self) -> Option<i64> {
+        match self {
+            Value::Number(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Value {
+        text.map_or(Value::Null, Value::from)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Value {
+        number.map_or(Value::Null, Value::Number)
+    }
+}
+
+/// Which lines are looked for.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Of each of these at least one test holds.
+    pub all: Vec<Vec<Test>>,
+    /// By which column the lines are ordered, the largest first; lines that are equal in it by id.
+    pub order: &'static str,
+    /// So many lines are passed over.
+    pub offset: usize,
+    /// At most so many are wanted.
+    pub limit: usize,
+}
+
+/// What may hold of a line. The column `id` is that of every table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Test {
+    /// The column holds just this.
+    Is(&'static str, Value),
+    /// The text of the column has this in it.
+    Contains(&'static str, String),
+    /// The text of the column begins with this.
+    Begins(&'static str, String),
+    /// The number of the column is no less.
+    AtLeast(&'static str, i64),
+    /// The number of the column is less.
+    Below(&'static str, i64),
+    /// Each of these holds.
+    Every(Vec<Test>),
+}
+
+impl Test {
+    /// The columns that it is about.
+    fn columns(&self) -> Vec<&'static str> {
+        match self {
+            Test::Is(column, _)
+            | Test::Contains(column, _)
+            | Test::Begins(column, _)
+            | Test::AtLeast(column, _)
+            | Test::Below(column, _) => vec![column],
+            Test::Every(tests) => tests.iter().flat_map(Test::columns).collect(),
+        }
+    }
+
+    /// Whether it holds of a line whose columns have these values.
+    fn holds(&self, value: &impl Fn(&'static str) -> Value) -> bool {
+        match self {
+            Test::Is(column, wanted) => value(column) == *wanted,
+            Test::Contains(column, part) => {
+                value(column).text().is_some_and(|text| text.contains(part))
+            }
+            Test::Begins(column, start) => {
+                value(column).text().is_some_and(|text| text.starts_with(start))
+            }
+            Test::AtLeast(column, least) => {
+                value(column).number().is_some_and(|number| number >= *least)
+            }
+            Test::Below(column, end) => value(column).number().is_some_and(|number| number < *end),
+            Test::Every(tests) => tests.iter().all(|test| test.holds(value)),
+        }
+    }
+}
+
+/// A line of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// Its id.
+    pub id: String,
+    /// Its values, in the order of columns.
+    pub values: Vec<Value>,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The lines that were wanted, in order.
+    pub lines: Vec<Line>,
+    /// How many there are with those that were passed over or not wanted.
+    pub total: usize,
+}
+
+impl Table {
+    /// The place of a column, if it has one of this name.
+    pub fn place(&self, column: &str) -> Option<usize> {
+        self.columns.iter().position(|known| known.name == column)
+    }
+
+    /// The value of a column in a line.
+    pub fn value<'a>(&self, line: &'a Line, column: &str) -> &'a Value {
+        self.place(column).and_then(|place| line.values.get(place)).unwrap_or(&Value::Null)
+    }
+
+    /// Whether every column that a query names is one of it.
+    pub(super) fn knows(&self, query: &Query) -> Result<(), Error> {
+        let tested = query.all.iter().flatten().flat_map(Test::columns);
+        for column in tested.chain([query.order]) {
+            if column != "id" && self.place(column).is_none() {
+                let name = self.name;
+                return Err(Error::Failed(format!("the table `{name}` has no column `{column}`")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Every line of a table, read from the rows: those that are as they were written.
+pub fn lines(
+    reader: &(impl Reader + ?Sized),
+    table: &Table,
+) -> Result<BTreeMap<String, Vec<Value>>, Error> {
+    let mut lines: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    // Lines are those of owners; others add to them.
+    let owners = table.sources.iter().filter(|source| source.is_owner);
+    let others = table.sources.iter().filter(|source| !source.is_owner);
+    for source in owners.chain(others) {
+        for row in reader.scan_sound(source.space, b"")?.0 {
+            let Some(id) = (source.id)(&row.key.key) else { continue };
+            let Some(values) = (source.read)(&row.value) else { continue };
+            if source.is_owner {
+                let empty = || vec![Value::Null; table.columns.len()];
+                lines.entry(id.to_owned()).or_insert_with(empty);
+            }
+            let Some(line) = lines.get_mut(id) else { continue };
+            for (column, value) in source.columns.iter().zip(values) {
+                if let Some(place) = table.place(column) {
+                    line[place] = value;
+                }
+            }
+        }
+    }
+    Ok(lines)
+}
+
+/// Finds lines by reading all rows that a table is read from.
+pub fn scan(reader: &(impl Reader + ?Sized), table: &Table, query: &Query) -> Result<Found, Error> {
+    table.knows(query)?;
+    let mut lines: Vec<Line> =
+        lines(reader, table)?.into_iter().map(|(id, values)| Line { id, values }).collect();
+    let holds = |line: &Line, test: &Test| {
+        test.holds(&|column| match column {
+            "id" => Value::from(line.id.as_str()),
+            column => table.value(line, column).clone(),
+        })
+    };
+    lines.retain(|line| query.all.iter().all(|any| any.iter().any(|test| holds(line, test))));
+    lines.sort_by(|a, b| match query.order {
+        "id" => b.id.cmp(&a.id),
+        order => {
+            let by_value = table.value(b, order).cmp(table.value(a, order));
+            by_value.then_with(|| b.id.cmp(&a.id))
+        }
+    });
+    let total = lines.len();
+    let lines = lines.into_iter().skip(query.offset).take(query.limit).collect();
+    Ok(Found { lines, total })
+}

@@ -1,0 +1,183 @@
+//! Tables beside rows: whatever is written, they say what the rows say.
+
+use ankus_procedure::store::tables::{
+    self, Column, ColumnKind, Index, Query, Source, Table, Test, Value,
+};
+use ankus_procedure::store::{Key, Options, Row, Sqlite, Store, Write};
+use std::path::Path;
+
+static FRUIT: Table = Table {
+    name: "fruit",
+    view: "fruits",
+    layout: 1,
+    columns: COLUMNS,
+    indexes: &[
+        Index { columns: &["color", "weight"], is_sparse: false },
+        Index { columns: &["color", "name"], is_sparse: false },
+        Index { columns: &["origin"], is_sparse: true },
+    ],
+    sources: SOURCES,
+};
+
+/// The same, read in another way.
+static FRUIT_AGAIN: Table = Table {
+    name: "fruit",
+    view: "fruits_again",
+    layout: 2,
+    columns: COLUMNS,
+    indexes: &[],
+    sources: SOURCES,
+};
+
+const KEPT: &[&Table] = &[&FRUIT];
+const KEPT_AGAIN: &[&Table] = &[&FRUIT_AGAIN];
+
+const COLUMNS: &[Column] = &[
+    Column { name: "color", kind: ColumnKind::Text },
+    Column { name: "name", kind: ColumnKind::Text },
+    Column { name: "weight", kind: ColumnKind::Moment },
+    Column { name: "origin", kind: ColumnKind::Text },
+];
+
+const SOURCES: &[Source] = &[
+    Source { space: "origin", is_owner: false, columns: &["origin"], id, read: whole },
+    Source {
+        space: "fruit",
+        is_owner: true,
+        columns: &["color", "name", "weight"],
+        id,
+        read: three,
+    },
+];
+
+fn id(key: &[u8]) -> Option<&str> {
+    std::str::from_utf8(key).ok()
+}
+
+fn whole(bytes: &[u8]) -> Option<Vec<Value>> {
+    Some(vec![id(bytes)?.into()])
+}
+
+fn three(bytes: &[u8]) -> Option<Vec<Value>> {
+    let parts: Vec<&str> = id(bytes)?.split(' ').collect();
+    let [color, name, weight] = parts[..] else { return None };
+    Some(vec![color.into(), name.into(), weight.parse().ok().map(Value::Number)?])
+}
+
+fn put(space: &str, key: &str, value: &str) -> Write {
+    Write::Put(Row { key: Key::new(space, key), value: value.as_bytes().into() })
+}
+
+fn open(path: &Path, tables: &'static [&'static Table]) -> Sqlite {
+    Sqlite::open(path, Options { tables, ..Options::default() }).expect("a store")
+}
+
+fn queries() -> Vec<Query> {
+    let red = || vec![Test::Is("color", "red".into())];
+    let any = vec![
+        vec![],
+        vec![red()],
+        vec![red(), vec![Test::Contains("name", "an".into()), Test::Is("id", "7".into())]],
+        vec![vec![Test::Contains("name", "".into())]],
+        vec![red(), vec![Test::Contains("name", "zebra".into())]],
+        vec![vec![Test::Is("color", "green".into()), Test::Is("color", "red".into())]],
+        vec![vec![Test::AtLeast("weight", 40)], vec![Test::Below("weight", 70)]],
+        vec![vec![Test::Is("origin", Value::Null)]],
+        vec![vec![Test::Begins("id", "1".into())]],
+        vec![vec![Test::Every(red().into_iter().chain([Test::Below("weight", 50)]).collect())]],
+        vec![vec![]],
+    ];
+    let orders = ["weight", "name", "id"];
+    let pages = [(0, 5), (3, 4), (0, 1_000), (999, 5)];
+    let mut queries = Vec::new();
+    for all in any {
+        for order in orders {
+            for (offset, limit) in pages {
+                queries.push(Query { all: all.clone(), order, offset, limit });
+            }
+        }
+    }
+    queries
+}
+
+fn check(store: &Sqlite, table: &'static Table) {
+    let reader = store.reader();
+    for query in queries() {
+        let by_rows = tables::scan(&*reader, table, &query).expect("readable");
+        assert_eq!(reader.find(table, &query).expect("readable"), by_rows, "{query:?}");
+    }
+}
+
+#[test]
+fn a_table_says_what_the_rows_say() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    let mut store = open(&path, KEPT);
+    let mut seed = 1_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    for round in 0..60 {
+        let batch: Vec<Write> = (0..12)
+            .map(|_| {
+                let key = random(40).to_string();
+                let color = ["red", "green", "blue"][random(3) as usize];
+                let name = ["banana", "mango", "fig", "orange"][random(4) as usize];
+                match random(5) {
+                    0 => put("origin", &key, name),
+                    1 => Write::Delete(Key::new("fruit", &key)),
+                    _ => put("fruit", &key, &format!("{color} {name} {}", random(100))),
+                }
+            })
+            .collect();
+        // Who adds to a line may be written before it, and outlives it.
+        store.commit(&batch).expect("room");
+        if round % 20 == 19 {
+            // Lines that come again do not know what was told of them before; the rows do.
+            drop(store);
+            store = open(&path, &[]);
+            drop(store);
+            store = open(&path, KEPT);
+            check(&store, &FRUIT);
+        }
+    }
+    let batch: Vec<Write> =
+        (100..140).map(|key| put("fruit", &key.to_string(), "red fig 5")).collect();
+    store.commit(&batch).expect("room");
+    check(&store, &FRUIT);
+    let error = store.reader().find(&FRUIT, &Query { order: "taste", ..Query::default() });
+    assert!(error.expect_err("no such column").to_string().contains("`taste`"));
+    drop(store);
+    // Whoever opens it without the table does not keep it up, and says so.
+    let mut store = open(&path, &[]);
+    store.commit(&[put("fruit", "new", "red fig 1")]).expect("room");
+    check(&store, &FRUIT);
+    drop(store);
+    let store = open(&path, KEPT_AGAIN);
+    check(&store, &FRUIT_AGAIN);
+    check(&store, &FRUIT);
+    drop(store);
+    let found = Sqlite::check(&path, &[&FRUIT_AGAIN]).expect("readable");
+    assert!(found.is_sound(), "{found:?}");
+}
+
+#[test]
+fn a_line_that_differs_is_found_and_mended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("store");
+    let mut store = open(&path, KEPT);
+    store.commit(&[put("fruit", "a", "red fig 1"), put("fruit", "b", "red fig 2")]).expect("room");
+    drop(store);
+    let raw = rusqlite::Connection::open(&path).expect("a database");
+    raw.execute("UPDATE fruit SET color = 'blue' WHERE id = 'b'", []).expect("a line");
+    let shown: String = raw
+        .query_row("SELECT weight FROM fruits WHERE id = 'a'", [], |row| row.get(0))
+        .expect("the view for people");
+    assert_eq!(shown, "1970-01-01T00:00:00.001Z");
+    drop(raw);
+    let found = Sqlite::check(&path, &[&FRUIT]).expect("readable");
+    assert_eq!(found.lines, ["b"]);
+    open(&path, KEPT).forget(&found).expect("room");
+    assert!(Sqlite::check(&path, &[&FRUIT]).expect("readable").is_sound());
+}
