@@ -6,7 +6,7 @@ use super::run::take_up;
 use super::runner::Runner;
 use super::store::{self, Following, Masked, RunFormat, StoreArguments};
 use super::up;
-use super::{Exit, Failure, Shell, graph, listing, log, needs};
+use super::{Exit, Failure, Shell, graph, listing, log, needs, remote};
 use ankus::settings::Settings;
 use ankus::text::hanging;
 use ankus_engine::driver::object::{self, Mask};
@@ -22,6 +22,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// List, show and steer the jobs of a store, whoever runs it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Arguments {
+    /// The jobs of this server of Oozie's web services, instead of those of a store. `OOZIE_URL` names one, too, where no
+    /// store is named.
+    #[arg(long, global = true, value_name = "URL")]
+    url: Option<String>,
     #[command(flatten)]
     store: StoreArguments,
     #[command(subcommand)]
@@ -29,7 +33,7 @@ pub(super) struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub(super) enum Format {
     /// Readable text.
     Human,
     /// The objects of the web services.
@@ -37,7 +41,7 @@ enum Format {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum JobCommand {
+pub(super) enum JobCommand {
     /// List jobs, the newest first.
     List {
         /// Only these: `status=RUNNING;user=ann;name=load`. Names: status, user, name, group, id, text, frequency, unit,
@@ -195,6 +199,9 @@ impl JobCommand {
 }
 
 pub(super) fn run(mut arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if let Some(url) = remote::server_of(arguments.url.as_deref())? {
+        return remote::run(&url, arguments.command, shell);
+    }
     let store = &arguments.store;
     let ids = arguments.command.ids();
     if !ids.is_empty() {

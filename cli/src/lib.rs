@@ -30,6 +30,7 @@ mod params;
 mod plan;
 mod progress;
 mod properties;
+mod remote;
 mod rules;
 mod run;
 mod runner;

@@ -54,7 +54,7 @@ pub(super) fn run(
 }
 
 /// The same filter with states in capital letters, as the web services want them.
-fn upper_statuses(filter: &str) -> String {
+pub(super) fn upper_statuses(filter: &str) -> String {
     let upper = |pair: &str| match pair.split_once('=') {
         Some((name, value)) if name.trim().eq_ignore_ascii_case("status") => {
             format!("{name}={}", value.to_ascii_uppercase())

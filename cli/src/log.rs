@@ -19,18 +19,18 @@ pub(super) struct Arguments {
     pub(super) id: String,
     /// Only of this node.
     #[arg(long, value_name = "NODE")]
-    node: Option<String>,
+    pub(super) node: Option<String>,
     /// Only lines that this lets through, as on Oozie's command line:
     /// `loglevel=WARN|ERROR;text=prepare;recent=30m;limit=20`. `start` and `end` take a moment or an offset from the
     /// start of the job (`2h`, `15m`); `text` is a regular expression; `debug` shows what is filtered.
     #[arg(long, value_name = "FILTER", alias = "filter", default_value = "")]
-    logfilter: String,
+    pub(super) logfilter: String,
     /// The error log: warnings and errors only.
     #[arg(long, conflicts_with = "audit")]
-    errors: bool,
+    pub(super) errors: bool,
     /// The audit log: who asked what of the job, and what came of it.
     #[arg(long, conflicts_with = "node")]
-    audit: bool,
+    pub(super) audit: bool,
 }
 
 /// How grave a line is.

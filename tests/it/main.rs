@@ -49,6 +49,7 @@ mod mending;
 mod mistakes;
 mod operators;
 mod panel;
+mod remote;
 mod robust;
 mod run;
 mod sample;
