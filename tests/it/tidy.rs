@@ -65,6 +65,7 @@ const ENGINE: &[(&str, &str)] = &[
 const CRATES: &[(&str, &str)] = &[
     ("runtime/lang", ""),
     ("runtime/procedure", ""),
+    ("access", ""),
     ("runtime/engine", "ankus-lang ankus-procedure"),
     ("runtime/harness", "ankus-lang ankus-procedure ankus-engine"),
     ("", "ankus-lang"),

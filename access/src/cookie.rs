@@ -1,0 +1,130 @@
+//! The signed cookie `hadoop.auth`: who somebody is, and until when that holds, as Hadoop's clients and servers write it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ring::hmac;
+use ring::rand::{SecureRandom as _, SystemRandom};
+
+/// The name of the cookie.
+pub const NAME: &str = "hadoop.auth";
+/// How long a token holds where nothing else is said: that of Hadoop, ten hours.
+pub const VALID_MS: i64 = 36_000_000;
+/// The longest cookie that is looked at.
+const LONGEST: usize = 4096;
+
+/// What tokens are signed with. Servers that share one know each other's tokens.
+pub struct Secret(hmac::Key);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret")
+    }
+}
+
+impl Secret {
+    /// One that nobody knows: its tokens end with the process.
+    ///
+    /// # Errors
+    /// Where the system has no randomness.
+    pub fn random() -> Result<Secret, String> {
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).map_err(|_| "the system has no randomness")?;
+        Ok(Secret(hmac::Key::new(hmac::HMAC_SHA256, &bytes)))
+    }
+
+    /// One that is kept somewhere.
+    ///
+    /// # Errors
+    /// Where it is so short that it can be guessed.
+    pub fn of(bytes: &[u8]) -> Result<Secret, String> {
+        match bytes.len() {
+            0..32 => Err("the secret for cookies has fewer than 32 bytes".to_owned()),
+            _ => Ok(Secret(hmac::Key::new(hmac::HMAC_SHA256, bytes))),
+        }
+    }
+
+    pub(crate) fn sum(&self, text: &[u8]) -> Vec<u8> {
+        hmac::sign(&self.0, text).as_ref().to_vec()
+    }
+
+    /// The value of a cookie for a user, whom this kind of authentication told, until then.
+    pub fn token(&self, user: &str, kind: &str, until_ms: i64) -> String {
+        let told = format!("u={user}&p={user}&t={kind}&e={until_ms}");
+        let sum = STANDARD.encode(self.sum(told.as_bytes()));
+        format!("{told}&s={sum}")
+    }
+
+    /// Whose token it is, if it was signed with this secret and holds.
+    pub fn user_of(&self, token: &str, now_ms: i64) -> Option<String> {
+        let token = token.trim_matches('"');
+        if token.len() > LONGEST {
+            return None;
+        }
+        let (told, sum) = token.rsplit_once("&s=")?;
+        let sum = STANDARD.decode(sum).ok()?;
+        // In a time that does not depend on where they differ.
+        hmac::verify(&self.0, told.as_bytes(), &sum).ok()?;
+        let field = |name: &str| {
+            told.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='))
+        };
+        let until: i64 = field("e")?.parse().ok()?;
+        (now_ms < until).then(|| field("u").map(str::to_owned)).flatten()
+    }
+
+    /// The header `Set-Cookie` with a token.
+    pub fn header(&self, user: &str, kind: &str, until_ms: i64, is_https: bool) -> String {
+        let token = self.token(user, kind, until_ms);
+        let until = jiff::Timestamp::from_millisecond(until_ms);
+        let until = until.map_or(String::new(), |at| {
+            format!("; Expires={}", at.strftime("%a, %d-%b-%Y %H:%M:%S GMT"))
+        });
+        let secure = if is_https { "; Secure" } else { "" };
+        format!("{NAME}=\"{token}\"; Path=/{until}{secure}; HttpOnly")
+    }
+}
+
+/// The tokens in a header `Cookie`.
+pub(crate) fn tokens(header: &str) -> impl Iterator<Item = &str> {
+    header.split(';').filter_map(|pair| pair.trim().strip_prefix(NAME)?.strip_prefix('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_those_of_hadoop() {
+        let secret = Secret::of(&[7; 32]).expect("long enough");
+        let header = secret.header("tester", "simple", 1_795_268_074_443, false);
+        assert!(header.starts_with("hadoop.auth=\"u=tester&p=tester&t=simple&e=1795268074443&s="));
+        assert!(header.ends_with("\"; Path=/; Expires=Sat, 21-Nov-2026 13:34:34 GMT; HttpOnly"));
+        assert!(secret.header("a", "simple", 1, true).contains("; Secure; HttpOnly"));
+        assert!(Secret::of(b"short").is_err());
+    }
+
+    #[test]
+    fn a_forged_changed_or_old_token_is_nobodys() {
+        let secret = Secret::random().expect("randomness");
+        let token = secret.token("ann", "simple", 1_000);
+        assert_eq!(secret.user_of(&token, 999).as_deref(), Some("ann"));
+        assert_eq!(secret.user_of(&format!("\"{token}\""), 999).as_deref(), Some("ann"));
+        // It has ended, and is sent once more.
+        assert_eq!(secret.user_of(&token, 1_000), None);
+        let other = Secret::random().expect("randomness");
+        assert_eq!(other.user_of(&token, 0), None, "another secret");
+        for at in 0..token.len() {
+            let mut bytes = token.clone().into_bytes();
+            bytes[at] ^= 1;
+            let Ok(changed) = String::from_utf8(bytes) else { continue };
+            assert_eq!(secret.user_of(&changed, 0), None, "{changed}");
+        }
+        let (told, _) = token.rsplit_once("&s=").expect("a sum");
+        let long = "u".repeat(LONGEST + 1);
+        for forged in ["", "u=root", told, &format!("{told}&s="), &format!("{token}&u=root"), &long]
+        {
+            assert_eq!(secret.user_of(forged, 0), None, "{forged}");
+        }
+        let two = "a=b; hadoop.auth=\"x\"; hadoop.auths=z;hadoop.auth=y";
+        assert_eq!(tokens(two).collect::<Vec<_>>(), ["\"x\"", "y"]);
+    }
+}

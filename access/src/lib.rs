@@ -1,0 +1,358 @@
+//! Who asks over HTTP, and what they may do.
+//!
+//! In: what a request says of itself ([`Asked`]), and what the server was told of its users ([`accounts::Accounts`]). Out: who it
+//! is ([`Who`]) or why nobody ([`Refusal`]), with the cookie that the clients of Oozie and Hadoop expect; and whether somebody may
+//! change a job or the server. It knows no HTTP library, no disk and no clock.
+
+pub mod accounts;
+pub mod certificates;
+pub mod cookie;
+
+use accounts::Accounts;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use cookie::Secret;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+/// How somebody may say who they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// By saying so: `user.name=ann`. For networks in which everybody is trusted.
+    Simple,
+    /// By a password: HTTP Basic.
+    Basic,
+    /// By a bearer token.
+    Token,
+}
+
+impl Method {
+    /// The methods of `--auth`: names with commas between.
+    ///
+    /// # Errors
+    /// With a sentence where a name is none of them.
+    pub fn read(text: &str) -> Result<Vec<Method>, String> {
+        let method = |name: &str| match name.trim() {
+            "simple" => Ok(Method::Simple),
+            "basic" => Ok(Method::Basic),
+            "token" => Ok(Method::Token),
+            other => Err(format!("`{other}` is no way to say who asks: simple, basic, token")),
+        };
+        text.split(',').map(method).collect()
+    }
+}
+
+/// Whether a server may listen there: others than this machine reach it only if it was said who may do what.
+///
+/// # Errors
+/// With what to say, where they could and it was not.
+pub fn may_listen(address: IpAddr, chosen: Option<&[Method]>) -> Result<(), String> {
+    match address.to_canonical().is_loopback() || chosen.is_some() {
+        true => Ok(()),
+        false => Err(format!(
+            "whoever reaches {address} could run programs here; choose who may with --auth simple, basic or token, or listen on 127.0.0.1"
+        )),
+    }
+}
+
+/// By what a server knows who asks.
+#[derive(Debug)]
+pub struct Rules {
+    /// How somebody may say who they are. None at all: everybody is believed, and nobody has to say.
+    pub methods: Vec<Method>,
+    /// Whether, with methods, those may ask who say nothing.
+    pub allows_anonymous: bool,
+    /// What is known of users.
+    pub accounts: Accounts,
+    /// What cookies are signed with.
+    pub secret: Secret,
+    /// How long they hold, in milliseconds.
+    pub valid_ms: i64,
+    /// Whether requests come over TLS.
+    pub is_https: bool,
+    /// Names by which a server that believes everybody is reached, beside those of this machine: those of a proxy before it.
+    pub hosts: Vec<String>,
+}
+
+/// What a request says of itself.
+pub struct Asked<'a> {
+    /// The method.
+    pub method: &'a str,
+    /// A header by its lower-case name; of several with commas between, and cookies with semicolons.
+    pub header: &'a dyn Fn(&str) -> Option<String>,
+    /// A decoded parameter.
+    pub parameter: &'a dyn Fn(&str) -> Option<String>,
+    /// Where it is from.
+    pub from: IpAddr,
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Who {
+    /// On whose behalf; nobody where that is not known.
+    pub user: Option<String>,
+    /// Who it really is, where that is another.
+    pub really: Option<String>,
+    /// The header `Set-Cookie` that the answer has.
+    pub cookie: Option<String>,
+}
+
+/// Why a request is not answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The status of HTTP.
+    pub status: u16,
+    /// Headers `WWW-Authenticate`: how one may say who one is.
+    pub challenges: Vec<&'static str>,
+    /// Oozie's code, if it has one.
+    pub code: Option<&'static str>,
+    /// For people; with a code it begins with it where Oozie's does.
+    pub message: String,
+}
+
+impl Refusal {
+    fn new(status: u16, code: Option<&'static str>, message: impl Into<String>) -> Refusal {
+        Refusal { status, challenges: Vec::new(), code, message: message.into() }
+    }
+}
+
+/// Knows who asks.
+#[derive(Debug)]
+pub struct Keeper {
+    rules: Rules,
+    /// Passwords that fitted, by a sum of user and password, and until when they are not tried again.
+    fitted: Mutex<HashMap<Vec<u8>, i64>>,
+    /// One password is tried at a time: it takes memory.
+    trying: Mutex<()>,
+}
+
+/// How long a password that fitted is not tried again.
+const FITS_MS: i64 = 300_000;
+/// So many passwords are remembered to have fitted.
+const FITTED: usize = 1_000;
+/// The longest header `Authorization` that is looked at.
+const LONGEST: usize = 8192;
+
+impl Keeper {
+    /// Knows by these rules.
+    pub fn new(rules: Rules) -> Keeper {
+        Keeper { rules, fitted: Mutex::default(), trying: Mutex::default() }
+    }
+
+    /// Who asks.
+    ///
+    /// # Errors
+    /// Where they have to say and do not, say it wrongly, may not ask for another, or where a page of another site asks.
+    pub fn who(&self, asked: &Asked<'_>, now_ms: i64) -> Result<Who, Refusal> {
+        self.admit_page(asked)?;
+        let mut who = self.real(asked, now_ms)?;
+        let other = (asked.parameter)("doAs").filter(|other| !other.is_empty());
+        let Some(other) = other else { return Ok(who) };
+        if !is_name(&other) {
+            return Err(Refusal::new(400, Some("E1603"), "doAs names no user"));
+        }
+        // Where everybody is believed, this is, too.
+        if self.rules.methods.is_empty() {
+            who.really = who.user.take();
+            who.user = Some(other);
+            return Ok(who);
+        }
+        let Some(user) = who.user.take() else {
+            return Err(Refusal::new(401, Some("E1400"), "doAs failed: nobody asks for another"));
+        };
+        let groups = self.rules.accounts.groups_of(&other);
+        if !self.rules.accounts.may_stand_for(&user, &other, &groups, asked.from) {
+            let message =
+                format!("doAs failed: User [{user}] may not ask for [{other}] from there");
+            return Err(Refusal::new(401, Some("E1400"), message));
+        }
+        who.user = Some(other);
+        who.really = Some(user);
+        Ok(who)
+    }
+
+    /// Refuses what a page of another site has a browser ask: a browser adds cookies, passwords and the trust in this machine by
+    /// itself.
+    fn admit_page(&self, asked: &Asked<'_>) -> Result<(), Refusal> {
+        // Under a name of its own such a page reaches this machine as its own site.
+        if self.rules.methods.is_empty() && !self.is_own((asked.header)("host").as_deref()) {
+            return Err(Refusal::new(403, None, "this server is not reached by that name"));
+        }
+        if matches!(asked.method, "GET" | "HEAD" | "OPTIONS") {
+            return Ok(());
+        }
+        let refused = || Refusal::new(403, None, "a page of another site asks for this");
+        match (asked.header)("sec-fetch-site").as_deref() {
+            None | Some("same-origin" | "none") => {}
+            Some(_) => return Err(refused()),
+        }
+        let Some(origin) = (asked.header)("origin") else { return Ok(()) };
+        let host = (asked.header)("host").unwrap_or_default();
+        match origin.split_once("://") {
+            Some((_, from)) if from.eq_ignore_ascii_case(&host) => Ok(()),
+            _ => Err(refused()),
+        }
+    }
+
+    /// Whether the header `Host` names this machine, or how else it is reached.
+    fn is_own(&self, host: Option<&str>) -> bool {
+        let Some(host) = host else { return true };
+        let port =
+            host.rsplit_once(':').filter(|(_, port)| port.bytes().all(|it| it.is_ascii_digit()));
+        let name = port.map_or(host, |(name, _)| name);
+        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        name.eq_ignore_ascii_case("localhost")
+            || address.is_ok_and(|address| address.to_canonical().is_loopback())
+            || self.rules.hosts.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
+    /// Who it really is.
+    fn real(&self, asked: &Asked<'_>, now_ms: i64) -> Result<Who, Refusal> {
+        let rules = &self.rules;
+        let named = (asked.parameter)("user.name").filter(|user| !user.is_empty());
+        if named.as_deref().is_some_and(|user| !is_name(user)) {
+            return Err(Refusal::new(403, None, "user.name names no user"));
+        }
+        let has = |method| rules.methods.contains(&method);
+        let known = |user: String, cookie| Who { user: Some(user), really: None, cookie };
+        let fresh = |user: String, kind| {
+            let until = now_ms.saturating_add(rules.valid_ms);
+            let cookie = rules.secret.header(&user, kind, until, rules.is_https);
+            known(user, Some(cookie))
+        };
+        // A header is said for this request; a cookie stays from another one.
+        if let Some(header) = (asked.header)("authorization") {
+            if let Some(user) = self.authorized(&header, now_ms) {
+                return Ok(match user {
+                    (user, Method::Basic) => fresh(user, "basic"),
+                    (user, _) => known(user, None),
+                });
+            }
+            if has(Method::Basic) || has(Method::Token) {
+                return Err(self.challenge("the password or the token is not right"));
+            }
+        }
+        let cookies = (asked.header)("cookie").unwrap_or_default();
+        let signed = cookie::tokens(&cookies).find_map(|token| rules.secret.user_of(token, now_ms));
+        if let Some(user) = signed {
+            return Ok(known(user, None));
+        }
+        match named {
+            Some(user) if has(Method::Simple) || rules.methods.is_empty() => {
+                Ok(fresh(user, "simple"))
+            }
+            None if rules.methods.is_empty() || rules.allows_anonymous => Ok(Who::default()),
+            _ => Err(self.challenge("Authentication required")),
+        }
+    }
+
+    /// Whom a header `Authorization` proves.
+    fn authorized(&self, header: &str, now_ms: i64) -> Option<(String, Method)> {
+        if header.len() > LONGEST {
+            return None;
+        }
+        let (scheme, proof) = header.split_once(' ')?;
+        let proof = proof.trim();
+        let accounts = &self.rules.accounts;
+        if scheme.eq_ignore_ascii_case("bearer") && self.rules.methods.contains(&Method::Token) {
+            return Some((accounts.user_of_token(proof, now_ms)?.to_owned(), Method::Token));
+        }
+        if !scheme.eq_ignore_ascii_case("basic") || !self.rules.methods.contains(&Method::Basic) {
+            return None;
+        }
+        let plain = String::from_utf8(STANDARD.decode(proof).ok()?).ok()?;
+        let (user, password) = plain.split_once(':')?;
+        let sum = self.rules.secret.sum(format!("basic {plain}").as_bytes());
+        let has_fitted = |now| {
+            let fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
+            fitted.get(&sum).is_some_and(|until| now < *until)
+        };
+        if !has_fitted(now_ms) {
+            let _one = self.trying.lock().unwrap_or_else(PoisonError::into_inner);
+            if !accounts.is_password(user, password) {
+                return None;
+            }
+            let mut fitted = self.fitted.lock().unwrap_or_else(PoisonError::into_inner);
+            if fitted.len() >= FITTED {
+                fitted.clear();
+            }
+            fitted.insert(sum, now_ms.saturating_add(FITS_MS));
+        }
+        Some((user.to_owned(), Method::Basic))
+    }
+
+    fn challenge(&self, message: &str) -> Refusal {
+        let challenge = |method: &Method| match method {
+            Method::Simple => "PseudoAuth",
+            Method::Basic => "Basic realm=\"ankus\", charset=\"UTF-8\"",
+            Method::Token => "Bearer",
+        };
+        let challenges = self.rules.methods.iter().map(challenge).collect();
+        Refusal { challenges, ..Refusal::new(401, None, message) }
+    }
+
+    /// Whether somebody may change a job: its owner, those in its access list and their groups, and administrators. Where no way to
+    /// say who one is was chosen, everybody may.
+    ///
+    /// # Errors
+    /// As the server refuses it.
+    pub fn may_change(&self, who: &Who, job: &Owned<'_>) -> Result<(), Refusal> {
+        if self.rules.methods.is_empty() {
+            return Ok(());
+        }
+        let refused = |user: &str| {
+            let message = format!("E0508: User [{user}] not authorized for WF job [{}]", job.id);
+            Refusal::new(401, Some("E0508"), message)
+        };
+        let Some(user) = who.user.as_deref() else { return Err(refused("?")) };
+        let groups = self.rules.accounts.groups_of(user);
+        let is_listed = job.list.is_some_and(|list| {
+            let mut names = list.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
+            names.any(|name| name == "*" || name == user || groups.iter().any(|it| it == name))
+        });
+        match user == job.user || is_listed || self.is_admin(user) {
+            true => Ok(()),
+            false => Err(refused(user)),
+        }
+    }
+
+    /// Whether somebody may change the server.
+    ///
+    /// # Errors
+    /// As the server refuses it.
+    pub fn may_administer(&self, who: &Who) -> Result<(), Refusal> {
+        let user = who.user.as_deref();
+        if self.rules.methods.is_empty() || user.is_some_and(|user| self.is_admin(user)) {
+            return Ok(());
+        }
+        let user = user.unwrap_or("?");
+        let message = format!("E0503: User [{user}] does not have admin privileges");
+        Err(Refusal::new(401, Some("E0503"), message))
+    }
+
+    fn is_admin(&self, user: &str) -> bool {
+        self.rules.accounts.admins.iter().any(|admin| admin == user)
+    }
+}
+
+/// A job, as far as it matters who may change it.
+#[derive(Debug, Clone, Copy)]
+pub struct Owned<'a> {
+    /// Its id.
+    pub id: &'a str,
+    /// Whose it is.
+    pub user: &'a str,
+    /// Users and groups of its access list (`oozie.job.acl`), with commas between.
+    pub list: Option<&'a str>,
+}
+
+/// Whether it can be the name of a user: it becomes a part of cookies, logs and paths.
+pub fn is_name(user: &str) -> bool {
+    let is_in_name = |c: char| c.is_alphanumeric() || "._-@$/ ".contains(c);
+    let is_path = user.contains("..") || user.starts_with('/');
+    (1..=128).contains(&user.len()) && user.chars().all(is_in_name) && !is_path
+}
+
+#[cfg(test)]
+mod tests;
