@@ -5,7 +5,7 @@ use ankus::check::{self, FileKind};
 use ankus::diag::Group;
 use ankus::emit::inventory::{self, Application, Inventory};
 use ankus::settings::{Rating, Settings};
-use ankus_project::{Given, limits, write};
+use ankus_project::{Given, Project, limits, write};
 use rayon::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -45,7 +45,34 @@ enum Format {
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let cache = shell.project()?;
-    let search = cache.definitions(&arguments.paths)?;
+    let (inventory, failures) = survey(&cache, &arguments.paths, &arguments.to)?;
+    let text = match arguments.format {
+        Format::Human => inventory::human(&inventory),
+        Format::Json => inventory::json(&inventory),
+        Format::Csv => inventory::csv(&inventory),
+        Format::Html => inventory::html(&inventory),
+    };
+    match &arguments.output {
+        Some(path) => write::file(path, text.as_bytes())?,
+        None => shell.out(text)?,
+    }
+    shell.flush()?;
+    if !failures.is_empty() {
+        return Err(Failure::new(failures.join("\n")).into());
+    }
+    Ok(Exit::Success)
+}
+
+/// What the trees contain, measured against the engine `to`; and what could not be read.
+///
+/// # Errors
+/// Where a tree is not there.
+pub(crate) fn survey(
+    project: &Project,
+    paths: &[PathBuf],
+    to: &str,
+) -> miette::Result<(Inventory, Vec<String>)> {
+    let search = project.definitions(paths)?;
     let mut failures = search.failures;
     let migration: BTreeSet<&'static str> = check::kinds()
         .iter()
@@ -58,10 +85,10 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let applications: Vec<miette::Result<Application>> = found
         .par_iter()
         .map(|found| {
-            let mut loaded = cache.load(found, &properties, None)?;
+            let mut loaded = project.load(found, &properties, None)?;
             let mut settings = Settings::clone(&loaded.settings.settings);
             if settings.migration.is_none() {
-                settings.migration = Some(arguments.to.clone());
+                settings.migration = Some(to.to_owned());
             }
             // What is lacking elsewhere is counted whatever the settings say of it.
             let on: BTreeMap<String, Rating> = check::kinds()
@@ -88,20 +115,5 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             Err(report) => failures.push(report.to_string()),
         }
     }
-    let inventory = Inventory::new(known);
-    let text = match arguments.format {
-        Format::Human => inventory::human(&inventory),
-        Format::Json => inventory::json(&inventory),
-        Format::Csv => inventory::csv(&inventory),
-        Format::Html => inventory::html(&inventory),
-    };
-    match &arguments.output {
-        Some(path) => write::file(path, text.as_bytes())?,
-        None => shell.out(text)?,
-    }
-    shell.flush()?;
-    if !failures.is_empty() {
-        return Err(Failure::new(failures.join("\n")).into());
-    }
-    Ok(Exit::Success)
+    Ok((Inventory::new(known), failures))
 }

@@ -5,8 +5,8 @@ use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, operate};
 use ankus_engine::driver::object::Mask as _;
 use ankus_engine::driver::{audit, object, view};
-use ankus_lang::machine::{Change, JobStatus, Row, Status};
-use ankus_lang::plan::NOWHERE;
+use ankus_lang::machine::{Change, JobStatus, Row, Run, Status};
+use ankus_lang::plan::{NOWHERE, Plan};
 use ankus_lang::time::ProcessingZone;
 use regex::Regex;
 use std::fmt;
@@ -76,11 +76,11 @@ pub(super) struct Owner<'a> {
 }
 
 /// A line as a server writes it. (`reference` of the engine, 16.1)
-struct Written<'a>(&'a Entry, &'a Owner<'a>);
+struct Line<'a>(&'a Entry, &'a Owner<'a>);
 
-impl fmt::Display for Written<'_> {
+impl fmt::Display for Line<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Written(entry, owner) = self;
+        let Line(entry, owner) = self;
         let at = object::instant(entry.at).replace('T', " ").replace('.', ",");
         write!(
             out,
@@ -235,7 +235,7 @@ pub(super) fn print(
         if arguments.errors && entry.level == Level::Info {
             continue;
         }
-        let line = Written(entry, owner).to_string();
+        let line = Line(entry, owner).to_string();
         if left > 0 && filter.lets(entry, &line) {
             left -= 1;
             shell.line(&line)?;
@@ -366,24 +366,41 @@ pub(super) fn run(
             shell.line(format!("--- notification {url} {outcome}"))?;
         }
     }
+    for output in outputs(run, plan, node) {
+        shell.line(format!("--- {}: {}", output.node, output.stream))?;
+        let text = mask.text(&output.text);
+        shell.out(&text)?;
+        if !text.ends_with('\n') {
+            shell.out("\n")?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// What the program of a node wrote to a stream, with its secrets.
+pub(crate) struct Written<'a> {
+    pub(crate) node: &'a str,
+    /// `stdout` or `stderr`.
+    pub(crate) stream: &'static str,
+    pub(crate) text: String,
+}
+
+/// What the programs of a job wrote, or the one of a node, as far as it is still there.
+pub(crate) fn outputs<'a>(run: &Run, plan: &'a Plan, node: Option<&str>) -> Vec<Written<'a>> {
+    let mut written = Vec::new();
     for (index, row) in run.in_order() {
-        let name = &plan.node(index).name;
+        let name = plan.node(index).name.as_str();
         let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));
         let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
         for stream in ["stdout", "stderr"] {
             let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
-            if bytes.is_empty() {
-                continue;
-            }
-            shell.line(format!("--- {name}: {stream}"))?;
-            let text = mask.text(&String::from_utf8_lossy(&bytes));
-            shell.out(&text)?;
-            if !text.ends_with('\n') {
-                shell.out("\n")?;
+            if !bytes.is_empty() {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                written.push(Written { node: name, stream, text });
             }
         }
     }
-    Ok(Exit::Success)
+    written
 }
 
 fn level_of(status: Status) -> Level {

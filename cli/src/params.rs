@@ -7,6 +7,7 @@ use ankus::lint::Facts;
 use ankus::lint::parameters::{Parameter, parameters};
 use ankus::source::Source;
 use ankus::text::{self, WIDEST, line};
+use ankus_project::application::Application;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -39,17 +40,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let found =
         shell.project()?.application(&arguments.application, &arguments.properties.given())?;
     let loaded = &found.loaded;
-    let settings = &loaded.settings.settings;
     let path = loaded.source.path.as_str();
-    let analysis = Analysis::new(loaded.source.clone());
-    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
-    let mut list = parameters(&facts);
-    for parameter in &mut list {
-        let name = parameter.name.clone();
-        for (value, _) in parameter.given.iter_mut().chain(parameter.default.iter_mut()) {
-            *value = settings.secrets.shown(&name, value);
-        }
-    }
+    let list = of(&found);
     let text = match arguments.format {
         Format::Human => human(&list, &loaded.source),
         Format::Json => json(&list, &loaded.source),
@@ -69,6 +61,22 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         });
     }
     Ok(Exit::Success)
+}
+
+/// What an application reads, without the values of secrets.
+pub(crate) fn of(application: &Application) -> Vec<Parameter> {
+    let loaded = &application.loaded;
+    let settings = &loaded.settings.settings;
+    let analysis = Analysis::new(loaded.source.clone());
+    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
+    let mut list = parameters(&facts);
+    for parameter in &mut list {
+        let name = parameter.name.clone();
+        for (value, _) in parameter.given.iter_mut().chain(parameter.default.iter_mut()) {
+            *value = settings.secrets.shown(&name, value);
+        }
+    }
+    list
 }
 
 /// Places of one parameter that are listed.
