@@ -66,6 +66,7 @@ const CRATES: &[(&str, &str)] = &[
     ("runtime/lang", ""),
     ("runtime/procedure", ""),
     ("access", ""),
+    ("console", "ankus-lang ankus-procedure ankus-engine"),
     ("runtime/engine", "ankus-lang ankus-procedure"),
     ("runtime/harness", "ankus-lang ankus-procedure ankus-engine"),
     ("", "ankus-lang"),

@@ -1,0 +1,340 @@
+//! What all pages share: the frame, the navigation, and the small parts that occur everywhere.
+//!
+//! Every link is relative and every page lies directly below `/oozie/`, so that the console works under any base path. Texts
+//! pass through `maud`, which escapes them; no page has a script, a style or an event handler in it.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+/// What a page knows of its request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Context {
+    /// Who looks at it, where that is known.
+    pub(crate) user: Option<String>,
+    /// Proves that a form came from a page of this server.
+    pub(crate) token: String,
+    /// `NORMAL` or another mode of the server.
+    pub(crate) mode: &'static str,
+    /// What was done before, in a sentence.
+    pub(crate) said: Option<String>,
+    /// What the page is about, for its events: an id, or nothing for all jobs.
+    pub(crate) follows: Option<String>,
+}
+
+/// A value as a part of a query.
+pub(crate) fn part(text: &str) -> String {
+    utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
+}
+
+/// Text without the characters that steer terminals, or that turn the direction of what follows.
+pub(crate) fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        (c.is_control() && !matches!(c, '\n' | '\t'))
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// A moment, which the script writes in the zone of the reader.
+pub(crate) fn time(ms: Option<i64>) -> Markup {
+    let at = ms.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    html! {
+        @match at {
+            Some(at) => time datetime=(at.strftime("%Y-%m-%dT%H:%M:%S%.3fZ")) { (at.strftime("%Y-%m-%d %H:%M:%S UTC")) },
+            None => span.none { "–" },
+        }
+    }
+}
+
+/// How long something took, or has taken until now.
+pub(crate) fn span(ms: i64) -> String {
+    let seconds = ms.max(0) / 1_000;
+    match seconds {
+        // Most moments are known to the second.
+        0 if ms <= 0 => "under 1 s".to_owned(),
+        0..=9 => format!("{}.{} s", seconds, ms.max(0) % 1_000 / 100),
+        10..=59 => format!("{seconds} s"),
+        60..=3_599 => format!("{} min {} s", seconds / 60, seconds % 60),
+        3_600..=86_399 => format!("{} h {} min", seconds / 3_600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// How long from a start to an end, or until now where it has not ended.
+pub(crate) fn took(start: Option<i64>, end: Option<i64>, now: i64) -> Markup {
+    html! {
+        @match start {
+            Some(start) => (span(end.unwrap_or(now) - start)),
+            None => span.none { "–" },
+        }
+    }
+}
+
+/// The group of a status: what it is colored by.
+pub(crate) fn tone(status: &str) -> &'static str {
+    match status {
+        "OK" | "DONE" | "SUCCEEDED" => "good",
+        "ERROR" | "FAILED" | "KILLED" | "TIMEDOUT" => "bad",
+        "DONEWITHERROR" | "RUNNINGWITHERROR" | "SUSPENDEDWITHERROR" | "PAUSEDWITHERROR" => "mixed",
+        "RUNNING" | "SUBMITTED" | "END_RETRY" | "END_MANUAL" => "busy",
+        "" => "none",
+        _ => "idle",
+    }
+}
+
+/// A status, in words and color.
+pub(crate) fn status(name: &str) -> Markup {
+    let class = format!("status {}", tone(name));
+    html! { span class=(class) { (plain(name)) } }
+}
+
+/// Whether a job of this status goes on.
+pub(crate) fn is_active(status: &str) -> bool {
+    !matches!(status, "SUCCEEDED" | "FAILED" | "KILLED" | "DONEWITHERROR" | "IGNORED")
+}
+
+/// A link to a job or an action, by its id.
+pub(crate) fn link(id: &str) -> Markup {
+    let page = if id.contains('@') && !id.contains("-C@") { "action" } else { "job" };
+    let job = if id.contains("-C@") { id.split('@').next().unwrap_or(id) } else { id };
+    html! { a.id href=(format!("{page}?id={}", part(job))) { (plain(id)) } }
+}
+
+/// An address of somewhere else; only one that a browser may follow is a link.
+pub(crate) fn outside(url: &str) -> Markup {
+    let is_safe = url.starts_with("http://") || url.starts_with("https://");
+    html! {
+        @if is_safe { a href=(url) rel="noreferrer noopener" { (plain(url)) } }
+        @else { code { (plain(url)) } }
+    }
+}
+
+/// A term and what it is; nothing where there is nothing.
+pub(crate) fn fact(term: &str, what: &str) -> Markup {
+    html! { @if !what.is_empty() { div { dt { (term) } dd { (plain(what)) } } } }
+}
+
+/// The same with something drawn.
+pub(crate) fn drawn(term: &str, what: Markup) -> Markup {
+    html! { div { dt { (term) } dd { (what) } } }
+}
+
+/// A button that commands a job.
+pub(crate) fn button(
+    context: &Context,
+    id: &str,
+    action: &str,
+    label: &str,
+    asks: Option<&str>,
+) -> Markup {
+    html! {
+        form.inline method="post" action="act" data-asks=[asks] {
+            (hidden(context))
+            input type="hidden" name="id" value=(id);
+            button.(if asks.is_some() { "danger" } else { "plain" }) name="action" value=(action) { (label) }
+        }
+    }
+}
+
+/// What every form has.
+pub(crate) fn hidden(context: &Context) -> Markup {
+    html! { input type="hidden" name="token" value=(context.token); }
+}
+
+/// A picture of a job that our own printer made: everything in it is escaped there. Its style lies in a file of its own, and
+/// its links lead to the definition as the console shows it.
+pub(crate) fn picture(svg: &str, id: &str) -> Markup {
+    let (before, rest) = svg.split_once("<style>").unwrap_or((svg, ""));
+    let after = rest.split_once("</style>").map_or("", |(_, after)| after);
+    // Its nodes can be followed, which what is only an image does not let anybody know.
+    let mut text = before.replacen(" role=\"img\"", " role=\"group\"", 1);
+    for (at, piece) in after.split(" href=\"").enumerate() {
+        if at == 0 {
+            text.push_str(piece);
+            continue;
+        }
+        let (address, rest) = piece.split_once('"').unwrap_or(("", piece));
+        let line = address.rsplit_once("#L").map_or("", |(_, line)| line);
+        let line: String = line.chars().filter(char::is_ascii_digit).collect();
+        text.push_str(&format!(" href=\"job?id={}&amp;tab=definition#L{line}\"{rest}", part(id)));
+    }
+    PreEscaped(text)
+}
+
+const PLACES: [(&str, &str); 4] =
+    [("./", "Jobs"), ("submit", "Submit"), ("estate", "Estate"), ("metrics", "Metrics")];
+
+/// A whole page.
+pub(crate) fn page(context: &Context, here: &str, title: &str, body: Markup) -> String {
+    let title = plain(title);
+    let follows = context.follows.as_deref();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { (title) " · ankus" }
+                link rel="icon" href="icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="console.css";
+                link rel="stylesheet" href="graph.css";
+                script src="console.js" defer {}
+            }
+            body data-follows=[follows] {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    a.brand href="./" { img src="icon.svg" alt="" width="24" height="24"; "ankus" }
+                    nav aria-label="Pages" {
+                        @for (address, name) in PLACES {
+                            a href=(address) aria-current=[(here == address).then_some("page")] { (name) }
+                        }
+                    }
+                    span.who {
+                        @if context.mode != "NORMAL" { (status(context.mode)) " " }
+                        span #link .link role="status" title="Whether this page is kept up to date" { "not live" }
+                        @if let Some(user) = &context.user { " " (plain(user)) }
+                    }
+                }
+                main #main tabindex="-1" {
+                    @if let Some(said) = &context.said { p.said role="status" { (plain(said)) } }
+                    (body)
+                }
+                footer { "Times are in your zone; hold the pointer over one to see it in UTC." }
+            }
+        }
+    }
+    .into_string()
+}
+
+/// What is wrong, as a page.
+pub(crate) fn fault(context: &Context, status: u16, message: &str) -> String {
+    let title = match status {
+        401 | 403 => "Not allowed",
+        404 => "Not found",
+        _ => "That did not work",
+    };
+    page(
+        context,
+        "",
+        title,
+        html! {
+            h1 { (title) }
+            p.fault role="alert" { (plain(message)) }
+            p { a href="./" { "All jobs" } }
+        },
+    )
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// What somebody could put into a field.
+    pub(crate) const ATTACKS: [&str; 6] = [
+        "<script>alert(1)</script>",
+        "\"><img src=x onerror=alert(1)>",
+        "' onmouseover='alert(1)",
+        "javascript:alert(1)",
+        "</title></pre></textarea></style><svg onload=alert(1)>",
+        "a\u{1b}[2J\u{0}\u{202e}b",
+    ];
+
+    /// The elements of a page with their attributes, read as a browser reads them.
+    fn elements(page: &str) -> Vec<(String, Vec<(String, String)>)> {
+        let mut all = Vec::new();
+        for (at, _) in page.match_indices('<') {
+            let mut rest = &page[at + 1..];
+            let end = rest.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(rest.len());
+            if end == 0 {
+                continue;
+            }
+            let name = rest[..end].to_ascii_lowercase();
+            rest = &rest[end..];
+            let mut attributes = Vec::new();
+            while let Some(inner) = rest.trim_start().strip_prefix(|c: char| c != '>' && c != '/') {
+                let whole = rest.trim_start();
+                let end = whole.find(['=', ' ', '>']).unwrap_or(whole.len());
+                let attribute = whole[..end].to_ascii_lowercase();
+                rest = &whole[end.max(whole.len() - inner.len())..];
+                let mut value = "";
+                if let Some(quoted) = rest.strip_prefix("=\"") {
+                    let (inside, after) = quoted.split_once('"').expect("a value ends");
+                    (value, rest) = (inside, after);
+                }
+                attributes.push((attribute, value.to_owned()));
+            }
+            all.push((name, attributes));
+        }
+        all
+    }
+
+    /// Holds a page against what no page may have.
+    #[track_caller]
+    pub(crate) fn harmless(page: &str) {
+        for (name, attributes) in elements(page) {
+            let source =
+                attributes.iter().find(|(name, _)| name == "src").map(|(_, value)| value.as_str());
+            let is_ours = match name.as_str() {
+                "script" => source == Some("console.js"),
+                "img" => source == Some("icon.svg"),
+                "iframe" | "object" | "embed" | "base" | "style" => false,
+                _ => true,
+            };
+            assert!(is_ours, "<{name}> in {page}");
+            for (attribute, value) in attributes {
+                let is_fine = !attribute.starts_with("on")
+                    && attribute != "style"
+                    && !(attribute == "href"
+                        && value.trim().to_lowercase().starts_with("javascript"))
+                    && attribute.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+                assert!(is_fine, "<{name} {attribute}={value:?}> in {page}");
+            }
+        }
+        for bad in ['\u{1b}', '\u{0}', '\u{202e}'] {
+            assert!(!page.contains(bad), "{bad:?} in {page}");
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "onerror")]
+    fn an_attack_that_gets_through_is_seen() {
+        harmless("<p title=\"\"><img src=\"icon.svg\" onerror=alert(1)>");
+    }
+
+    #[test]
+    fn no_text_gets_out_of_its_place() {
+        for attack in ATTACKS {
+            let context = Context {
+                user: Some(attack.to_owned()),
+                token: "t".to_owned(),
+                mode: "NORMAL",
+                said: Some(attack.to_owned()),
+                follows: None,
+            };
+            let body = html! { (status(attack)) (link(attack)) (outside(attack)) (fact("x", attack)) (button(&context, &plain(attack), "kill", "Kill", Some("?"))) };
+            harmless(&page(&context, "./", attack, body));
+            harmless(&fault(&context, 404, attack));
+        }
+    }
+
+    #[test]
+    fn only_the_web_is_a_link() {
+        assert!(outside("https://rm/app").into_string().starts_with("<a href"));
+        assert!(outside("file:///x").into_string().starts_with("<code>"));
+        assert_eq!(link("1-C@2").into_string(), "<a class=\"id\" href=\"job?id=1%2DC\">1-C@2</a>");
+    }
+
+    #[test]
+    fn a_picture_has_no_style_of_its_own() {
+        let svg = picture("<svg><style>a{}</style><a href=\"x/y.xml#L12\"><g/></a></svg>", "1-W");
+        let line = "<svg><a href=\"job?id=1%2DW&amp;tab=definition#L12\"><g/></a></svg>";
+        assert_eq!(svg.into_string(), line);
+    }
+
+    #[test]
+    fn durations_are_short() {
+        let all = [0, 1_250, 59_000, 61_000, 3_600_000, 90_000_000].map(span);
+        assert_eq!(all, ["under 1 s", "1.2 s", "59 s", "1 min 1 s", "1 h 0 min", "1 d 1 h"]);
+    }
+}

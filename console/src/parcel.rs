@@ -1,0 +1,47 @@
+//! All that is known of a job in one archive, to be sent to somebody who helps. Secrets are masked in it as everywhere.
+
+use super::ask;
+use crate::{Answer, Console, Fault, Request};
+use std::io::{Cursor, Write as _};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// What it holds, and where each comes from.
+const PARTS: [(&str, &str); 6] = [
+    ("job.json", "info"),
+    ("definition.xml", "definition"),
+    ("log.txt", "log"),
+    ("error-log.txt", "errorlog"),
+    ("audit-log.txt", "auditlog"),
+    ("graph.svg", "graph"),
+];
+
+pub(crate) fn answer(console: &Console, request: &Request) -> Result<Answer, Fault> {
+    let id = request.required("id")?;
+    let get = |show: &str| {
+        ask(console, request, "GET", &["v2", "job", id], &[("show", show), ("format", "svg")], None)
+    };
+    // What is not there as a whole is no job.
+    get("info")?;
+    let broken = |error: zip::result::ZipError| Fault::new(500, error.to_string());
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+    let mut lacks = String::new();
+    for (name, show) in PARTS {
+        match get(show) {
+            Ok(bytes) => {
+                archive.start_file(name, options).map_err(broken)?;
+                archive.write_all(&bytes).map_err(|error| Fault::new(500, error.to_string()))?;
+            }
+            Err(fault) => lacks.push_str(&format!("{name}: {}\n", fault.message)),
+        }
+    }
+    if !lacks.is_empty() {
+        archive.start_file("missing.txt", options).map_err(broken)?;
+        archive.write_all(lacks.as_bytes()).map_err(|error| Fault::new(500, error.to_string()))?;
+    }
+    let bytes = archive.finish().map_err(broken)?.into_inner();
+    let name: String = id.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+    let saved = format!("attachment; filename=\"{name}.zip\"");
+    Ok(Answer::of("application/zip", bytes).with("content-disposition", saved))
+}
