@@ -4,7 +4,9 @@
 //! where it stays as long as its job.
 
 use super::run::Arguments;
+use super::store::StoreArguments;
 use super::{Failure, Shell, needs, store};
+use ankus::settings::Settings;
 use ankus::syntax::properties::{Origin, Submission};
 use ankus_engine::driver::purge::{APPLICATIONS, SUBMITTED};
 use ankus_engine::host::files::{FileSystems, FileUri, unpack_application};
@@ -52,7 +54,16 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     let uri = match &arguments.path {
         Some(path) => match path.to_str() {
             Some(text) if text.contains("://") || text.starts_with("file:/") => text.to_owned(),
-            _ if is_archive(path) => return unpacked(path, arguments),
+            _ if is_archive(path) => {
+                if arguments.is_look() {
+                    let what = "--dry-run and --simulate";
+                    let shown = path.display();
+                    let message =
+                        format!("`{shown}` has to be unpacked for that, which {what} do not do");
+                    return Err(Failure::new(message).help("unpack it and name its folder").into());
+                }
+                return unpacked(path, &arguments.store);
+            }
             _ => return Ok(local(path.clone())),
         },
         None => of_properties(arguments, shell)?,
@@ -65,13 +76,32 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     }
     let (settings, file) = store::settings_of(shell, Path::new("workflow.xml"))?;
     let base = file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-    let mut hosts = needs::hosts(&settings, base)?;
+    let root = arguments.root.as_deref();
+    match brought(&uri, &settings, base, root, &arguments.store)? {
+        Some(found) => Ok(found),
+        None => {
+            let failure = Failure::new(format!("there is nothing at `{uri}`"));
+            let help = "`[hosts]` in ankus.toml says which cluster or folder an authority is; or name the application itself";
+            Err(failure.help(help).into())
+        }
+    }
+}
+
+/// Brings what lies at a URI here; nothing where nothing lies there.
+pub(super) fn brought(
+    uri: &FileUri,
+    settings: &Settings,
+    base: &Path,
+    root: Option<&Path>,
+    at: &StoreArguments,
+) -> miette::Result<Option<Fetched>> {
+    let mut hosts = needs::hosts(settings, base)?;
     if uri.scheme == "file" {
         // Whoever names it may read it; what the workflow may read is another question.
         let all = ankus_engine::host::files::Place::machine(&["/".to_owned()], Path::new("/"));
         hosts.insert("file:".to_owned(), all);
     }
-    let root = arguments.root.clone().unwrap_or_else(|| arguments.store.store.join("root"));
+    let root = root.map_or_else(|| at.store.join("root"), Path::to_path_buf);
     let root = std::path::absolute(&root).unwrap_or(root);
     let user = std::env::var("HADOOP_USER_NAME").ok().filter(|user| !user.is_empty());
     let user = user.unwrap_or_else(|| ankus_project::user().to_owned());
@@ -83,8 +113,8 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         _ => uri.clone(),
     };
     let mut fetched = Fetched { path: PathBuf::new(), uri: None, folder: None };
-    let place = new_folder(arguments);
-    let store = &arguments.store.store;
+    let place = new_folder(at);
+    let store = &at.store;
     private::claim(store).map_err(|error| unwritten(store, &error))?;
     private::folder(&place).map_err(|error| unwritten(&place, &error))?;
     fetched.folder = Some(place.clone());
@@ -92,13 +122,9 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
     let brought = files.bring(&wanted, &copy);
     let brought =
         brought.map_err(|error| Failure::new(format!("`{uri}` cannot be read: {error}")))?;
-    let Some(found) = brought else {
-        let failure = Failure::new(format!("there is nothing at `{uri}`"));
-        let help = "`[hosts]` in ankus.toml says which cluster or folder an authority is; or name the application itself";
-        return Err(failure.help(help).into());
-    };
+    let Some(found) = brought else { return Ok(None) };
     if is_archive(&found) {
-        return unpacked(&found, arguments);
+        return unpacked(&found, at).map(Some);
     }
     fetched.path = if is_definition { found.join(uri.name()) } else { found };
     fetched.uri = Some(uri.to_string());
@@ -107,7 +133,7 @@ pub(super) fn named(arguments: &Arguments, shell: &mut Shell) -> miette::Result<
         fetched.folder = None;
         std::fs::remove_dir(&place).map_err(|error| unwritten(&place, &error))?;
     }
-    Ok(fetched)
+    Ok(Some(fetched))
 }
 
 fn is_archive(path: &Path) -> bool {
@@ -116,25 +142,20 @@ fn is_archive(path: &Path) -> bool {
 }
 
 /// A folder of the store that nobody has yet.
-fn new_folder(arguments: &Arguments) -> PathBuf {
-    let store = &arguments.store.store;
+fn new_folder(at: &StoreArguments) -> PathBuf {
+    let store = &at.store;
     let store = std::path::absolute(store).unwrap_or_else(|_| store.clone());
     let unique = RandomState::new().hash_one(std::process::id());
     store.join(APPLICATIONS).join(format!("{unique:016x}"))
 }
 
 /// Unpacks an archive into the store.
-fn unpacked(archive: &Path, arguments: &Arguments) -> miette::Result<Fetched> {
+fn unpacked(archive: &Path, at: &StoreArguments) -> miette::Result<Fetched> {
     let shown = archive.display();
-    if arguments.is_look() {
-        let what = "--dry-run and --simulate";
-        let message = format!("`{shown}` has to be unpacked for that, which {what} do not do");
-        return Err(Failure::new(message).help("unpack it and name its folder").into());
-    }
     let stem = archive.file_stem().unwrap_or_default();
-    let place = new_folder(arguments);
+    let place = new_folder(at);
     let path = place.join(stem);
-    let store = &arguments.store.store;
+    let store = &at.store;
     private::claim(store).map_err(|error| unwritten(store, &error))?;
     private::folder(&path).map_err(|error| unwritten(&path, &error))?;
     let mut fetched = Fetched { path: PathBuf::new(), uri: None, folder: Some(place) };

@@ -121,7 +121,7 @@ pub(super) fn of_job(
 }
 
 /// Where the definition of a job lies on this machine: where it was read, or below what stood for its folder then.
-fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
+pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<PathBuf> {
     let plan = PathBuf::from(&shown.plan.path);
     let needs = match driver::needs::of_job(reader, &shown.record.job.id) {
         Err(driver::Error::Store(ankus_procedure::store::Error::Damaged(_))) => None,
@@ -150,6 +150,31 @@ fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette::Result<Pa
         let failure = Failure::new(format!("the definition of `{id}` is no longer where it was"));
         failure.help("`ankus job show` lists its actions").into()
     })
+}
+
+/// The picture of a job whose definition lies in this file.
+pub(super) fn picture_of(
+    id: &str,
+    file: &Path,
+    store: &StoreArguments,
+    format: graph::Format,
+    with_kills: bool,
+    project: &Project,
+) -> miette::Result<String> {
+    let given = PropertyArguments::default().given();
+    let found = project.find(file, &given)?;
+    let loaded = project.load(&found, &given, None)?;
+    let definition = definition(&loaded)?;
+    let beside = Beside { project, given: &given, root: loaded.found.path.clone() };
+    let options = Options {
+        expand: false,
+        data: false,
+        no_kill: !with_kills,
+        direction: graph::Direction::TopBottom,
+    };
+    let mut drawing = graph::build(&definition, &beside, &options);
+    graph::paint(&mut drawing, &states(id, store)?);
+    Ok(graph::render(&drawing, format).to_string())
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
@@ -219,7 +244,7 @@ fn focused(drawing: &Drawing, name: &str) -> miette::Result<usize> {
 }
 
 /// What became of the nodes of a job.
-fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, State>> {
+pub(super) fn states(id: &str, store: &StoreArguments) -> miette::Result<BTreeMap<String, State>> {
     let reader = store::reader(store)?;
     let read = || {
         let record = view::record(&*reader, id)?;

@@ -35,6 +35,7 @@ mod rules;
 mod run;
 mod runner;
 mod schema;
+mod serve;
 mod shell;
 mod shellcheck;
 mod simulate;
@@ -155,6 +156,8 @@ commands! {
     Run(run),
     /// Run scenarios in simulated time.
     Test(test),
+    /// Serve Oozie's web services.
+    Serve(serve),
     /// Run every job of a store, until told to stop.
     Up(up),
 }

@@ -8,6 +8,7 @@ use ankus_engine::driver::{audit, object, view};
 use ankus_lang::machine::{Change, JobStatus, Row, Run, Status};
 use ankus_lang::plan::{NOWHERE, Plan};
 use ankus_lang::time::ProcessingZone;
+use ankus_procedure::store::Reader;
 use regex::Regex;
 use std::fmt;
 use std::path::Path;
@@ -215,6 +216,35 @@ impl Filter {
     }
 }
 
+/// The lines of the entries that a filter lets through, and what `debug` in it tells; an error is the server's, with its code.
+pub(super) fn lines(
+    entries: &[Entry],
+    owner: &Owner<'_>,
+    filter_text: &str,
+    only_errors: bool,
+) -> Result<Vec<String>, String> {
+    let modified = entries.last().map_or(owner.created, |entry| entry.at);
+    let filter = Filter::parse(filter_text, owner.created, modified)?;
+    let mut lines = Vec::new();
+    if filter.debug {
+        let shown = |at: Option<i64>| at.map_or("-".to_owned(), object::instant);
+        let (from, to) = (shown(filter.from), shown(filter.to));
+        lines.push(format!("Log from {from} to {to}, filter: {filter_text}"));
+    }
+    let mut left = filter.limit.unwrap_or(usize::MAX);
+    for entry in entries {
+        if only_errors && entry.level == Level::Info {
+            continue;
+        }
+        let line = Line(entry, owner).to_string();
+        if left > 0 && filter.lets(entry, &line) {
+            left -= 1;
+            lines.push(line);
+        }
+    }
+    Ok(lines)
+}
+
 /// Prints the entries that the arguments let through.
 pub(super) fn print(
     entries: &[Entry],
@@ -222,24 +252,9 @@ pub(super) fn print(
     arguments: &Arguments,
     shell: &mut Shell,
 ) -> miette::Result<()> {
-    let modified = entries.last().map_or(owner.created, |entry| entry.at);
-    let filter =
-        Filter::parse(&arguments.logfilter, owner.created, modified).map_err(Failure::new)?;
-    if filter.debug {
-        let shown = |at: Option<i64>| at.map_or("-".to_owned(), object::instant);
-        let (from, to) = (shown(filter.from), shown(filter.to));
-        shell.line(format!("Log from {from} to {to}, filter: {}", arguments.logfilter))?;
-    }
-    let mut left = filter.limit.unwrap_or(usize::MAX);
-    for entry in entries {
-        if arguments.errors && entry.level == Level::Info {
-            continue;
-        }
-        let line = Line(entry, owner).to_string();
-        if left > 0 && filter.lets(entry, &line) {
-            left -= 1;
-            shell.line(&line)?;
-        }
+    let lines = lines(entries, owner, &arguments.logfilter, arguments.errors);
+    for line in lines.map_err(Failure::new)? {
+        shell.line(&line)?;
     }
     Ok(())
 }
@@ -284,64 +299,7 @@ pub(super) fn run(
         return Err(Failure::new(format!("the job has no node `{name}`")).into());
     }
     let job = &run.job;
-    let mut entries: Vec<Entry> = Vec::new();
-    let (moments, _) = view::moments(&*reader, id, 0).map_err(store::failure)?;
-    for moment in moments {
-        let entry = match &moment.change {
-            Change::Job(status) => {
-                let text = format!("the job is {}", status.name());
-                let level = match status {
-                    JobStatus::Failed => Level::Error,
-                    JobStatus::Killed => Level::Warn,
-                    _ => Level::Info,
-                };
-                Entry { at: moment.at, level, action: String::new(), text }
-            }
-            Change::Row { node, status, .. } => {
-                let name = &plan.node(*node).name;
-                Entry {
-                    at: moment.at,
-                    level: level_of(*status),
-                    action: format!("{id}@{name}"),
-                    text: format!("{name} is {}", status.name()),
-                }
-            }
-            Change::Fault(fault) => Entry {
-                at: moment.at,
-                level: Level::Error,
-                action: String::new(),
-                text: mask.text(&format!("{}: {}", fault.code, fault.message)),
-            },
-            Change::Expectation { node, event } => {
-                let name = (*node != NOWHERE).then(|| &plan.node(*node).name);
-                Entry {
-                    at: moment.at,
-                    level: if event.is_miss() { Level::Warn } else { Level::Info },
-                    action: name.map_or(String::new(), |name| format!("{id}@{name}")),
-                    text: format!("SLA of {}: {}", name.map_or("the job", |n| n), event.name()),
-                }
-            }
-        };
-        // A row is also written when only what it waits for has changed.
-        let is_news = entries
-            .iter()
-            .rev()
-            .find(|known| known.action == entry.action)
-            .is_none_or(|known| known.text != entry.text);
-        if is_news && node.is_none_or(|node| entry.action == format!("{id}@{node}")) {
-            entries.push(entry);
-        }
-    }
-    // Why it is so is kept for the last state of a row only.
-    for (index, row) in run.in_order() {
-        let action = format!("{id}@{}", plan.node(index).name);
-        let last = entries.iter_mut().rev().find(|entry| entry.action == action);
-        if let (Some(entry), Some(why)) = (last, why(row))
-            && entry.level != Level::Info
-        {
-            entry.text.push_str(&mask.text(&why));
-        }
-    }
+    let entries = workflow_entries(&*reader, &shown, &mask, node)?;
     let owner = Owner {
         id,
         name: &job.name,
@@ -401,6 +359,76 @@ pub(crate) fn outputs<'a>(run: &Run, plan: &'a Plan, node: Option<&str>) -> Vec<
         }
     }
     written
+}
+
+/// What happened to a workflow, or to one node of it.
+pub(super) fn workflow_entries(
+    reader: &dyn Reader,
+    shown: &store::Shown,
+    mask: &Masked,
+    node: Option<&str>,
+) -> miette::Result<Vec<Entry>> {
+    let (run, plan) = (&shown.run, &shown.plan);
+    let id = run.job.id.as_str();
+    let mut entries: Vec<Entry> = Vec::new();
+    let (moments, _) = view::moments(reader, id, 0).map_err(store::failure)?;
+    for moment in moments {
+        let entry = match &moment.change {
+            Change::Job(status) => {
+                let text = format!("the job is {}", status.name());
+                let level = match status {
+                    JobStatus::Failed => Level::Error,
+                    JobStatus::Killed => Level::Warn,
+                    _ => Level::Info,
+                };
+                Entry { at: moment.at, level, action: String::new(), text }
+            }
+            Change::Row { node, status, .. } => {
+                let name = &plan.node(*node).name;
+                Entry {
+                    at: moment.at,
+                    level: level_of(*status),
+                    action: format!("{id}@{name}"),
+                    text: format!("{name} is {}", status.name()),
+                }
+            }
+            Change::Fault(fault) => Entry {
+                at: moment.at,
+                level: Level::Error,
+                action: String::new(),
+                text: mask.text(&format!("{}: {}", fault.code, fault.message)),
+            },
+            Change::Expectation { node, event } => {
+                let name = (*node != NOWHERE).then(|| &plan.node(*node).name);
+                Entry {
+                    at: moment.at,
+                    level: if event.is_miss() { Level::Warn } else { Level::Info },
+                    action: name.map_or(String::new(), |name| format!("{id}@{name}")),
+                    text: format!("SLA of {}: {}", name.map_or("the job", |n| n), event.name()),
+                }
+            }
+        };
+        // A row is also written when only what it waits for has changed.
+        let is_news = entries
+            .iter()
+            .rev()
+            .find(|known| known.action == entry.action)
+            .is_none_or(|known| known.text != entry.text);
+        if is_news && node.is_none_or(|node| entry.action == format!("{id}@{node}")) {
+            entries.push(entry);
+        }
+    }
+    // Why it is so is kept for the last state of a row only.
+    for (index, row) in run.in_order() {
+        let action = format!("{id}@{}", plan.node(index).name);
+        let last = entries.iter_mut().rev().find(|entry| entry.action == action);
+        if let (Some(entry), Some(why)) = (last, why(row))
+            && entry.level != Level::Info
+        {
+            entry.text.push_str(&mask.text(&why));
+        }
+    }
+    Ok(entries)
 }
 
 fn level_of(status: Status) -> Level {

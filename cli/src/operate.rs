@@ -77,7 +77,7 @@ pub(super) enum Wish {
 }
 
 /// What is sent for a wish.
-enum Sent {
+pub(super) enum Sent {
     Coordinator(Message),
     Bundle(BundleEvent),
 }
@@ -346,7 +346,7 @@ pub(super) fn would_update(
     Ok(Exit::fault_if(!is_taken))
 }
 
-fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), driver::Error> {
+pub(super) fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), driver::Error> {
     match sent {
         Sent::Coordinator(message) => runner.coordinator(id, message),
         Sent::Bundle(event) => runner.bundle(id, event),
@@ -354,7 +354,7 @@ fn send(runner: &mut Runner, id: &str, sent: &Sent) -> Result<(), driver::Error>
 }
 
 /// What changes when a command was taken.
-fn stamp(job: &Job) -> String {
+pub(super) fn stamp(job: &Job) -> String {
     match job {
         Job::Coordinator(record) => format!("{:?}{}", record.job, record.moments),
         Job::Bundle(record) => format!("{:?}{}", record.job, record.moments),
@@ -693,6 +693,16 @@ pub(super) fn log(
 ) -> miette::Result<Exit> {
     hide(reader, job, shell)?;
     store::say_missing(&missing(reader, job)?, shell);
+    let (entries, owner) = entries(reader, job)?;
+    log::print(&entries, &owner, arguments, shell)?;
+    Ok(Exit::Success)
+}
+
+/// What happened to a job, and whose it is.
+pub(super) fn entries<'j>(
+    reader: &dyn Reader,
+    job: &'j Job,
+) -> miette::Result<(Vec<log::Entry>, log::Owner<'j>)> {
     let (id, moments, user, name, created) = match job {
         Job::Coordinator(record) => {
             let (moments, _) = kept::moments(reader, &record.id, 0).map_err(store::failure)?;
@@ -713,8 +723,7 @@ pub(super) fn log(
         })
         .collect();
     let owner = log::Owner { id, name, user, group: None, token: "", created };
-    log::print(&entries, &owner, arguments, shell)?;
-    Ok(Exit::Success)
+    Ok((entries, owner))
 }
 
 /// A coordinator or a bundle, and where it is.

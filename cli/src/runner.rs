@@ -76,6 +76,11 @@ impl Runner {
         Ok(Runner { link, store: store.clone(), needs, limits, has_asked_again: false })
     }
 
+    /// What jobs run with that are submitted here.
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.needs
+    }
+
     /// The driver, if it is ours.
     pub(crate) fn driver(&self) -> Option<&Driver> {
         match &self.link {

@@ -269,7 +269,12 @@ pub(crate) struct Masked(Masker);
 
 impl Masked {
     pub(crate) fn new(settings: &Settings, run: &Run) -> Masked {
-        Masked(masker(settings, &run.conf))
+        Masked::of(settings, &run.conf)
+    }
+
+    /// The same for these properties.
+    pub(crate) fn of(settings: &Settings, properties: &BTreeMap<String, String>) -> Masked {
+        Masked(masker(settings, properties))
     }
 }
 

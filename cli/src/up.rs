@@ -223,6 +223,10 @@ fn rests(
     runner: &mut Runner,
 ) -> miette::Result<bool> {
     let status = record.job.status;
+    if status == JobStatus::Prep && record.job.run == 0 {
+        let properties = view::properties(reader, &record.job.id).map_err(store::failure)?;
+        return Ok(properties.contains_key(driver::HELD));
+    }
     if status == JobStatus::Prep || (status.is_end() && !record.open.is_empty()) || depth > 1_000 {
         return Ok(false);
     }

@@ -56,6 +56,7 @@ mod sample;
 mod scenarios;
 mod schema;
 mod searching;
+mod serve;
 mod simulation;
 mod single_faults;
 mod sink;

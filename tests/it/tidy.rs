@@ -71,7 +71,11 @@ const CRATES: &[(&str, &str)] = &[
     ("runtime/harness", "ankus-lang ankus-procedure ankus-engine"),
     ("", "ankus-lang"),
     ("project", "ankus ankus-engine ankus-lang"),
-    ("cli", "ankus ankus-project ankus-engine ankus-lang ankus-procedure"),
+    ("server", "ankus-access ankus-engine ankus-lang ankus-procedure"),
+    (
+        "cli",
+        "ankus ankus-project ankus-engine ankus-lang ankus-procedure ankus-access ankus-server",
+    ),
 ];
 
 /// Every file of the project that is not ignored, with its path relative to the root.

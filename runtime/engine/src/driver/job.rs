@@ -289,7 +289,7 @@ impl Job {
             fresh: Vec::new(),
             stopped: Vec::new(),
         };
-        if before == JobStatus::Prep {
+        if before == JobStatus::Prep && !is_held(&calling.loaded.run) {
             calling.take(Event::Command(Command::Start));
         }
         // Commands that were put off for a busy call: it may only wait by now, for a place or for the job itself.
@@ -490,6 +490,14 @@ impl Procedure for Job {
 pub const FROM: &str = "ankus.run.from";
 /// The property of a job that runs one action alone.
 pub const ONLY: &str = "ankus.run.only";
+
+/// The property of a job that is submitted and not yet started: it stays in PREP until it is told to start.
+pub const HELD: &str = "ankus.run.held";
+
+/// Whether a job waits for the command to start. One that is run again has been started before.
+fn is_held(run: &Run) -> bool {
+    run.job.run == 0 && run.conf.contains_key(HELD)
+}
 
 /// The plan of the definition that lies at the application path now; none where nothing lies there that could be read, and the job
 /// goes on with the plan it has.

@@ -41,7 +41,7 @@ use ankus_lang::plan::{Global, Plan};
 use ankus_procedure::store::{self, Reader, Store};
 use ankus_procedure::{self, Config, Executor, Host, New, ProcedureId, Registry, State, control};
 
-pub use job::{FROM, ONLY};
+pub use job::{FROM, HELD, ONLY};
 use keep::spaces;
 pub use keep::{Calls, JobRecord, Moment, Open};
 pub use needs::{Frontends, Needs};

@@ -1,0 +1,547 @@
+//! `ankus serve`: Oozie's web services over the store, with the same engine as `ankus run`.
+
+use super::coordinator::{self, Job};
+use super::runner::Runner;
+use super::store::{self, Masked, StoreArguments};
+use super::{Exit, Failure, Shell, fetched, graph, log, needs, operate, timeline};
+use ankus::check::{self, FileKind};
+use ankus::emit::graph as picture;
+use ankus::settings::Settings;
+use ankus::source::Source;
+use ankus::syntax::properties::Submission as Properties;
+use ankus_access::{self as access, Keeper, Method, Rules};
+use ankus_engine::driver::bundle::SubmitBundle;
+use ankus_engine::driver::coordinator::{Message, SubmitCoordinator};
+use ankus_engine::driver::object::Mask;
+use ankus_engine::driver::{self, Submit, audit, bundle, coordinator as kept, purge, view};
+use ankus_engine::host::files::FileUri;
+use ankus_lang::machine::Command;
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_procedure::control::ControlError;
+use ankus_procedure::store::Reader;
+use ankus_project::application::PATHS;
+use ankus_project::{Given, Invocation, Project};
+use ankus_server::Fault;
+use ankus_server::backend::{Backend, Log, Picture, Purge, Submission};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// How often it is looked whether we are to end, and whether whoever runs the store is still there.
+const LOOK: Duration = Duration::from_millis(100);
+/// How long a command may take to show.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a cookie holds, in milliseconds, as on a server.
+const VALID_MS: i64 = 36_000_000;
+/// The names of definitions, in the order of the properties that name their folders.
+const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
+
+/// Serve Oozie's web services: the unmodified `oozie` client and whatever else speaks to a server submits jobs here, which
+/// run on this machine.
+///
+/// It stays in the foreground until SIGTERM or Ctrl-C ends it. Programs that run then go on, and whoever runs the store next
+/// finds them.
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus serve                                    serve the jobs of .ankus on 127.0.0.1:11000
+  ankus serve --store /var/lib/ankus             serve another store
+  OOZIE_URL=http://localhost:11000/oozie oozie job -run -config job.properties")]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    store: StoreArguments,
+    /// The address to listen on. Others than this machine are served only with --auth.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:11000")]
+    listen: SocketAddr,
+    /// The folder in which the file systems of applications lie; `root` in the store's folder if none is named.
+    #[arg(long, value_name = "DIR")]
+    root: Option<PathBuf>,
+    /// How clients say who they are: `simple` believes `user.name`, as a server without Kerberos does. Without it everybody on
+    /// this machine is served.
+    #[arg(long, value_name = "METHOD")]
+    auth: Option<Auth>,
+}
+
+/// A way to say who one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Auth {
+    /// By saying so.
+    Simple,
+}
+
+/// What serves: the store, and what its jobs are submitted with.
+struct Served {
+    store: StoreArguments,
+    root: Option<PathBuf>,
+    invocation: Invocation,
+    settings: Arc<Settings>,
+    settings_file: Option<PathBuf>,
+    runner: Mutex<Runner>,
+}
+
+/// A failure of ours as a client learns it.
+fn failed(report: &miette::Report) -> Fault {
+    Fault::internal(report.to_string())
+}
+
+/// A refusal of the engine, with its code where it has one.
+fn refused(error: driver::Error) -> Fault {
+    let text = match error {
+        driver::Error::Refused(refused) => return Fault::new(refused.code, refused.message),
+        driver::Error::State(why) | driver::Error::Control(ControlError::Refused(why)) => why,
+        other => return Fault::internal(other.to_string()),
+    };
+    let coded = text.split_once(": ").filter(|(code, _)| {
+        code.len() == 5 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit())
+    });
+    match coded {
+        Some((code, message)) => Fault::new(code, message),
+        // What is asked of a job that cannot take it is no fault of the server.
+        None => Fault::new("E0307", format!("Runtime error [{text}]")),
+    }
+}
+
+impl Served {
+    fn runner(&self) -> MutexGuard<'_, Runner> {
+        self.runner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Settings may have changed since; a submission is read with those of now.
+    fn project(&self) -> Result<Project, Fault> {
+        let invocation = Invocation { does: true, ..self.invocation.clone() };
+        Project::open(invocation).map_err(|report| failed(&report))
+    }
+
+    /// The application at a path, brought to this machine.
+    fn brought(&self, uri: &str, name: &str) -> Result<fetched::Fetched, Fault> {
+        let file = if uri.ends_with(".xml") {
+            uri.to_owned()
+        } else {
+            format!("{}/{name}", uri.trim_end_matches('/'))
+        };
+        let absent = || {
+            let why = "does not exist and app definition cannot be created because of missing config value [oozie.jobs.api.generated.xml]";
+            Fault::new("E0307", format!("Runtime error [XML file [{file}] {why}]"))
+        };
+        let base = self.settings_file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let root = self.root.as_deref();
+        let uri = FileUri::parse(uri);
+        let found = fetched::brought(&uri, &self.settings, base, root, &self.store);
+        let found = found.map_err(|report| failed(&report))?.ok_or_else(absent)?;
+        let definition =
+            if found.path.is_dir() { found.path.join(name) } else { found.path.clone() };
+        if definition.is_file() { Ok(found) } else { Err(absent()) }
+    }
+
+    fn workflow(
+        &self,
+        path: &Path,
+        given: &Given,
+        how: Submission,
+    ) -> Result<Option<Submit>, Fault> {
+        let project = self.project()?;
+        let application = project.application(path, given).map_err(|report| failed(&report))?;
+        let reference = application.outcome.file.reference.as_ref();
+        if let Some(reference) = reference {
+            let submit = reference.submit.as_ref().filter(|submit| submit.code.is_some());
+            let verdict = submit.unwrap_or(&reference.verdict);
+            if let Some(code) = verdict.code {
+                return Err(Fault::new(code, verdict.subject.join(", ")));
+            }
+        }
+        let plan = application.plan().map_err(|why| Fault::new("E0701", why))?;
+        let mut properties = application.properties();
+        if how == Submission::Hold {
+            properties.insert(driver::HELD.to_owned(), "true".to_owned());
+        }
+        let mounts = application.mounts(&properties);
+        let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
+        Ok((how != Submission::DryRun).then_some(submit))
+    }
+
+    /// A coordinator or a bundle is submitted with all that belongs to it.
+    fn timed(&self, path: &Path, given: &Given, how: Submission) -> Result<String, Fault> {
+        let ours = |report: miette::Report| failed(&report);
+        let project = self.project()?;
+        let found = project.find(path, given).map_err(ours)?;
+        let loaded = project.load(&found, given, None).map_err(ours)?;
+        let verdict = limits(&loaded);
+        if let Some(fault) = verdict {
+            return Err(fault);
+        }
+        let tracks = timeline::tracks_with(&loaded, &project).map_err(ours)?;
+        let assumed: Vec<&str> =
+            tracks.tracks.iter().flat_map(|track| &track.assumed).map(String::as_str).collect();
+        if !assumed.is_empty() {
+            return Err(Fault::new("E0738", assumed.join(", ")));
+        }
+        timeline::admit(&tracks.tracks).map_err(ours)?;
+        if let Err(refused) = check::refused_path(&loaded.input()) {
+            return Err(Fault::new(refused.code.unwrap_or("E0803"), refused.subject.join(", ")));
+        }
+        if let Some(absent) = tracks.absent.first() {
+            return Err(Fault::new(
+                "E1001",
+                format!("Could not read the coordinator job definition, {absent}"),
+            ));
+        }
+        let definitions: Vec<_> = tracks.tracks.into_iter().map(|track| track.definition).collect();
+        let mounts = coordinator::mounts(&loaded, &definitions);
+        if how == Submission::DryRun {
+            return Ok("OK".to_owned());
+        }
+        let mut runner = self.runner();
+        let submitted = match tracks.bundle {
+            Some(bundle) => runner.submit_bundle(SubmitBundle {
+                bundle,
+                coordinators: definitions,
+                id: None,
+                mounts,
+            }),
+            None => {
+                let definition = definitions.into_iter().next();
+                let definition = definition.ok_or_else(|| Fault::internal("nothing was read"))?;
+                runner.submit_coordinator(SubmitCoordinator { definition, id: None, mounts })
+            }
+        };
+        submitted.map_err(refused)
+    }
+
+    /// Sends what a job is to take, and waits a moment for it to show.
+    fn sent(
+        &self,
+        id: &str,
+        send: impl FnOnce(&mut Runner) -> Result<(), driver::Error>,
+    ) -> Result<(), Fault> {
+        let ours = |report: miette::Report| failed(&report);
+        let reader = self.reader()?;
+        let before = operate::stamp(&Job::read(&*reader, id).map_err(ours)?);
+        send(&mut self.runner()).map_err(refused)?;
+        let shows = || Ok(operate::stamp(&Job::read(&*reader, id)?) != before);
+        store::until(PATIENCE, shows).map_err(ours)
+    }
+
+    /// The file of the definition of a job.
+    fn definition_file(&self, reader: &dyn Reader, id: &str) -> miette::Result<PathBuf> {
+        if view::record(reader, id).map_err(store::failure)?.is_some() {
+            return graph::definition_of(reader, &store::job(reader, id)?);
+        }
+        let (at, properties) = match Job::read(reader, id)? {
+            Job::Coordinator(record) => {
+                (1, kept::definition(reader, &record.id).map_err(store::failure)?.properties)
+            }
+            Job::Bundle(record) => {
+                (2, bundle::definitions(reader, &record.id).map_err(store::failure)?.0.properties)
+            }
+        };
+        let uri = properties.get(PATHS[at]).map_or("", String::as_str);
+        let found =
+            self.brought(uri, DEFINITIONS[at]).map_err(|fault| Failure::new(fault.message))?;
+        let is_folder = found.path.is_dir();
+        Ok(if is_folder { found.path.join(DEFINITIONS[at]) } else { found.path.clone() })
+    }
+}
+
+/// Why a server would not take a coordinator or a bundle.
+fn limits(loaded: &ankus_project::Loaded) -> Option<Fault> {
+    let answer = check::answer(&loaded.input())?;
+    let submit = answer.submit.as_ref().filter(|submit| submit.code.is_some());
+    let verdict = submit.unwrap_or(&answer.verdict);
+    verdict.code.map(|code| Fault::new(code, verdict.subject.join(", ")))
+}
+
+impl Backend for Served {
+    fn reader(&self) -> Result<Arc<dyn Reader>, Fault> {
+        store::reader(&self.store).map_err(|report| failed(&report))
+    }
+
+    fn submit(
+        &self,
+        configuration: &BTreeMap<String, String>,
+        how: Submission,
+    ) -> Result<String, Fault> {
+        let named = PATHS.iter().position(|path| configuration.contains_key(*path));
+        let at = named.ok_or_else(|| {
+            let why = "no property names an application: oozie.wf.application.path, oozie.coord.application.path or oozie.bundle.application.path";
+            Fault::new("E0307", format!("Runtime error [{why}]"))
+        })?;
+        let mut fetched = self.brought(&configuration[PATHS[at]], DEFINITIONS[at])?;
+        let path = match fetched.path.is_dir() {
+            true => fetched.path.join(DEFINITIONS[at]),
+            false => fetched.path.clone(),
+        };
+        let define = configuration.iter().map(|(name, value)| (name.clone(), value.clone()));
+        let given = Given { files: Vec::new(), define: define.collect(), no_properties: true };
+        let id = match at {
+            0 => match self.workflow(&path, &given, how)? {
+                Some(submit) => self.runner().submit(submit).map_err(refused)?,
+                None => "OK".to_owned(),
+            },
+            _ => self.timed(&path, &given, how)?,
+        };
+        if how != Submission::DryRun {
+            fetched.keep().map_err(|report| failed(&report))?;
+            self.runner().activate(&id).map_err(refused)?;
+        }
+        Ok(id)
+    }
+
+    fn command(&self, _by: &str, id: &str, command: Command) -> Result<(), Fault> {
+        let reader = self.reader()?;
+        let moments = || store::job_record(&*reader, id).map(|record| record.moments);
+        let before = moments().map_err(|report| failed(&report))?;
+        self.runner().command(id, command).map_err(refused)?;
+        let shows = || Ok(moments()? != before);
+        store::until(PATIENCE, shows).map_err(|report| failed(&report))
+    }
+
+    fn rerun(
+        &self,
+        _by: &str,
+        id: &str,
+        configuration: &BTreeMap<String, String>,
+    ) -> Result<(), Fault> {
+        self.runner().rerun(id, configuration).map_err(refused)
+    }
+
+    fn coordinator(&self, _by: &str, id: &str, message: Message) -> Result<(), Fault> {
+        self.sent(id, |runner| runner.coordinator(id, &message))
+    }
+
+    fn bundle(&self, _by: &str, id: &str, event: BundleEvent) -> Result<(), Fault> {
+        self.sent(id, |runner| runner.bundle(id, &event))
+    }
+
+    fn definition(&self, id: &str) -> Result<String, Fault> {
+        let reader = self.reader()?;
+        let file = self.definition_file(&*reader, id).map_err(|report| failed(&report))?;
+        let project = self.project()?;
+        let given = Given { no_properties: true, ..Given::default() };
+        let ours = |report: miette::Report| failed(&report);
+        let found = project.find(&file, &given).map_err(ours)?;
+        let loaded = project.load(&found, &given, None).map_err(ours)?;
+        Ok(loaded.input().source.text.to_string())
+    }
+
+    fn log(
+        &self,
+        id: &str,
+        which: Log,
+        filter: &str,
+        actions: Option<&[i64]>,
+    ) -> Result<String, Fault> {
+        let ours = |report: miette::Report| failed(&report);
+        let reader = self.reader()?;
+        let lines = |entries: &[log::Entry], owner: &log::Owner<'_>| {
+            log::lines(entries, owner, filter, which == Log::Errors).map_err(|why| {
+                let (code, message) = why.split_once(": ").unwrap_or(("E0307", &why));
+                Fault::new(code, message)
+            })
+        };
+        if which == Log::Audit {
+            let text = audit::read(&self.store.store)
+                .map_err(|error| Fault::internal(error.to_string()))?;
+            let of_job = format!("JOBID [{id}]");
+            let lines = text.lines().filter(|line| line.contains(&of_job));
+            return Ok(lines.map(|line| format!("{line}\n")).collect());
+        }
+        let lines = match Job::find(&*reader, id).map_err(ours)? {
+            Some(job) => {
+                let (mut entries, owner) = operate::entries(&*reader, &job).map_err(ours)?;
+                if let Some(actions) = actions {
+                    let wanted: Vec<String> =
+                        actions.iter().map(|number| format!("{id}@{number}")).collect();
+                    entries.retain(|entry| wanted.contains(&entry.action));
+                }
+                lines(&entries, &owner)?
+            }
+            None => {
+                let shown = store::job(&*reader, id).map_err(ours)?;
+                let run = &shown.run;
+                let mask = Masked::new(&self.settings, run);
+                let entries = log::workflow_entries(&*reader, &shown, &mask, None).map_err(ours)?;
+                let owner = log::Owner {
+                    id,
+                    name: &run.job.name,
+                    user: &run.job.user,
+                    group: run.job.group.as_deref(),
+                    token: run.property("oozie.wf.log.token").unwrap_or_default(),
+                    created: run.job.created,
+                };
+                lines(&entries, &owner)?
+            }
+        };
+        Ok(lines.into_iter().map(|line| line + "\n").collect())
+    }
+
+    fn picture(&self, id: &str, form: Picture, with_kills: bool) -> Result<String, Fault> {
+        let unseen = |report: miette::Report| {
+            Fault::new("E0307", format!("Runtime error [{report}]")).status(404)
+        };
+        let reader = self.reader()?;
+        let file = self.definition_file(&*reader, id).map_err(unseen)?;
+        let format = match form {
+            Picture::Svg => picture::Format::Svg,
+            Picture::Dot => picture::Format::Dot,
+        };
+        graph::picture_of(id, &file, &self.store, format, with_kills, &self.project()?)
+            .map_err(unseen)
+    }
+
+    fn validate(&self, name: &str, text: &str) -> Result<(), Fault> {
+        let source = Arc::new(Source::new(name, text));
+        let kind = [FileKind::Workflow, FileKind::Coordinator, FileKind::Bundle];
+        let root = ankus::syntax::xml::Tree::parse(text).0;
+        let root = root.root().map(|root| root.name().to_owned()).unwrap_or_default();
+        let kind = match root.as_str() {
+            "coordinator-app" => kind[1],
+            "bundle-app" => kind[2],
+            _ => kind[0],
+        };
+        let submission = Properties::default();
+        let input = check::Input {
+            settings: &self.settings,
+            submission: &submission,
+            ..check::Input::of(&source, kind)
+        };
+        let verdict = check::answer(&input).map(|answer| answer.validate);
+        match verdict.and_then(|verdict| Some((verdict.code?, verdict.subject))) {
+            None => Ok(()),
+            Some((code, subject)) => {
+                Err(Fault::new(code, format!("XML schema error, {name}, {}", subject.join(", "))))
+            }
+        }
+    }
+
+    fn configuration(&self) -> BTreeMap<String, String> {
+        let properties = self.runner().needs().server.clone();
+        let shown = properties
+            .iter()
+            .map(|(name, value)| (name.clone(), self.settings.secrets.shown(name, value)));
+        shown.collect()
+    }
+
+    fn mask(&self, properties: &BTreeMap<String, String>) -> Box<dyn Mask> {
+        Box::new(Masked::of(&self.settings, properties))
+    }
+
+    fn purge(&self, ages: &Purge) -> Result<(), Fault> {
+        let runner = self.runner();
+        let Some(driver) = runner.driver() else {
+            return Err(Fault::new(
+                "E0307",
+                "Runtime error [another process runs this store, and only that one purges it]",
+            ));
+        };
+        let reader = driver.reader();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
+        let mut old = Vec::new();
+        for top in purge::tops(&*reader).map_err(refused)? {
+            let Some(ended) = top.ended else { continue };
+            let days = match top.id.rsplit('-').next() {
+                Some("C") => ages.coordinators,
+                Some("B") => ages.bundles,
+                _ => ages.workflows,
+            };
+            let Some(days) = days else { continue };
+            let age = i64::try_from(days.saturating_mul(86_400_000)).unwrap_or(i64::MAX);
+            if ended < now.saturating_sub(age) {
+                old.push(top.id);
+            }
+        }
+        driver.purge(&old).map(|_| ()).map_err(refused)
+    }
+}
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    let store = &arguments.store;
+    let methods: Vec<Method> = match arguments.auth {
+        Some(Auth::Simple) => vec![Method::Simple],
+        None => Vec::new(),
+    };
+    let chosen = arguments.auth.map(|_| methods.as_slice());
+    access::may_listen(arguments.listen.ip(), chosen).map_err(Failure::new)?;
+    let signals = store::signals();
+    let (settings, settings_file) = store::settings_of(shell, Path::new("workflow.xml"))?;
+    let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
+    needs::has_sandbox(&needs)?;
+    let mut runner = Runner::open(store, needs, needs::limits(&settings))?;
+    runner.activate_all(false).map_err(store::failure)?;
+    let served = Arc::new(Served {
+        store: store.clone(),
+        root: arguments.root.clone(),
+        invocation: shell.invocation(),
+        settings: settings.clone(),
+        settings_file,
+        runner: Mutex::new(runner),
+    });
+    let unusable =
+        |why: std::io::Error| Failure::new(format!("cannot serve on {}: {why}", arguments.listen));
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(unusable)?;
+    let listener = runtime.block_on(tokio::net::TcpListener::bind(arguments.listen));
+    let listener = listener.map_err(|why| {
+        unusable(why).help("another server may listen there; --listen names another address")
+    })?;
+    let address = listener.local_addr().map_err(unusable)?;
+    let keeper = Keeper::new(Rules {
+        methods,
+        allows_anonymous: true,
+        accounts: access::accounts::Accounts::default(),
+        secret: access::cookie::Secret::random().map_err(Failure::new)?,
+        valid_ms: VALID_MS,
+        is_https: false,
+        hosts: Vec::new(),
+    });
+    shell.say(format!("serving the jobs of `{}` on http://{address}/oozie", store.store.display()));
+    let (tell, told) = std::sync::mpsc::channel::<String>();
+    let options = ankus_server::Options {
+        backend: served.clone(),
+        keeper,
+        // Nobody listens any more when we are about to end.
+        log: Box::new(move |line| drop(tell.send(line.to_owned()))),
+        has_prometheus: true,
+    };
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let serving = runtime.spawn(async move {
+        let stop = async move {
+            // Whoever would say so is gone: that is the end as well.
+            let _ = ended.await;
+        };
+        ankus_server::serve(listener, options, stop).await
+    });
+    let mut looked = Instant::now();
+    while signals.typed() == 0 && !signals.is_ending() && !serving.is_finished() {
+        if let Ok(line) = told.recv_timeout(LOOK) {
+            shell.say(line);
+        }
+        if looked.elapsed() < LOOK * 10 {
+            continue;
+        }
+        looked = Instant::now();
+        let mut runner = served.runner();
+        if runner.is_handed_over().map_err(store::failure)? {
+            runner.activate_all(false).map_err(store::failure)?;
+        }
+        if let Some(error) = runner.driver().and_then(|driver| driver.executor().stopped_by()) {
+            return Err(store::failure(error.into()));
+        }
+    }
+    // A server that has ended by itself hears no more.
+    let _ = end.send(());
+    let ended =
+        runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), serving).await });
+    match ended {
+        Ok(Ok(Err(why))) => return Err(unusable(why).into()),
+        // Clients that hold a connection open are left.
+        Ok(Ok(Ok(()))) | Err(_) => {}
+        Ok(Err(panic)) => {
+            return Err(Failure::new(format!("the server has failed: {panic}")).into());
+        }
+    }
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    shell.say("what runs goes on; `ankus serve` and `ankus up` take it up");
+    Ok(Exit::Success)
+}

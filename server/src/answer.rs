@@ -1,0 +1,196 @@
+//! Answers: what goes back to a client, and the faults that are told with Oozie's codes. (`reference` of the web API, 1 and 3)
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde_json::{Value, json};
+
+/// Why something was not done, as a client learns it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The HTTP status.
+    pub status: u16,
+    /// Oozie's code; none where the fault is the server's own.
+    pub code: Option<String>,
+    /// The text, which for most codes begins with the code.
+    pub message: String,
+}
+
+impl Fault {
+    /// A refusal with a code and Oozie's text for it: `E0604`, `Job does not exist [x]`.
+    pub fn new(code: &str, text: impl AsRef<str>) -> Fault {
+        Fault {
+            status: 400,
+            code: Some(code.to_owned()),
+            message: format!("{code}: {}", text.as_ref()),
+        }
+    }
+
+    /// A refusal whose text does not repeat the code.
+    pub fn plain(code: &str, text: impl Into<String>) -> Fault {
+        Fault { status: 400, code: Some(code.to_owned()), message: text.into() }
+    }
+
+    /// A fault of the server.
+    pub fn internal(text: impl Into<String>) -> Fault {
+        Fault { status: 500, code: None, message: text.into() }
+    }
+
+    /// The same with another status.
+    pub fn status(mut self, status: u16) -> Fault {
+        self.status = status;
+        self
+    }
+
+    /// A parameter with a value that it cannot have.
+    pub(crate) fn value(name: &str, value: &str) -> Fault {
+        Fault::new("E0303", format!("Invalid parameter value, [{name}] = [{value}]"))
+    }
+
+    /// A parameter that is not there.
+    pub(crate) fn missing(name: &str) -> Fault {
+        Fault::new("E0305", format!("Missing parameter [{name}]"))
+    }
+
+    /// Nothing is served there.
+    pub(crate) fn resource(name: &str) -> Fault {
+        Fault::new("E0301", format!("Invalid resource [{name}]"))
+    }
+}
+
+impl From<ankus_engine::driver::Error> for Fault {
+    fn from(error: ankus_engine::driver::Error) -> Fault {
+        Fault::internal(error.to_string())
+    }
+}
+
+impl From<&ankus_access::Refusal> for Fault {
+    fn from(refusal: &ankus_access::Refusal) -> Fault {
+        let code = refusal.code.map(str::to_owned);
+        Fault { status: refusal.status, code, message: refusal.message.clone() }
+    }
+}
+
+/// What is sent back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) reason: Option<String>,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The media types, quotes and all.
+pub(crate) const JSON: &str = "application/json; charset=\"UTF-8\"";
+pub(crate) const XML: &str = "application/xml; charset=\"UTF-8\"";
+pub(crate) const TEXT: &str = "text/plain; charset=\"UTF-8\"";
+
+impl Answer {
+    /// Nothing but success.
+    pub(crate) fn done() -> Answer {
+        Answer { status: 200, reason: None, headers: Vec::new(), body: Vec::new() }
+    }
+
+    /// A body of a type.
+    pub(crate) fn of(kind: &str, body: impl Into<Vec<u8>>) -> Answer {
+        let headers = vec![("content-type", kind.to_owned())];
+        Answer { status: 200, reason: None, headers, body: body.into() }
+    }
+
+    /// An object, written as Oozie does: no blanks, slashes escaped.
+    pub(crate) fn json(object: &Value) -> Answer {
+        Answer::of(JSON, written(object))
+    }
+
+    /// The same as the answer to something that was made.
+    pub(crate) fn created(object: &Value) -> Answer {
+        Answer { status: 201, ..Answer::json(object) }
+    }
+
+    /// A fault; those of requests that change something have no body.
+    pub(crate) fn fault(fault: &Fault, has_body: bool) -> Answer {
+        let escaped = escape(&fault.message);
+        let mut headers = Vec::new();
+        if let Some(code) = &fault.code {
+            headers.push(("oozie-error-code", code.clone()));
+            headers.push(("oozie-error-message", one_line(&fault.message)));
+        }
+        let mut body = Vec::new();
+        if has_body {
+            let text = if fault.code.is_some() { &escaped } else { &fault.message };
+            headers.push(("content-type", JSON.to_owned()));
+            body = written(&json!({"errorMessage": text, "httpStatusCode": fault.status})).into();
+        }
+        let reason = match (&fault.code, fault.status) {
+            (Some(_), _) | (None, 503) => one_line(&escaped),
+            (None, 500) => "Server Error".to_owned(),
+            (None, _) => String::new(),
+        };
+        let reason = (!reason.is_empty()).then_some(reason);
+        Answer { status: fault.status, reason, headers, body }
+    }
+
+    /// The same with a further header.
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Answer {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// As the server library has it.
+    pub(crate) fn response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() =
+            StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        for (name, value) in self.headers {
+            if let Ok(value) = HeaderValue::from_bytes(value.as_bytes()) {
+                response.headers_mut().append(HeaderName::from_static(name), value);
+            }
+        }
+        response.headers_mut().insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
+        let reason =
+            self.reason.map(|reason| hyper::ext::ReasonPhrase::try_from(reason.into_bytes()));
+        if let Some(Ok(reason)) = reason {
+            response.extensions_mut().insert(reason);
+        }
+        response
+    }
+}
+
+/// A value as text; a slash is written with a backslash, which stands for the same.
+fn written(value: &Value) -> String {
+    value.to_string().replace('/', "\\/")
+}
+
+/// A text for a page.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A text that a header can hold.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_in_headers_reason_and_body() {
+        let fault = Fault::new("E0303", "Invalid <value>\r\nX-Injected: \"1\"");
+        let answer = Answer::fault(&fault, true);
+        assert_eq!(answer.headers[1].1, "E0303: Invalid <value>  X-Injected: \"1\"");
+        let text = String::from_utf8(answer.body).unwrap();
+        assert_eq!(
+            text,
+            r#"{"errorMessage":"E0303: Invalid &lt;value&gt;\r\nX-Injected: &quot;1&quot;","httpStatusCode":400}"#
+        );
+        let response = Answer::fault(&fault, false).response();
+        assert!(response.extensions().get::<hyper::ext::ReasonPhrase>().is_some());
+    }
+
+    #[test]
+    fn slashes_are_escaped() {
+        assert_eq!(written(&json!({"a": "b/c"})), r#"{"a":"b\/c"}"#);
+    }
+}

@@ -1,0 +1,154 @@
+//! A request as the web services look at it.
+
+use std::collections::BTreeMap;
+
+use ankus_access::Who;
+use percent_encoding::percent_decode_str;
+
+use crate::answer::Fault;
+use ankus_lang::configuration::{read_xml, substitute};
+
+/// A request.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Request {
+    pub(crate) method: String,
+    /// The parts of the path below `/oozie`, decoded.
+    pub(crate) path: Vec<String>,
+    /// The parameters in order, decoded.
+    pub(crate) query: Vec<(String, String)>,
+    /// The same as they were sent.
+    pub(crate) raw_query: String,
+    /// The media type of the body, with its parameters.
+    pub(crate) content_type: Option<String>,
+    pub(crate) body: Vec<u8>,
+    /// Who asks, where that is known.
+    pub(crate) who: Who,
+    /// The version of the web services: 0, 1 or 2.
+    pub(crate) version: u8,
+    /// Where this server is reached, up to `/oozie`.
+    pub(crate) base: String,
+}
+
+/// A part of a URL as it is meant.
+pub(crate) fn decoded(text: &str) -> String {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned()
+}
+
+/// The parameters of a query.
+pub(crate) fn parameters(query: &str) -> Vec<(String, String)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        })
+        .collect()
+}
+
+impl Request {
+    /// Who asks, where that is known.
+    pub(crate) fn user(&self) -> Option<&str> {
+        self.who.user.as_deref()
+    }
+
+    /// The value of a parameter.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        let found = self.query.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// A parameter that has to be there.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Fault> {
+        self.parameter(name).filter(|value| !value.is_empty()).ok_or_else(|| Fault::missing(name))
+    }
+
+    /// A number; what is none is refused as Java refuses it.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Fault> {
+        let Some(text) = self.parameter(name) else { return Ok(None) };
+        let number = text.parse::<i32>();
+        let fault = |_| Fault::plain("E1603", format!("For input string: \"{text}\""));
+        number.map(|number| Some(i64::from(number))).map_err(fault)
+    }
+
+    /// Whether a parameter says yes.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.parameter(name).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+
+    /// Refuses a body that is not XML by its type.
+    pub(crate) fn is_xml(&self) -> Result<(), Fault> {
+        let kind = self.content_type.as_deref();
+        let media =
+            kind.map(|kind| kind.split(';').next().unwrap_or_default().trim().to_lowercase());
+        match media.as_deref() {
+            Some("application/xml") => Ok(()),
+            _ => {
+                let kind = kind.unwrap_or("null");
+                Err(Fault::new("E0300", format!("Invalid content-type [{kind}]")))
+            }
+        }
+    }
+
+    /// The configuration in the body: values trimmed, and references between them resolved.
+    pub(crate) fn configuration(&self) -> Result<BTreeMap<String, String>, Fault> {
+        self.is_xml()?;
+        let broken = |why: &str| Fault::internal(format!("java.io.IOException: {why}"));
+        let text = std::str::from_utf8(&self.body)
+            .map_err(|_| broken("the configuration is not valid UTF-8"))?;
+        let pairs = read_xml(text).map_err(|why| match why.strip_prefix("the root is <") {
+            Some(_) => broken("bad conf file: top-level element not <configuration>"),
+            None => broken(&format!("org.xml.sax.SAXParseException; {why}")),
+        })?;
+        let pairs: BTreeMap<String, String> =
+            pairs.into_iter().map(|(name, value)| (name, value.trim().to_owned())).collect();
+        let mut resolved = BTreeMap::new();
+        for (name, value) in &pairs {
+            let lookup = |name: &str| pairs.get(name).map(|value| value.as_str().into());
+            let value = substitute(value, lookup).map_err(|_| {
+                let depth =
+                    "java.lang.IllegalStateException: Variable substitution depth too large: 20";
+                Fault::internal(format!("{depth} {value}"))
+            })?;
+            resolved.insert(name.clone(), value.into_owned());
+        }
+        Ok(resolved)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn body(text: &str) -> Request {
+        Request {
+            body: text.into(),
+            content_type: Some("application/xml;charset=UTF-8".to_owned()),
+            ..Request::default()
+        }
+    }
+
+    #[test]
+    fn a_configuration_is_read_and_resolved() {
+        let request = body(
+            "<configuration><property><name>a</name><value> ${b}/x </value></property><property><name>b</name><value>1</value></property></configuration>",
+        );
+        assert_eq!(request.configuration().unwrap()["a"], "1/x");
+        let doctype = body("<!DOCTYPE a [<!ENTITY e 'x'>]><configuration/>");
+        assert_eq!(doctype.configuration().unwrap_err().status, 500);
+        assert!(body("<conf/>").configuration().unwrap_err().message.contains("top-level"));
+        let text = Request { content_type: Some("text/plain".to_owned()), ..body("") };
+        assert_eq!(
+            text.configuration().unwrap_err().message,
+            "E0300: Invalid content-type [text/plain]"
+        );
+    }
+
+    #[test]
+    fn parameters_are_decoded() {
+        let request = Request { query: parameters("filter=a%3Db;c&x&len=q"), ..Request::default() };
+        assert_eq!(request.parameter("filter"), Some("a=b;c"));
+        assert_eq!(request.parameter("x"), Some(""));
+        assert_eq!(request.number("len").unwrap_err().message, "For input string: \"q\"");
+        assert_eq!(request.required("x").unwrap_err().message, "E0305: Missing parameter [x]");
+    }
+}

@@ -1,0 +1,193 @@
+//! `/vN/admin/…`: the server itself. (`reference` of the web API, 9)
+
+use crate::Shared;
+use crate::answer::{Answer, Fault};
+use crate::backend::Purge;
+use crate::request::Request;
+use ankus_engine::driver::{bundle, coordinator, view};
+use ankus_procedure::store::Reader;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The version that clients are told: that of the server whose answers these are.
+const VERSION: &str = "5.2.1";
+
+pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Result<Answer, Fault> {
+    let is_new = request.version == 2;
+    let newer = || match is_new {
+        true => Ok(()),
+        false => Err(Fault::new(
+            "E0302",
+            format!("Invalid parameter [Not supported in v{}]", request.version),
+        )),
+    };
+    if !matches!(request.method.as_str(), "GET" | "HEAD") {
+        let refusal = shared.keeper.may_administer(&request.who);
+        refusal.map_err(|refusal| Fault::from(&refusal))?;
+    }
+    let object = match (request.method.as_str(), resource) {
+        ("GET", "status") if request.version == 0 => json!({"safeMode": shared.mode() != "NORMAL"}),
+        ("GET", "status") => json!({"systemMode": shared.mode()}),
+        ("PUT", "status") => return mode(shared, request),
+        ("GET", "build-version") => json!({
+            "buildVersion": VERSION,
+            "buildInfo": {
+                "build.version": VERSION,
+                "build.user": "ankus",
+                "build.time": "",
+                "vc.url": "",
+                "vc.revision": env!("CARGO_PKG_VERSION"),
+            },
+        }),
+        ("GET", "configuration") => json!(shared.backend.configuration()),
+        ("GET", "os-env") => json!(environment(shared)),
+        ("GET", "java-sys-properties") => json!({
+            "os.name": std::env::consts::OS,
+            "os.arch": std::env::consts::ARCH,
+            "user.timezone": "UTC",
+            "file.encoding": "UTF-8",
+        }),
+        ("GET", "instrumentation") => {
+            let fault = Fault {
+                status: 503,
+                code: None,
+                message: "InstrumentationService is not running".to_owned(),
+            };
+            return Err(if is_new { fault } else { fault.status(500) });
+        }
+        ("GET", "metrics") => {
+            newer()?;
+            metrics(&*shared.backend.reader()?)?
+        }
+        ("GET", "prometheus") if shared.has_prometheus => {
+            let text = prometheus(&*shared.backend.reader()?)?;
+            return Ok(Answer::of("text/plain; version=0.0.4; charset=utf-8", text));
+        }
+        ("GET", "queue-dump") => json!({"queueDump": [], "uniqueMapDump": []}),
+        ("GET", "available-timezones") => json!({"available-timezones": zones()}),
+        ("GET", "available-oozie-servers") => {
+            newer()?;
+            json!({"ankus": request.base})
+        }
+        ("GET", "list_sharelib") => json!({"sharelib": []}),
+        ("GET", "update_sharelib") => {
+            json!({"sharelibUpdate": {"host": request.base, "status": "Successful"}})
+        }
+        ("GET", "jmsinfo") => {
+            newer()?;
+            let why = "JMSTopicService is not initialized. JMS notificationmay not be enabled";
+            return Err(Fault::new(
+                "E1601",
+                format!("Cannot retrieve JMS connection info [{why}]"),
+            ));
+        }
+        ("PUT", "purge") => {
+            let days = |name| -> Result<Option<u64>, Fault> {
+                Ok(request.number(name)?.and_then(|days| u64::try_from(days).ok()))
+            };
+            let purge = Purge {
+                workflows: days("wf")?,
+                coordinators: days("coord")?,
+                bundles: days("bundle")?,
+            };
+            shared.backend.purge(&purge)?;
+            json!({"purge": "Purge command executed successfully"})
+        }
+        (_, other) => return Err(Fault::resource(other)),
+    };
+    Ok(Answer::json(&object))
+}
+
+/// Puts the server into a mode; but in the normal one it only lets itself be looked at.
+fn mode(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
+    let mode = match request.version {
+        0 => match request.required("safemode")?.eq_ignore_ascii_case("true") {
+            true => "SAFEMODE",
+            false => "NORMAL",
+        },
+        _ => match request.required("systemmode")? {
+            known @ ("NORMAL" | "NOWEBSERVICE" | "SAFEMODE") => known,
+            other => {
+                let kind = "org.apache.oozie.client.OozieClient.SYSTEM_MODE";
+                return Err(Fault::plain("E1603", format!("No enum constant {kind}.{other}")));
+            }
+        },
+    };
+    shared.set_mode(mode);
+    Ok(Answer::done())
+}
+
+/// The variables of this process, without the values of those that look secret.
+fn environment(shared: &Shared) -> BTreeMap<String, String> {
+    let all: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let mask = shared.backend.mask(&all);
+    all.into_iter()
+        .map(|(name, value)| {
+            let value = mask.value(&name, &value);
+            (name, value)
+        })
+        .collect()
+}
+
+/// How many jobs there are of each kind and status.
+fn counts(reader: &dyn Reader) -> Result<BTreeMap<(&'static str, String), u64>, Fault> {
+    let mut counts = BTreeMap::new();
+    let mut add = |kind, status: &str| *counts.entry((kind, status.to_owned())).or_insert(0) += 1;
+    for record in view::records(reader)? {
+        add("workflow", record.job.status.name());
+    }
+    for record in coordinator::records(reader)? {
+        add("coordinator", record.job.status.name());
+    }
+    for record in bundle::records(reader)? {
+        add("bundle", record.job.status.name());
+    }
+    Ok(counts)
+}
+
+fn metrics(reader: &dyn Reader) -> Result<Value, Fault> {
+    let mut gauges = serde_json::Map::new();
+    for ((kind, status), count) in counts(reader)? {
+        let name = match kind {
+            "workflow" => format!("jobstatus.{status}"),
+            kind => format!("{kind}.jobstatus.{status}"),
+        };
+        gauges.insert(name, json!({"value": count}));
+    }
+    Ok(json!({
+        "version": "3.0.0", "gauges": gauges, "counters": {}, "histograms": {}, "meters": {}, "timers": {},
+    }))
+}
+
+/// The same for Prometheus, in its text format.
+fn prometheus(reader: &dyn Reader) -> Result<String, Fault> {
+    let mut text = String::from("# HELP ankus_jobs Jobs in the store.\n# TYPE ankus_jobs gauge\n");
+    for ((kind, status), count) in counts(reader)? {
+        text.push_str(&format!("ankus_jobs{{kind=\"{kind}\",status=\"{status}\"}} {count}\n"));
+    }
+    text.push_str("# HELP ankus_last_success_seconds When a workflow of this name last succeeded, in seconds since 1970.\n# TYPE ankus_last_success_seconds gauge\n");
+    let mut last: BTreeMap<String, i64> = BTreeMap::new();
+    for record in view::records(reader)? {
+        let job = record.job;
+        if let (true, Some(ended)) = (job.status.name() == "SUCCEEDED", job.ended) {
+            let latest = last.entry(job.name).or_default();
+            *latest = (*latest).max(ended / 1_000);
+        }
+    }
+    for (name, seconds) in last {
+        let name = name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        text.push_str(&format!("ankus_last_success_seconds{{app=\"{name}\"}} {seconds}\n"));
+    }
+    Ok(text)
+}
+
+fn zones() -> Vec<Value> {
+    let zone = |name: &str| {
+        let zone = jiff::tz::TimeZone::get(name).ok()?;
+        let short = jiff::Timestamp::UNIX_EPOCH.to_zoned(zone).strftime("%Z").to_string();
+        Some(json!({"timezoneDisplayName": format!("{short} ({name})"), "timezoneId": name}))
+    };
+    jiff::tz::db().available().filter_map(|name| zone(name.as_str())).collect()
+}

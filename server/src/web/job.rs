@@ -1,0 +1,746 @@
+//! `/vN/job/ID`: one job, shown and commanded. (`reference` of the web API, 6 and 7)
+
+use std::collections::BTreeMap;
+
+use super::filter::ActionFilter;
+use super::jobs;
+use crate::Shared;
+use crate::answer::{Answer, Fault, TEXT, XML};
+use crate::backend::{Log, Picture};
+use crate::beans;
+use crate::request::Request;
+use ankus_access::Owned;
+use ankus_engine::driver::coordinator::{Kept, Message};
+use ankus_engine::driver::{JobRecord, bundle, coordinator, list, object, view};
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind};
+use ankus_lang::machine::{Change, Command, Status};
+use ankus_lang::time::ProcessingZone;
+use ankus_procedure::store::Reader;
+use serde_json::{Value, json};
+
+/// How many actions of a coordinator are shown unless somebody asks for another number.
+const ACTIONS: i64 = 1_000;
+
+/// What an id names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Workflow,
+    Coordinator,
+    Bundle,
+}
+
+/// An id with the action behind its `@`.
+struct Id<'a> {
+    whole: &'a str,
+    job: &'a str,
+    action: Option<&'a str>,
+    kind: Kind,
+}
+
+impl<'a> Id<'a> {
+    fn new(whole: &'a str) -> Id<'a> {
+        let (job, action) = match whole.split_once('@') {
+            Some((job, action)) => (job, Some(action)),
+            None => (whole, None),
+        };
+        let kind = match job {
+            job if job.ends_with("-C") => Kind::Coordinator,
+            job if job.ends_with("-B") => Kind::Bundle,
+            _ => Kind::Workflow,
+        };
+        Id { whole, job, action, kind }
+    }
+}
+
+/// Nothing has this id, where the server looks for the job.
+fn no_job(id: &str) -> Fault {
+    Fault::new("E0604", format!("Job does not exist [{id}]"))
+}
+
+/// Nothing has this id, where the server asks its database by this query.
+fn no_row(query: &str) -> Fault {
+    Fault::new("E0605", format!("Action does not exist [{query}]"))
+}
+
+const WORKFLOW_QUERY: &str = "select OBJECT(w) from WorkflowJobBean w where w.id = :id";
+const COORDINATOR_QUERY: &str = "select OBJECT(w) from CoordinatorJobBean w where w.id = :id";
+const BUNDLE_QUERY: &str = "select OBJECT(w) from BundleJobBean w where w.id = :id";
+
+pub(super) fn answer(shared: &Shared, request: &Request, id: &str) -> Result<Answer, Fault> {
+    let id = Id::new(id);
+    match request.method.as_str() {
+        "GET" => show(shared, request, &id),
+        "PUT" => act(shared, request, &id),
+        _ => Err(Fault::resource(id.whole)),
+    }
+}
+
+fn newer(request: &Request, least: u8) -> Result<(), Fault> {
+    match request.version >= least {
+        true => Ok(()),
+        false => Err(Fault::new(
+            "E0302",
+            format!("Invalid parameter [Not supported in v{}]", request.version),
+        )),
+    }
+}
+
+fn show(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
+    let reader = shared.backend.reader()?;
+    let reader = &*reader;
+    let mut object =
+        match request.parameter("show").filter(|show| !show.is_empty()).unwrap_or("info") {
+            "info" => info(shared, request, reader, id)?,
+            "definition" => return definition(shared, request, reader, id),
+            "log" => return log(shared, request, reader, id, Log::All),
+            "errorlog" => {
+                newer(request, 2)?;
+                return log(shared, request, reader, id, Log::Errors);
+            }
+            "auditlog" => {
+                newer(request, 2)?;
+                return log(shared, request, reader, id, Log::Audit);
+            }
+            "graph" => return picture(shared, request, reader, id),
+            "status" => {
+                newer(request, 2)?;
+                json!({"status": status(reader, id)?})
+            }
+            "allruns" => {
+                newer(request, 1)?;
+                all_runs(reader, request, id)?
+            }
+            "jmstopic" => {
+                newer(request, 2)?;
+                let why = "JMSTopicService is not initialized. JMS notificationmay not be enabled";
+                return Err(Fault::new("E1602", format!("Cannot retrieve Topic name [{why}]")));
+            }
+            "retries" => {
+                newer(request, 2)?;
+                retries(reader, id)?
+            }
+            "missing-dependencies" => {
+                newer(request, 2)?;
+                missing(reader, request, id)?
+            }
+            "wf-actions" => {
+                newer(request, 2)?;
+                workflow_actions(shared, reader, request, id)?
+            }
+            other => return Err(Fault::value("show", other)),
+        };
+    beans::in_zone(&mut object, request.parameter("timezone"));
+    Ok(Answer::json(&object))
+}
+
+fn workflow_record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Fault> {
+    Ok(view::record(reader, id)?)
+}
+
+/// The job, the coordinator or the bundle as it is, or the action behind the `@`.
+fn info(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &Id<'_>,
+) -> Result<Value, Fault> {
+    let (offset, length) = (request.number("offset")?, request.number("len")?);
+    match (id.kind, id.action) {
+        (Kind::Workflow, None) => {
+            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
+            let run = view::run(reader, &record)?;
+            let plan = view::plan(reader, &record)?;
+            let mask = shared.backend.mask(&run.conf);
+            let range = (offset.unwrap_or(1), length.unwrap_or(0));
+            Ok(beans::workflow(&run, &plan, range, &request.base, &*mask))
+        }
+        (Kind::Workflow, Some(name)) => {
+            let unknown = || no_row(&format!("{}@{name}", id.job));
+            let record = workflow_record(reader, id.job)?.ok_or_else(unknown)?;
+            let run = view::run(reader, &record)?;
+            let plan = view::plan(reader, &record)?;
+            let mask = shared.backend.mask(&run.conf);
+            let node = plan.find(name).ok_or_else(unknown)?;
+            let row = run.rows.get(&node).ok_or_else(unknown)?;
+            Ok(object::action(&run, &plan, node, row, &*mask))
+        }
+        (Kind::Coordinator, None) => {
+            let record = coordinator::record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
+            if request.version == 0 {
+                return Err(no_job(id.job));
+            }
+            let definition = coordinator::definition(reader, id.job).ok();
+            let none = BTreeMap::new();
+            let properties = definition.as_ref().map_or(&none, |it| &it.properties);
+            let mask = shared.backend.mask(properties);
+            let conf = beans::configuration(properties, &*mask);
+            let mut object = beans::coordinator(&record, definition.as_ref(), Some(conf));
+            let filter = ActionFilter::parse(request.parameter("filter"))?;
+            let actions = coordinator::actions(reader, id.job)?;
+            let mut shown: Vec<(i64, Kept)> = actions
+                .into_iter()
+                .filter(|(_, kept)| filter.lets(kept.run.status.name(), kept.run.data.nominal.0))
+                .collect();
+            if request.parameter("order") == Some("desc") {
+                shown.reverse();
+            }
+            object["total"] = shown.len().into();
+            let most = match length {
+                None => ACTIONS,
+                Some(length) if length < 0 || (length == 0 && request.version < 2) => ACTIONS,
+                Some(length) => length,
+            };
+            let skipped = usize::try_from(offset.unwrap_or(1).max(1) - 1).unwrap_or(usize::MAX);
+            let page = shown.iter().skip(skipped).take(usize::try_from(most).unwrap_or(usize::MAX));
+            object["actions"] = page
+                .map(|(number, kept)| beans::coordinator_action(id.job, *number, kept))
+                .collect();
+            Ok(object)
+        }
+        (Kind::Coordinator, Some(number)) => {
+            let (number, kept) = coordinator_action(reader, id.job, number)?;
+            Ok(beans::coordinator_action(id.job, number, &kept))
+        }
+        (Kind::Bundle, _) => {
+            let record = bundle::record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
+            let definition = bundle::definitions(reader, id.job).ok().map(|(bundle, _)| bundle);
+            let none = BTreeMap::new();
+            let mask = shared.backend.mask(definition.as_ref().map_or(&none, |it| &it.properties));
+            let mut object = beans::bundle(&record, definition.as_ref(), &*mask);
+            let mut members = Vec::new();
+            for member in record.coordinators.iter().flatten() {
+                let Some(member) = coordinator::record(reader, member)? else { continue };
+                let definition = coordinator::definition(reader, &member.id).ok();
+                let properties = definition.as_ref().map_or(&none, |it| &it.properties);
+                let conf = beans::configuration(properties, &*mask);
+                members.push(beans::coordinator(&member, definition.as_ref(), Some(conf)));
+            }
+            object["bundleCoordJobs"] = members.into();
+            Ok(object)
+        }
+    }
+}
+
+fn coordinator_action(reader: &dyn Reader, id: &str, number: &str) -> Result<(i64, Kept), Fault> {
+    let unknown = || no_row(&format!("{id}@{number}"));
+    let number: i64 = number.parse().map_err(|_| unknown())?;
+    coordinator::record(reader, id)?.ok_or_else(unknown)?;
+    let kept = coordinator::actions(reader, id)?.remove(&number).ok_or_else(unknown)?;
+    Ok((number, kept))
+}
+
+fn definition(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &Id<'_>,
+) -> Result<Answer, Fault> {
+    exists(reader, id).map_err(|()| match id.kind {
+        Kind::Workflow => no_row(WORKFLOW_QUERY),
+        _ => no_job(id.job),
+    })?;
+    if request.version == 0 && id.kind != Kind::Workflow {
+        return Err(no_row(WORKFLOW_QUERY));
+    }
+    Ok(Answer::of(XML, shared.backend.definition(id.job)?))
+}
+
+/// Whether there is a job of the id.
+fn exists(reader: &dyn Reader, id: &Id<'_>) -> Result<(), ()> {
+    let is_there = match id.kind {
+        Kind::Workflow => view::record(reader, id.job).is_ok_and(|it| it.is_some()),
+        Kind::Coordinator => coordinator::record(reader, id.job).is_ok_and(|it| it.is_some()),
+        Kind::Bundle => bundle::record(reader, id.job).is_ok_and(|it| it.is_some()),
+    };
+    if is_there { Ok(()) } else { Err(()) }
+}
+
+fn log(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &Id<'_>,
+    which: Log,
+) -> Result<Answer, Fault> {
+    let wrapped = |inner: &str| {
+        Fault::new(
+            "E0307",
+            format!("Runtime error [org.apache.oozie.command.CommandException: {inner}]"),
+        )
+    };
+    exists(reader, id).map_err(|()| match which {
+        Log::All => wrapped(&format!("E0604: Job does not exist [{}]", id.job)),
+        _ if id.kind == Kind::Bundle => {
+            Fault::internal(format!("the bundle {} does not exist", id.job))
+        }
+        _ => no_job(id.job),
+    })?;
+    let mut actions = None;
+    if id.kind == Kind::Coordinator
+        && let (Some(kind), Some(scope)) = (request.parameter("type"), request.parameter("scope"))
+    {
+        let kind = scope_kind(kind)?;
+        let (found, _) = scoped(reader, id.job, kind, scope)?;
+        actions = Some(found);
+    }
+    let filter = request.parameter("logfilter").unwrap_or_default();
+    let text = shared.backend.log(id.job, which, filter, actions.as_deref());
+    let text = text.map_err(|fault| match fault.code.as_deref() {
+        Some("E0302") => wrapped(&format!("E0302: Invalid parameter [{}]", fault.message)),
+        _ => fault,
+    })?;
+    Ok(Answer::of(TEXT, text))
+}
+
+fn picture(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &Id<'_>,
+) -> Result<Answer, Fault> {
+    if id.kind != Kind::Workflow {
+        return Err(Fault::new(
+            "E0306",
+            format!("Graph is only supported for workflows [{}]", id.job),
+        ));
+    }
+    exists(reader, id).map_err(|()| {
+        Fault::new("E0307", format!("Runtime error [E0604: Job does not exist [{}]]", id.job))
+            .status(404)
+    })?;
+    let with_kills = matches!(request.parameter("show-kill"), Some("yes" | "1" | "true"));
+    match request.parameter("format").unwrap_or("svg") {
+        "svg" => {
+            let svg = shared.backend.picture(id.job, Picture::Svg, with_kills)?;
+            Ok(Answer::of("image/svg+xml", svg))
+        }
+        "dot" => {
+            let dot = shared.backend.picture(id.job, Picture::Dot, with_kills)?;
+            Ok(Answer::of("text/plain", dot))
+        }
+        other => Err(Fault::value("format", other)),
+    }
+}
+
+fn status(reader: &dyn Reader, id: &Id<'_>) -> Result<String, Fault> {
+    let word = match (id.kind, id.action) {
+        (Kind::Workflow, Some(name)) => {
+            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            let plan = view::plan(reader, &record)?;
+            let row = plan.find(name).map(|node| view::row(reader, id.job, node)).transpose()?;
+            row.flatten().ok_or_else(|| no_row(id.whole))?.status.name()
+        }
+        (Kind::Workflow, None) => {
+            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            record.job.status.name()
+        }
+        (Kind::Coordinator, Some(number)) => {
+            coordinator_action(reader, id.job, number)?.1.run.status.name()
+        }
+        (Kind::Coordinator, None) => {
+            let record = coordinator::record(reader, id.job)?;
+            record.ok_or_else(|| no_row(COORDINATOR_QUERY))?.job.status.name()
+        }
+        (Kind::Bundle, _) => {
+            let record = bundle::record(reader, id.job)?;
+            record.ok_or_else(|| no_row(BUNDLE_QUERY))?.job.status.name()
+        }
+    };
+    Ok(word.to_owned())
+}
+
+/// Every workflow that an action of a coordinator had.
+fn all_runs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value, Fault> {
+    let number = id.action.or_else(|| {
+        let is_action = request.parameter("type") == Some("action");
+        request.parameter("scope").filter(|_| is_action)
+    });
+    let action = number.map(|number| format!("{}@{number}", id.job));
+    let mut runs = Vec::new();
+    for record in view::records(reader)? {
+        let job = &record.job;
+        if action.is_some() && job.parent_id == action {
+            runs.push((
+                job.created,
+                json!({
+                    "id": job.id,
+                    "status": job.status.name(),
+                    "startTime": object::date(job.started),
+                    "endTime": object::date(job.ended),
+                }),
+            ));
+        }
+    }
+    runs.sort_by_key(|(created, _)| *created);
+    Ok(json!({"workflows": runs.into_iter().map(|(_, run)| run).collect::<Vec<_>>()}))
+}
+
+/// The attempts of an action that were retried by its own `retry-max`.
+fn retries(reader: &dyn Reader, id: &Id<'_>) -> Result<Value, Fault> {
+    let unknown = || no_row(id.whole);
+    let record = workflow_record(reader, id.job)?.ok_or_else(unknown)?;
+    let plan = view::plan(reader, &record)?;
+    let node = id.action.and_then(|name| plan.find(name)).ok_or_else(unknown)?;
+    let (moments, _) = view::moments(reader, id.job, 0)?;
+    let mut attempts: Vec<Value> = Vec::new();
+    let mut began = None;
+    for moment in moments {
+        let Change::Row { node: of, status, .. } = &moment.change else { continue };
+        if *of != node {
+            continue;
+        }
+        match status {
+            Status::Running => began = began.or(Some(moment.at)),
+            Status::UserRetry => {
+                let at = began.take().unwrap_or(moment.at);
+                attempts.push(json!({
+                    "attempt": (attempts.len() + 1).to_string(),
+                    "startTime": object::date(Some(at)),
+                    "endTime": object::date(Some(moment.at)),
+                }));
+            }
+            _ => {}
+        }
+    }
+    Ok(json!({"retries": attempts}))
+}
+
+fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value, Fault> {
+    let numbers = match (id.action, request.parameter("action-list"), request.parameter("date")) {
+        (Some(number), ..) => scoped(reader, id.job, ScopeKind::Action, number)?.0,
+        (None, Some(list), _) if !list.is_empty() => {
+            scoped(reader, id.job, ScopeKind::Action, list)?.0
+        }
+        (None, _, Some(dates)) if !dates.is_empty() => {
+            scoped(reader, id.job, ScopeKind::Date, dates)?.0
+        }
+        _ => {
+            let why = "Coord action missing dependencies error. Action(s) are missing.";
+            return Err(Fault::new("E1029", why));
+        }
+    };
+    let actions = coordinator::actions(reader, id.job)?;
+    let mut found = Vec::new();
+    for number in numbers {
+        let Some(kept) = actions.get(&number) else { continue };
+        let waits = kept.run.status == ActionStatus::Waiting;
+        let blocked = kept.run.missing.as_deref().filter(|_| waits).unwrap_or_default();
+        let sets: Vec<Value> = kept
+            .run
+            .data
+            .inputs
+            .iter()
+            .filter_map(|input| {
+                let absent: Vec<&String> = input
+                    .uris
+                    .iter()
+                    .chain(&input.unresolved)
+                    .skip_while(|uri| !blocked.contains(uri.as_str()))
+                    .collect();
+                let is_blocked = waits && !blocked.is_empty() && !absent.is_empty();
+                is_blocked.then(|| json!({"dataSet": input.name, "missingDependencies": absent}))
+            })
+            .collect();
+        found.push(json!({"id": number, "blockedOn": blocked, "dataSets": sets}));
+    }
+    Ok(json!({"missingDependencies": found}))
+}
+
+/// One node of every workflow of a coordinator.
+fn workflow_actions(
+    shared: &Shared,
+    reader: &dyn Reader,
+    request: &Request,
+    id: &Id<'_>,
+) -> Result<Value, Fault> {
+    let name = request.required("action-name")?;
+    let offset = request.number("offset")?.unwrap_or(1).max(1);
+    let length = request.number("len")?.filter(|length| *length > 0).unwrap_or(ACTIONS);
+    let actions = coordinator::actions(reader, id.job)?;
+    let skipped = usize::try_from(offset - 1).unwrap_or(usize::MAX);
+    let mut found = Vec::new();
+    for (number, kept) in
+        actions.iter().skip(skipped).take(usize::try_from(length).unwrap_or(usize::MAX))
+    {
+        let none = |why: &str| json!({"actionNumber": number, "nullReason": why, "action": null});
+        let Some(workflow) = &kept.beside.workflow else {
+            found.push(none("no workflow instance"));
+            continue;
+        };
+        let Some(record) = workflow_record(reader, workflow)? else {
+            found.push(none("no workflow instance"));
+            continue;
+        };
+        let (run, plan) = (view::run(reader, &record)?, view::plan(reader, &record)?);
+        let mask = shared.backend.mask(&run.conf);
+        let row = plan.find(name).and_then(|node| Some((node, run.rows.get(&node)?)));
+        found.push(match row {
+            Some((node, row)) => json!({
+                "actionNumber": number, "nullReason": null,
+                "action": object::action(&run, &plan, node, row, &*mask),
+            }),
+            None => none("no matching action"),
+        });
+    }
+    Ok(json!({"coordJobId": id.job, "actions": found}))
+}
+
+fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
+    match text {
+        "action" => Ok(ScopeKind::Action),
+        "date" => Ok(ScopeKind::Date),
+        other => Err(Fault::value("type", other)),
+    }
+}
+
+/// The actions that a scope names, and what it asked for that is not there.
+fn scoped(
+    reader: &dyn Reader,
+    id: &str,
+    kind: ScopeKind,
+    scope: &str,
+) -> Result<(Vec<i64>, bool), Fault> {
+    let actions = coordinator::actions(reader, id)?;
+    let mut numbers = Vec::new();
+    let mut is_any_missing = false;
+    let broken = |part: &str| {
+        let why = format!(
+            "Invalid parameter [format is wrong for action's range '{part}', an example of correct format is 1-5]"
+        );
+        Fault::new("E0302", why)
+    };
+    for part in scope.split(',').map(str::trim) {
+        match kind {
+            ScopeKind::Action => {
+                let (from, to) = part.split_once('-').unwrap_or((part, part));
+                let (Ok(from), Ok(to)) = (from.trim().parse::<i64>(), to.trim().parse::<i64>())
+                else {
+                    return Err(broken(part));
+                };
+                let found: Vec<i64> = match from <= to {
+                    true => actions.range(from..=to).map(|(number, _)| *number).collect(),
+                    false => Vec::new(),
+                };
+                is_any_missing |= found.is_empty();
+                numbers.extend(found);
+            }
+            ScopeKind::Other => is_any_missing = true,
+            ScopeKind::Date => {
+                let (from, to) = part.split_once("::").unwrap_or((part, part));
+                let time =
+                    |text: &str| ProcessingZone::UTC.parse(text.trim()).map_err(|_| broken(part));
+                let (from, to) = (time(from)?, time(to)?);
+                let found = actions.iter().filter(|(_, kept)| {
+                    from <= kept.run.data.nominal && kept.run.data.nominal <= to
+                });
+                numbers.extend(found.map(|(number, _)| *number));
+            }
+        }
+    }
+    Ok((numbers, is_any_missing))
+}
+
+/// Has a job take `kill`, `suspend` or `resume`; one that has ended takes nothing, and that is no fault.
+pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Result<(), Fault> {
+    let Some((command, event, of_bundle)) = jobs::commands(action) else { return Ok(()) };
+    let reader = shared.backend.reader()?;
+    match Id::new(id).kind {
+        Kind::Workflow => {
+            let record = workflow_record(&*reader, id)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.command(by, id, command)
+        }
+        Kind::Coordinator => {
+            let record =
+                coordinator::record(&*reader, id)?.ok_or_else(|| no_row(COORDINATOR_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.coordinator(by, id, Message::Event(event))
+        }
+        Kind::Bundle => {
+            let record = bundle::record(&*reader, id)?.ok_or_else(|| no_row(BUNDLE_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.bundle(by, id, of_bundle)
+        }
+    }
+}
+
+/// Refuses somebody who may not change a job; one that is not there is told of by whoever looks for it.
+pub(super) fn may_change(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &str,
+) -> Result<(), Fault> {
+    let Some(job) = list::job(reader, id)? else { return Ok(()) };
+    let owned = Owned { id, user: &job.user, list: job.group.as_deref() };
+    shared.keeper.may_change(&request.who, &owned).map_err(|refusal| Fault::from(&refusal))
+}
+
+/// What the server says where a job is not there and is to take a command. (`reference` of the web API, 3.1)
+fn absent(id: &Id<'_>, action: &str) -> Fault {
+    match (action, id.kind) {
+        ("start", Kind::Coordinator) => Fault::value("action", "start"),
+        ("suspend", Kind::Workflow) => Fault::new("E0603", "SQL error in operation, null"),
+        ("suspend", Kind::Coordinator) => Fault::new("E0603", "SQL error in operation, null"),
+        ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.job),
+        ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.job),
+        (_, Kind::Coordinator) => no_row(COORDINATOR_QUERY),
+        (_, Kind::Bundle) => no_row(BUNDLE_QUERY),
+        (_, Kind::Workflow) => no_row(WORKFLOW_QUERY),
+    }
+}
+
+fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
+    let action = request.required("action")?;
+    let by = request.user().unwrap_or_default();
+    let reader = shared.backend.reader()?;
+    may_change(shared, request, &*reader, id.job)?;
+    let known = [
+        "start",
+        "suspend",
+        "resume",
+        "kill",
+        "rerun",
+        "change",
+        "ignore",
+        "update",
+        "coord-rerun",
+        "bundle-rerun",
+        "sla-enable",
+        "sla-disable",
+        "sla-change",
+    ];
+    if !known.contains(&action)
+        || (request.version == 0
+            && !matches!(action, "start" | "suspend" | "resume" | "kill" | "rerun"))
+    {
+        return Err(Fault::value("action", action));
+    }
+    if matches!(action, "ignore" | "update" | "sla-enable" | "sla-disable" | "sla-change") {
+        newer(request, 2)?;
+    }
+    if matches!(
+        action,
+        "rerun"
+            | "coord-rerun"
+            | "bundle-rerun"
+            | "update"
+            | "sla-enable"
+            | "sla-disable"
+            | "sla-change"
+    ) {
+        request.is_xml()?;
+    }
+    match (action, id.kind) {
+        ("start", Kind::Coordinator) => return Err(absent(id, action)),
+        ("ignore", Kind::Workflow) => {
+            return Err(Fault::new("E0302", "Invalid parameter [Workflow Ignore Not supported]"));
+        }
+        ("ignore", Kind::Bundle) => {
+            return Err(Fault::new("E0302", "Invalid parameter [Bundle Ignore Not supported]"));
+        }
+        ("update", Kind::Workflow | Kind::Bundle) => return Err(no_row(COORDINATOR_QUERY)),
+        (sla, Kind::Workflow) if sla.starts_with("sla-") => {
+            return Err(Fault::resource("Not supported for workflow"));
+        }
+        _ => {}
+    }
+    exists(&*reader, id).map_err(|()| absent(id, action))?;
+    match (action, id.kind) {
+        ("start", Kind::Workflow) => {
+            let record = workflow_record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
+            if !record.job.status.is_end() {
+                shared.backend.command(by, id.job, Command::Start)?;
+            }
+            Ok(Answer::done())
+        }
+        ("start", _) => {
+            shared.backend.bundle(by, id.job, BundleEvent::Resume)?;
+            Ok(Answer::done())
+        }
+        ("kill", Kind::Coordinator) if request.parameter("scope").is_some() => {
+            let (kind, scope) = scope_of(request)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let event = Event::KillActions(kind, scope);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
+        }
+        ("suspend" | "resume" | "kill", _) => {
+            command(shared, by, id.job, action)?;
+            Ok(Answer::done())
+        }
+        ("change", Kind::Workflow) => Err(no_job(id.job)),
+        ("change", kind) => {
+            let value = request.required("value")?.to_owned();
+            match kind {
+                Kind::Bundle => shared.backend.bundle(by, id.job, BundleEvent::Change(value))?,
+                _ => {
+                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?
+                }
+            }
+            Ok(Answer::done())
+        }
+        ("ignore", _) => {
+            if request.parameter("scope").is_none() {
+                let event = Event::Change("status=IGNORED".to_owned());
+                shared.backend.coordinator(by, id.job, Message::Event(event))?;
+                return Ok(Answer::done());
+            }
+            let (kind, scope) = scope_of(request)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let event = Event::IgnoreActions(kind, scope);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
+        }
+        ("rerun", Kind::Workflow) => {
+            let configuration = match request.body.is_empty() {
+                true => BTreeMap::new(),
+                false => request.configuration()?,
+            };
+            shared.backend.rerun(by, id.job, &configuration)?;
+            Ok(Answer::done())
+        }
+        ("coord-rerun" | "rerun", Kind::Coordinator) => {
+            let (kind, scope) = scope_of(request)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let options = RerunOptions {
+                refresh: request.flag("refresh"),
+                no_cleanup: request.flag("nocleanup"),
+                failed: request.flag("failed"),
+                configuration: Vec::new(),
+            };
+            let event = Event::Rerun(kind, scope, options);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
+        }
+        ("bundle-rerun" | "rerun", Kind::Bundle) => {
+            let names = request.parameter("coord-scope").unwrap_or_default().to_owned();
+            let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
+            shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
+            Ok(Answer::done())
+        }
+        (other, _) => Err(Fault::value("action", other)),
+    }
+}
+
+/// Which actions a request is about.
+fn scope_of(request: &Request) -> Result<(ScopeKind, String), Fault> {
+    let kind = request.required("type").map_err(|_| Fault::value("type", "null"))?;
+    Ok((scope_kind(kind)?, request.required("scope")?.to_owned()))
+}
+
+/// Actions of a coordinator after a command.
+fn changed(reader: &dyn Reader, id: &str, numbers: &[i64]) -> Result<Value, Fault> {
+    let actions = coordinator::actions(reader, id)?;
+    let shown = numbers
+        .iter()
+        .filter_map(|number| Some(beans::coordinator_action(id, *number, actions.get(number)?)));
+    Ok(json!({"actions": shown.collect::<Vec<_>>()}))
+}

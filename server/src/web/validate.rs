@@ -1,0 +1,20 @@
+//! `/v2/validate`: whether a definition would be accepted. (`reference` of the web API, 10.3)
+
+use crate::Shared;
+use crate::answer::{Answer, Fault};
+use crate::request::Request;
+use serde_json::json;
+
+pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
+    if request.method != "POST" {
+        return Err(Fault::resource(""));
+    }
+    request.is_xml()?;
+    let file = request.required("file")?;
+    request.required("user")?;
+    let text = std::str::from_utf8(&request.body).map_err(|_| {
+        Fault::new("E0701", format!("XML schema error, {file}, it is not valid UTF-8"))
+    })?;
+    shared.backend.validate(file, text)?;
+    Ok(Answer::json(&json!({"validate": "Valid workflow-app"})))
+}

@@ -1,0 +1,240 @@
+//! `ankus serve`: the real program, asked over HTTP as the clients of a server ask.
+
+use crate::cli::folder;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="tidy">
+  <start to="make"/>
+  <action name="make"><fs><mkdir path="${nameNode}/made"/></fs><ok to="end"/><error to="failed"/></action>
+  <kill name="failed"><message>${wf:errorMessage(wf:lastErrorNode())}</message></kill>
+  <end name="end"/>
+</workflow-app>
+"#;
+
+const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="b"><start to="nope"/><end name="end"/></workflow-app>"#;
+
+/// A server in a folder.
+struct Server {
+    child: Child,
+    address: String,
+}
+
+/// An answer: status line, headers in lower case, body.
+struct Answer {
+    status: String,
+    head: String,
+    body: String,
+}
+
+impl Server {
+    fn start(folder: &Path, more: &[&str]) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(folder);
+        command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env_remove("ANKUS_STORE");
+        let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut line = String::new();
+        lines.read_line(&mut line).expect("it says where it serves");
+        let address = line.split_once("http://").and_then(|(_, rest)| rest.split_once('/'));
+        let address = address.unwrap_or_else(|| panic!("{line}")).0.to_owned();
+        // What it logs has to go somewhere.
+        std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
+        Server { child, address }
+    }
+
+    #[track_caller]
+    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+        let mut stream = TcpStream::connect(&self.address).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+        let length = body.len();
+        let host = &self.address;
+        let request = format!(
+            "{method} /oozie/{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("it answers");
+        let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+        let (status, head) = head.split_once("\r\n").unwrap_or((head, ""));
+        let status = status.trim_start_matches("HTTP/1.1 ").to_owned();
+        Answer { status, head: head.to_lowercase(), body: body.to_owned() }
+    }
+
+    #[track_caller]
+    fn json(&self, path: &str) -> Value {
+        let answer = self.ask("GET", path, "", "");
+        assert!(answer.status.starts_with("200"), "{path}: {} {}", answer.status, answer.body);
+        serde_json::from_str(&answer.body).expect("JSON")
+    }
+
+    #[track_caller]
+    fn submit(&self, path: &str, name: &str) -> Answer {
+        let body = format!(
+            "<configuration><property><name>user.name</name><value>ana</value></property><property><name>nameNode</name><value>hdfs://nn</value></property><property><name>oozie.wf.application.path</name><value>hdfs://nn/apps/{name}</value></property></configuration>"
+        );
+        self.ask("POST", path, "content-type: application/xml;charset=UTF-8\r\n", &body)
+    }
+
+    #[track_caller]
+    fn id(&self, path: &str, name: &str) -> String {
+        let answer = self.submit(path, name);
+        assert!(answer.status.starts_with("201"), "{} {}", answer.status, answer.body);
+        let object: Value = serde_json::from_str(&answer.body).expect("JSON");
+        object["id"].as_str().expect("an id").to_owned()
+    }
+
+    #[track_caller]
+    fn waits(&self, id: &str, wanted: &str) {
+        let path = format!("v2/job/{id}?show=status");
+        for _ in 0..600 {
+            if self.json(&path)["status"] == wanted {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("{id} is {} and not {wanted}", self.json(&path)["status"]);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn apps() -> tempfile::TempDir {
+    folder(&[
+        (".ankus/root/apps/tidy/workflow.xml", WORKFLOW),
+        (".ankus/root/apps/broken/workflow.xml", BROKEN),
+    ])
+}
+
+#[test]
+fn a_job_is_submitted_started_shown_and_run_again() {
+    let folder = apps();
+    let server = Server::start(folder.path(), &[]);
+    assert_eq!(server.json("versions"), serde_json::json!([0, 1, 2]));
+    assert_eq!(server.json("v1/admin/status")["systemMode"], "NORMAL");
+    assert_eq!(server.ask("OPTIONS", "v2/jobs?user=ana", "", "").status, "200 OK");
+    let id = server.id("v2/jobs?user=ana", "tidy");
+    server.waits(&id, "PREP");
+    // It stays so until it is started, whoever runs the store meanwhile.
+    drop(server);
+    let server = Server::start(folder.path(), &[]);
+    std::thread::sleep(Duration::from_millis(300));
+    server.waits(&id, "PREP");
+    assert!(!folder.path().join(".ankus/root/made").exists());
+    let started = server.ask("PUT", &format!("v2/job/{id}?action=start"), "", "");
+    assert_eq!((started.status.as_str(), started.body.as_str()), ("200 OK", ""));
+    server.waits(&id, "SUCCEEDED");
+    assert!(folder.path().join(".ankus/root/made").is_dir());
+    let info = server.json(&format!("v2/job/{id}?show=info&timezone=Asia/Kolkata"));
+    assert_eq!((&info["user"], &info["appName"]), (&"ana".into(), &"tidy".into()));
+    assert!(info["endTime"].as_str().is_some_and(|time| time.ends_with(" IST")), "{info}");
+    assert_eq!(info["actions"][1]["name"], "make");
+    assert!(!info["conf"].as_str().expect("XML").contains("ankus.run"), "{info}");
+    let action = server.json(&format!("v2/job/{id}@make"));
+    assert_eq!(action["status"], "OK");
+    let definition = server.ask("GET", &format!("v2/job/{id}?show=definition"), "", "");
+    assert_eq!(definition.body, WORKFLOW);
+    let log = server.ask("GET", &format!("v2/job/{id}?show=log"), "", "");
+    assert!(log.body.contains("the job is SUCCEEDED"), "{}", log.body);
+    let picture = server.ask("GET", &format!("v1/job/{id}?show=graph&format=svg"), "", "");
+    assert!(picture.body.contains("<svg"), "{}", picture.body);
+    let list = server.json("v1/jobs?filter=status%3DSUCCEEDED%3Bname%3Dtidy&len=1");
+    assert_eq!((&list["total"], &list["workflows"][0]["id"]), (&1.into(), &id.as_str().into()));
+    let rerun = "<configuration><property><name>oozie.wf.rerun.failnodes</name><value>false</value></property></configuration>";
+    let kind = "content-type: application/xml\r\n";
+    let again = server.ask("PUT", &format!("v2/job/{id}?action=rerun"), kind, rerun);
+    assert_eq!(again.status, "200 OK", "{}", again.head);
+    server.waits(&id, "SUCCEEDED");
+    assert_eq!(server.json(&format!("v2/job/{id}"))["run"], 1);
+    let dry = server.submit("v2/jobs?action=dryrun", "tidy");
+    assert_eq!(dry.body, r#"{"id":"OK"}"#);
+    assert_eq!(server.json("v2/jobs")["total"], 1);
+    // A held job can be killed, and many jobs at once.
+    let held = server.id("v2/jobs", "tidy");
+    server.ask("PUT", "v2/jobs?action=kill&jobtype=wf&filter=status%3DPREP", "", "");
+    server.waits(&held, "KILLED");
+}
+
+#[test]
+fn what_is_refused_is_refused_as_a_server_does() {
+    let folder = apps();
+    let server = Server::start(folder.path(), &[]);
+    let check = |answer: Answer, status: &str, code: &str| {
+        let told = format!("oozie-error-code: {}", code.to_lowercase());
+        assert!(answer.status.starts_with(status), "{} {}", answer.status, answer.body);
+        assert!(answer.head.contains(&told), "{}", answer.head);
+    };
+    check(server.submit("v2/jobs", "broken"), "400 E0708", "E0708");
+    check(server.submit("v2/jobs", "absent"), "400 E0307", "E0307");
+    check(server.submit("v2/jobs?action=zebra", "tidy"), "400 E0303", "E0303");
+    check(server.ask("POST", "v2/jobs", "", ""), "400 E0300: Invalid content-type [null]", "E0300");
+    check(server.ask("GET", "v2/job/0-W", "", ""), "400 E0604: Job does not exist [0-W]", "E0604");
+    check(server.ask("GET", "v2/job/a/b", "", ""), "400 E0301", "E0301");
+    check(server.ask("GET", "v2/jobs?filter=zork", "", ""), "400 E0420", "E0420");
+    check(server.ask("PUT", "v2/job/0-C?action=start", "", ""), "400 E0303", "E0303");
+    check(server.ask("GET", "callback?status=X", "", ""), "400 E0402", "E0402");
+    // Neither entities nor other files come in, nor a page of another site, nor a name that others gave this machine.
+    let kind = "content-type: application/xml\r\n";
+    let entity = "<!DOCTYPE a [<!ENTITY e SYSTEM 'file:///etc/passwd'>]><configuration><property><name>user.name</name><value>&e;</value></property></configuration>";
+    assert!(server.ask("POST", "v2/jobs", kind, entity).status.starts_with("500"));
+    let above = server.submit("v2/jobs?action=start", "../../../../../../etc");
+    assert!(above.status.starts_with("400"), "{}", above.status);
+    let foreign = "origin: http://evil.example\r\nsec-fetch-site: cross-site\r\n";
+    assert!(
+        server
+            .ask("PUT", "v2/jobs?action=kill&jobtype=wf&filter=name%3Da", foreign, "")
+            .status
+            .starts_with("403")
+    );
+    let large = "x".repeat(11 << 20);
+    let mut stream = TcpStream::connect(&server.address).expect("it listens");
+    let head = format!(
+        "POST /oozie/v2/jobs HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: application/xml\r\ncontent-length: {}\r\n\r\n",
+        server.address,
+        large.len()
+    );
+    stream.write_all(head.as_bytes()).expect("it reads");
+    // It may hang up before all of it was sent.
+    let _ = stream.write_all(large.as_bytes());
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    assert!(answer.is_empty() || answer.contains(" 413 "), "{answer}");
+    assert_eq!(server.json("v2/jobs")["total"], 0);
+}
+
+#[test]
+fn others_than_this_machine_are_served_only_by_choice() {
+    let folder = apps();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    command.args(["serve", "--listen", "0.0.0.0:0"]).current_dir(folder.path());
+    let output = command.output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--auth"), "{said}");
+
+    let server = Server::start(folder.path(), &["--auth", "simple"]);
+    let answer = server.ask("GET", "v2/admin/status?user.name=ana", "", "");
+    let cookie = answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.unwrap_or_else(|| panic!("{}", answer.head));
+    assert!(cookie.starts_with("hadoop.auth=\"u=ana&p=ana&t=simple&e="), "{cookie}");
+    let id = server.id("v2/jobs?user.name=ana", "tidy");
+    let kill = format!("v2/job/{id}?action=kill");
+    let other = server.ask("PUT", &format!("{kill}&user.name=bob"), "", "");
+    assert!(other.status.starts_with("401"), "{}", other.status);
+    // A cookie that nobody signed says nothing.
+    let forged = "cookie: hadoop.auth=\"u=ana&p=ana&t=simple&e=9999999999999&s=AAAA\"\r\n";
+    assert!(server.ask("PUT", &kill, forged, "").status.starts_with("401"));
+    server.waits(&id, "PREP");
+    assert_eq!(server.ask("PUT", &format!("{kill}&user.name=ana"), "", "").status, "200 OK");
+    server.waits(&id, "KILLED");
+}
