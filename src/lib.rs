@@ -117,6 +117,9 @@ pub mod mend;
 pub mod emit;
 
 #[doc(hidden)]
+pub mod carry;
+
+#[doc(hidden)]
 pub mod ide;
 
 #[doc(hidden)]

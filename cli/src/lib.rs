@@ -9,6 +9,7 @@ mod check;
 mod compile;
 mod completions;
 mod config;
+mod convert;
 mod coordinator;
 mod diff;
 mod doctor;
@@ -118,6 +119,8 @@ commands! {
     Completions(completions),
     /// Show the settings in effect, or create a settings file.
     Config(config),
+    /// Convert applications to another engine, and report what is lost.
+    Convert(convert),
     /// Compare the meaning of two definitions, applications or trees.
     Diff(diff),
     /// Check what a run needs.

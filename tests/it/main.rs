@@ -13,6 +13,7 @@ mod clocks;
 mod clusters;
 mod codes;
 mod commands;
+mod convert;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

@@ -1,0 +1,470 @@
+//! `ankus convert`.
+
+use super::check::count_of;
+use super::{Exit, Failure, Shell};
+use crate::properties::PropertyArguments;
+use ankus::analysis::Analysis;
+use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
+use ankus::carry::{Conversion, Outcome, Output, Version, report};
+use ankus::check::{self, FileKind};
+use ankus::edit;
+use ankus::source::SIZE_LIMIT;
+use ankus::syntax::properties::{Origin, Submission};
+use ankus_lang::coordinator::Definition;
+use ankus_lang::el::Dialect;
+use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, application_around, write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+#[derive(Debug, clap::Args)]
+#[command(before_help = "Examples:
+  ankus convert apps/ --to airflow -o airflow/          a whole tree, for Airflow 3
+  ankus convert apps/daily --to airflow==2.10 -o out/   one application, for Airflow 2.10
+  ankus convert apps/ --report losses.md                only the report: what would be lost
+  ankus convert apps/ -o airflow/ --check               whether the output is up to date")]
+pub(crate) struct Arguments {
+    /// Workflows, coordinators, bundles, their folders, or directory trees.
+    #[arg(value_name = "APP|DIR", default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// The engine: `airflow` (3.x) or `airflow==2.10`.
+    #[arg(long, value_name = "TARGET", default_value = "airflow", value_parser = target)]
+    to: Version,
+    /// Folder to write to: `dags` and `plugins` in it. Files that were edited since are left alone.
+    #[arg(long, short, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Report what became of every element and attribute: `FILE.html`, `.json` or `.md`. Repeatable.
+    #[arg(long, value_name = "FILE", value_parser = report_file)]
+    report: Vec<PathBuf>,
+    /// A construct that may be lost, as the report names it, or `*`. Repeatable.
+    #[arg(long, value_name = "CONSTRUCT")]
+    allow: Vec<String>,
+    /// Print the changes to the output, without making them.
+    #[arg(long, requires = "output")]
+    diff: bool,
+    /// Change nothing; fail if the output is not up to date.
+    #[arg(long, requires = "output", conflicts_with = "diff")]
+    check: bool,
+    #[command(flatten)]
+    properties: PropertyArguments,
+}
+
+fn target(text: &str) -> Result<Version, String> {
+    Version::of(text).ok_or_else(|| "known are airflow, airflow==3 and airflow==2.10".to_owned())
+}
+
+fn report_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().and_then(|end| end.to_str()) {
+        Some("html" | "json" | "md") => Ok(path),
+        _ => Err("its name ends with .html, .json or .md".to_owned()),
+    }
+}
+
+/// Where the hashes of what was written are kept.
+const MANIFEST: &str = ".ankus-convert.json";
+
+pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
+    if arguments.output.is_none() && arguments.report.is_empty() {
+        let failure = Failure::new("there is nowhere to write to");
+        return Err(failure
+            .help("give a folder with -o DIR, or a report with --report FILE")
+            .into());
+    }
+    let project = shell.project()?;
+    let search = project.definitions(&arguments.paths)?;
+    let conversions = convert(&project, search.found, &arguments.properties.given(), arguments.to)?;
+    if conversions.is_empty() {
+        return Err(Failure::new("there is no workflow, coordinator or bundle here").into());
+    }
+    let mut stale = 0;
+    if let Some(folder) = &arguments.output {
+        let mut outputs = airflow::helpers();
+        outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
+        stale = write_all(folder, &outputs, &arguments, shell)?;
+    }
+    for path in &arguments.report {
+        let target = arguments.to.name();
+        let text = match path.extension().and_then(|end| end.to_str()) {
+            Some("html") => report::html(target, &conversions),
+            Some("md") => report::markdown(target, &conversions),
+            _ => report::json(target, &conversions),
+        };
+        write::file(path, text.as_bytes())?;
+    }
+    let lost = tell(&conversions, &arguments.allow, shell)?;
+    shell.flush()?;
+    if !search.failures.is_empty() {
+        return Err(Failure::new(search.failures.join("\n")).into());
+    }
+    Ok(Exit::fault_if(lost > 0 || stale > 0))
+}
+
+/// Says what is lost, and sums up; how much of it is not allowed.
+fn tell(
+    conversions: &[Conversion],
+    allowed: &[String],
+    shell: &mut Shell,
+) -> miette::Result<usize> {
+    let mut lost = 0;
+    for conversion in conversions {
+        for (path, entry) in conversion.lost(allowed) {
+            lost += 1;
+            let place = format!("{path}:{}", entry.line);
+            shell.line(format!("{place}: `{}` is lost: {}", entry.construct, entry.reason))?;
+            if !entry.remedy.is_empty() {
+                shell.line(format!("    {}", entry.remedy))?;
+            }
+        }
+    }
+    let of = |outcome| conversions.iter().map(|one| one.count(outcome)).sum::<usize>();
+    shell.say(format!(
+        "{}: {} exact, {} approximate, {} lost",
+        count_of(conversions.len(), "application"),
+        of(Outcome::Exact),
+        of(Outcome::Approximate),
+        of(Outcome::None),
+    ));
+    Ok(lost)
+}
+
+/// Stable over time and machines, and no more than a sign that a file was edited.
+fn hash(text: &[u8]) -> String {
+    let fold = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    format!("{:016x}", text.iter().fold(0xcbf2_9ce4_8422_2325, fold))
+}
+
+/// Writes what is new; how many files are not up to date afterwards.
+fn write_all(
+    folder: &Path,
+    outputs: &[Output],
+    arguments: &Arguments,
+    shell: &mut Shell,
+) -> miette::Result<usize> {
+    let manifest = folder.join(MANIFEST);
+    let tree = match Tree::below(folder) {
+        Ok(tree) => Some(tree),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(ankus_project::unreadable(folder, error)),
+    };
+    let read = |path: &Path| match tree.as_ref().map(|tree| tree.read(path, SIZE_LIMIT)) {
+        None => Ok(None),
+        Some(Ok(bytes)) => Ok(Some(bytes)),
+        Some(Err(error)) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Some(Err(error)) => Err(ankus_project::unreadable(path, error)),
+    };
+    let before: BTreeMap<String, String> = match read(&manifest)? {
+        Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
+            let failure = Failure::new(format!("`{}` is damaged: {error}", manifest.display()));
+            failure.help("delete it; files that differ then count as edited")
+        })?,
+        None => BTreeMap::new(),
+    };
+    let mut after = before.clone();
+    let (mut written, mut same, mut edited) = (0, 0, 0);
+    for output in outputs {
+        let path = folder.join(&output.path);
+        let now = read(&path)?;
+        if now.as_deref() == Some(output.text.as_bytes()) {
+            same += 1;
+            after.insert(output.path.clone(), hash(output.text.as_bytes()));
+            continue;
+        }
+        let is_ours = match &now {
+            Some(bytes) => before.get(&output.path) == Some(&hash(bytes)),
+            None => true,
+        };
+        let old = now.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        if arguments.diff || (!is_ours && !arguments.check) {
+            let old = old.unwrap_or_default();
+            shell.out(edit::unified_diff(&output.path, &old, &output.text))?;
+        }
+        if !is_ours {
+            edited += 1;
+            shell.say(format!("{}: it was edited, and is left alone", path.display()));
+            continue;
+        }
+        written += 1;
+        if arguments.check || arguments.diff {
+            continue;
+        }
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Failure::new(format!("cannot make `{}`", folder.display())).because(error)
+            })?;
+        }
+        write::file(&path, output.text.as_bytes())?;
+        after.insert(output.path.clone(), hash(output.text.as_bytes()));
+    }
+    if arguments.check || arguments.diff {
+        let words = count_of(written, "file");
+        shell.say(format!("{words} would be written, {same} up to date, {edited} edited"));
+        return Ok(written + edited);
+    }
+    if after != before {
+        let text = serde_json::to_string_pretty(&after)
+            .map_err(|error| Failure::new(error.to_string()))?;
+        write::file(&manifest, format!("{text}\n").as_bytes())?;
+    }
+    shell.say(format!("{} written, {same} up to date, {edited} edited", count_of(written, "file")));
+    Ok(edited)
+}
+
+/// A definition that becomes a DAG.
+struct Unit {
+    /// The workflow.
+    workflow: Option<Arc<Loaded>>,
+    /// The coordinator that starts it.
+    coordinator: Option<(Arc<Loaded>, Result<Definition, String>)>,
+    /// What it is submitted with.
+    properties: BTreeMap<String, String>,
+    tags: Vec<String>,
+    name: String,
+}
+
+/// Everything below some paths, carried over.
+fn convert(
+    project: &Project,
+    found: Vec<Found>,
+    given: &Given,
+    version: Version,
+) -> miette::Result<Vec<Conversion>> {
+    let mut loaded: BTreeMap<PathBuf, Arc<Loaded>> = BTreeMap::new();
+    for one in found {
+        if matches!(one.kind, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle) {
+            let path = absolute(&one.path);
+            loaded.insert(path, Arc::new(project.load(&one, given, None)?));
+        }
+    }
+    let mut gathering = Gathering { project, given, loaded, used: BTreeSet::new() };
+    let mut conversions = Vec::new();
+    let mut units = gathering.of_bundles(&mut conversions)?;
+    let coordinators = gathering.rest(FileKind::Coordinator);
+    for (path, coordinator) in coordinators {
+        gathering.used.insert(path);
+        units.push(gathering.coordinator(coordinator, Vec::new(), None)?);
+    }
+    for (_, workflow) in gathering.rest(FileKind::Workflow) {
+        let properties = properties_of(&workflow.submission);
+        let name = name_of(&workflow, workflow_name);
+        units.push(Unit {
+            workflow: Some(workflow),
+            coordinator: None,
+            properties,
+            tags: Vec::new(),
+            name,
+        });
+    }
+    let mut taken = BTreeSet::new();
+    let mut by_path: BTreeMap<String, String> = BTreeMap::new();
+    for unit in &mut units {
+        let base = unit.name.clone();
+        let mut number = 1;
+        while !taken.insert(unit.name.to_lowercase()) {
+            number += 1;
+            unit.name = format!("{base}_{number}");
+        }
+        if let (Some(workflow), None) = (&unit.workflow, &unit.coordinator) {
+            by_path.insert(workflow.found.shown.clone(), unit.name.clone());
+        }
+    }
+    conversions.extend(units.iter().map(|unit| carried(unit, version, &by_path)));
+    conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
+    Ok(conversions)
+}
+
+fn carried(unit: &Unit, version: Version, by_path: &BTreeMap<String, String>) -> Conversion {
+    let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
+    let workflow = unit.workflow.as_ref().map(analysis);
+    let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
+    let first = unit.coordinator.as_ref().map(|(loaded, _)| loaded).or(unit.workflow.as_ref());
+    let settings = first.map(|loaded| Arc::clone(&loaded.settings.settings)).unwrap_or_default();
+    let started: BTreeMap<_, _> = unit
+        .workflow
+        .iter()
+        .flat_map(|loaded| &loaded.submission.starts)
+        .filter_map(|(span, file)| Some((*span, by_path.get(file)?.clone())))
+        .collect();
+    let operators = BTreeMap::new();
+    airflow::convert(airflow::Given {
+        version,
+        path: unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown),
+        analysis: workflow.as_ref(),
+        coordinator: unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
+            |((loaded, definition), analysis)| Coordinated {
+                path: &loaded.found.shown,
+                analysis,
+                definition: definition.as_ref().map_err(String::as_str),
+            },
+        ),
+        name: &unit.name,
+        tags: &unit.tags,
+        properties: &unit.properties,
+        secrets: &settings.secrets,
+        dialect: Dialect::of_target(settings.target.name()),
+        started: &started,
+        operators: &operators,
+    })
+}
+
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn properties_of(submission: &Submission) -> BTreeMap<String, String> {
+    submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn workflow_name(analysis: &Analysis) -> Option<String> {
+    Some(analysis.workflow().name.as_ref()?.known()?.to_owned())
+}
+
+fn coordinator_name(analysis: &Analysis) -> Option<String> {
+    Some(analysis.coordinator().name.as_ref()?.known()?.to_owned())
+}
+
+/// The name of a definition, or of the folder that it lies in.
+fn name_of(loaded: &Loaded, name: fn(&Analysis) -> Option<String>) -> String {
+    let own = name(&Analysis::new(Arc::clone(&loaded.source)));
+    let own = own.filter(|name| !name.trim().is_empty());
+    let folder = || {
+        let path = absolute(&loaded.found.path);
+        let folder = path.parent().and_then(Path::file_name);
+        folder.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
+    airflow::dag_id(own.unwrap_or_else(folder).trim())
+}
+
+/// Which definition starts which.
+struct Gathering<'a> {
+    project: &'a Project,
+    given: &'a Given,
+    loaded: BTreeMap<PathBuf, Arc<Loaded>>,
+    /// Those that are part of a unit already.
+    used: BTreeSet<PathBuf>,
+}
+
+impl Gathering<'_> {
+    /// What is left of a kind.
+    fn rest(&self, kind: FileKind) -> Vec<(PathBuf, Arc<Loaded>)> {
+        let left = self
+            .loaded
+            .iter()
+            .filter(|(path, loaded)| loaded.found.kind == kind && !self.used.contains(*path));
+        left.map(|(path, loaded)| (path.clone(), Arc::clone(loaded))).collect()
+    }
+
+    /// An application that another one names by its path.
+    fn around(&self, from: &Loaded, uri: &str, file: &str) -> Option<PathBuf> {
+        let looks = Looks::into_tree(&from.found.tree, None);
+        let found = application_around(looks, &from.found.path, uri, file);
+        // A folder that is named alone has its workflow beside its coordinator.
+        found.or_else(|| {
+            let folder = absolute(&from.found.path).parent()?.to_owned();
+            let beside = folder.join(file);
+            let looks = Looks::into_tree(&from.found.tree, None);
+            let last = uri.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+            let fits = last == file
+                || last.contains("${")
+                || folder.file_name().is_some_and(|name| *name == *last);
+            (fits && beside != absolute(&from.found.path) && looks.is_file(&beside))
+                .then_some(beside)
+        })
+    }
+
+    fn load(&mut self, path: &Path, kind: FileKind) -> miette::Result<Arc<Loaded>> {
+        let path = absolute(path);
+        if let Some(loaded) = self.loaded.get(&path) {
+            return Ok(Arc::clone(loaded));
+        }
+        let found = self.project.found(path.clone(), kind)?;
+        let loaded = Arc::new(self.project.load(&found, self.given, None)?);
+        self.loaded.insert(path, Arc::clone(&loaded));
+        Ok(loaded)
+    }
+
+    /// The coordinators of bundles; the bundles themselves go to `conversions`.
+    fn of_bundles(&mut self, conversions: &mut Vec<Conversion>) -> miette::Result<Vec<Unit>> {
+        let mut units = Vec::new();
+        for (path, loaded) in self.rest(FileKind::Bundle) {
+            self.used.insert(path);
+            let submitted = check::submit_bundle(&loaded.input());
+            let analysis = Analysis::new(Arc::clone(&loaded.source));
+            let mut known = Vec::new();
+            let name = analysis.bundle().name.as_ref().and_then(|name| name.known());
+            let name = airflow::dag_id(name.unwrap_or("bundle"));
+            if let Ok(taken) = &submitted.outcome {
+                for (at, member) in taken.members.iter().enumerate() {
+                    let file = self.around(&loaded, &member.app_path, "coordinator.xml");
+                    known.push(file.is_some());
+                    let Some(file) = file else { continue };
+                    let given =
+                        ankus::lint::coordinator::given(taken, &submitted.unknown.names, at);
+                    let coordinator = self.load(&file, FileKind::Coordinator)?;
+                    self.used.insert(absolute(&file));
+                    let mut own = self.project.load(&coordinator.found, &Given::default(), None)?;
+                    let values = std::mem::take(&mut own.submission).values;
+                    for (name, bound) in values {
+                        if matches!(bound.origin, Origin::Default(_)) {
+                            own.submission.set(&name, &bound.value);
+                        }
+                    }
+                    for (name, value) in &given {
+                        own.submission.set(name.to_string(), value.to_string());
+                    }
+                    let tags = vec![name.clone()];
+                    let member = Some(member.name.as_str()).filter(|name| !name.is_empty());
+                    units.push(self.coordinator(Arc::new(own), tags, member)?);
+                }
+            }
+            conversions.push(bundle(&loaded.found.shown, &name, &analysis, &known));
+        }
+        Ok(units)
+    }
+
+    fn coordinator(
+        &mut self,
+        loaded: Arc<Loaded>,
+        tags: Vec<String>,
+        name: Option<&str>,
+    ) -> miette::Result<Unit> {
+        let submitted = check::submit_coordinator(&loaded.input());
+        let unknown = submitted.unknown;
+        let definition = match submitted.outcome {
+            Ok(_) if unknown.is_unsure() => {
+                let names: Vec<&str> =
+                    unknown.needed.iter().chain(&unknown.includes).map(String::as_str).collect();
+                Err(format!("it depends on what is not known: {}", names.join(", ")))
+            }
+            Ok(definition) => Ok(definition),
+            Err(refused) => Err(format!(
+                "a server refuses the coordinator with {}",
+                refused.code.unwrap_or("an error without a code")
+            )),
+        };
+        let analysis = Analysis::new(Arc::clone(&loaded.source));
+        let written = analysis.coordinator().app_path.as_ref().map(|path| path.as_str().to_owned());
+        let uri =
+            definition.as_ref().ok().map(|definition| definition.app_path.clone()).or(written);
+        let file = uri.and_then(|uri| self.around(&loaded, &uri, "workflow.xml"));
+        let workflow = match file {
+            Some(file) => {
+                self.used.insert(absolute(&file));
+                Some(self.load(&file, FileKind::Workflow)?)
+            }
+            None => None,
+        };
+        let mut properties = properties_of(&loaded.submission);
+        if let Some(workflow) = &workflow {
+            let defaults = workflow.submission.values.iter();
+            for (name, bound) in
+                defaults.filter(|(_, bound)| matches!(bound.origin, Origin::Default(_)))
+            {
+                properties.entry(name.clone()).or_insert_with(|| bound.value.clone());
+            }
+        }
+        let name = name.map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
+        Ok(Unit { workflow, coordinator: Some((loaded, definition)), properties, tags, name })
+    }
+}

@@ -1,0 +1,665 @@
+//! What actions do, as operators of Airflow.
+//!
+//! Tools that have a command line are started by `BashOperator`, as the launcher starts them: files beside the working
+//! folder, `<prepare>` first. What another engine has no use for is claimed with what differs.
+
+use super::Printer;
+use super::expression::{Part, Text};
+use super::python::Value;
+use crate::carry::ledger::Outcome;
+use crate::ir::Scalar;
+use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
+use crate::source::Span;
+
+const LAUNCHER: &str =
+    "there is no launcher job: the command runs where the worker of Airflow does";
+const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
+
+/// Lines of a shell script, with what they differ in.
+type Lines = Vec<String>;
+
+impl Printer<'_> {
+    /// The operator of an action: its class, with its arguments.
+    pub(super) fn operator(&mut self, action: &Action) -> (String, Vec<(String, Value)>) {
+        let Some(body) = &action.body else {
+            return self.nothing("the action has no body");
+        };
+        self.ledger.exact(body.tag);
+        match &body.details {
+            Details::Email { .. } => self.email(body),
+            Details::Ssh { .. } => self.ssh(body),
+            Details::SubWorkflow { .. } => self.sub_workflow(body),
+            Details::Spark { .. } if self.takes_spark(body) => self.spark_submit(body),
+            Details::Other => {
+                let kind = body.kind.to_string();
+                let reason = format!("no operator of Airflow does what `{kind}` does");
+                let remedy =
+                    "write an operator for it, and put it in the place of the failing task";
+                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.nothing(&format!("the action {kind} was not carried over"))
+            }
+            _ => self.bash(body),
+        }
+    }
+
+    /// A task that fails with the reason, in the place of what cannot be had.
+    fn nothing(&mut self, reason: &str) -> (String, Vec<(String, Value)>) {
+        let given = vec![
+            ("python_callable".to_owned(), Value::code("oozie.kill")),
+            ("op_args".to_owned(), Value::Code(format!("[{}]", Value::text(reason).print(0)))),
+        ];
+        (self.python_operator("PythonOperator"), given)
+    }
+
+    fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
+        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+    }
+
+    /// Texts in a row, as words of a shell.
+    fn words(&mut self, scalars: &[Scalar]) -> String {
+        scalars.iter().map(|scalar| format!(" {}", self.say(scalar).word())).collect()
+    }
+
+    fn word(&mut self, scalar: Option<&Scalar>) -> Option<String> {
+        scalar.map(|scalar| self.say(scalar).word())
+    }
+
+    /// Properties as options of a tool: `-D name=value`.
+    fn options(&mut self, body: &Body, option: &str) -> String {
+        let mut out = String::new();
+        for (scalar, name) in [
+            (&body.name_node, "fs.defaultFS"),
+            (&body.resource_manager, "yarn.resourcemanager.address"),
+        ] {
+            if let Some(scalar) = scalar {
+                let value = self.say(scalar);
+                out.push_str(&self.option(option, Text::literal(name), value));
+            }
+        }
+        for property in &body.configuration {
+            if let Some((name, value)) = self.property(property) {
+                out.push_str(&self.option(option, name, value));
+            }
+        }
+        out
+    }
+
+    fn option(&self, option: &str, name: Text, value: Text) -> String {
+        let pair = name.then(Text::literal("=")).then(value);
+        if option.ends_with(' ') || option.ends_with('.') {
+            let pair = match option.split_once(' ') {
+                Some((_, prefix)) => Text::literal(prefix).then(pair),
+                None => pair,
+            };
+            let option = option.split(' ').next().unwrap_or_default();
+            return format!(" {option} {}", pair.word());
+        }
+        format!(" {option}{}", pair.word())
+    }
+
+    /// A property that the tool itself has a use for.
+    fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
+        let name = self.say(&property.name);
+        if let Some(known) = name.known()
+            && (known.starts_with("oozie.") || known.contains(".launcher."))
+        {
+            self.ledger.whole(property.span, Outcome::Approximate, LAUNCHER, CLIENT);
+            return None;
+        }
+        let is_secret = name.known().is_some_and(|known| self.given.secrets.covers(known));
+        let value = match &property.value {
+            Some(value) if is_secret && !value.is_expr() => {
+                let known = name.known().unwrap_or_default().to_owned();
+                self.hide(value.span(), &known)
+            }
+            Some(value) => self.say(value),
+            None => Text::default(),
+        };
+        if let Some(description) = &property.description {
+            self.ledger.exact(description.span());
+        }
+        Some((name, value))
+    }
+
+    /// Files that the launcher puts beside the program.
+    fn files(&mut self, body: &Body, lines: &mut Lines) {
+        for (scalars, is_archive) in [(&body.files, false), (&body.archives, true)] {
+            for scalar in scalars {
+                let text = self.say(scalar);
+                let (path, name) = split_name(text);
+                let path = self.absolute(path);
+                let name = name.word();
+                if is_archive {
+                    let reason = "it is unpacked by tar or unzip, whichever can";
+                    self.differs(scalar.span(), reason, "");
+                    let get = format!("hdfs dfs -get -f {} {name}.packed", path.word());
+                    lines.push(get);
+                    lines.push(format!("mkdir -p {name}"));
+                    lines.push(format!(
+                        "tar -xf {name}.packed -C {name} || unzip -q {name}.packed -d {name}"
+                    ));
+                } else {
+                    lines.push(format!("hdfs dfs -get -f {} {name}", path.word()));
+                    lines.push(format!("chmod +x {name}"));
+                }
+            }
+        }
+        for scalar in &body.job_xml {
+            let text = self.say(scalar);
+            let (path, name) = split_name(text);
+            let path = self.absolute(path);
+            lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
+            let reason = "the file lies beside the command, which has to be told of it";
+            self.differs(scalar.span(), reason, "check that the tool reads it");
+        }
+    }
+
+    /// A path from the folder of the application on, if it is not absolute.
+    fn absolute(&mut self, path: Text) -> Text {
+        match path.parts.first() {
+            Some(Part::Literal(text)) if !text.starts_with('/') && !text.contains(':') => {
+                self.application_folder().then(Text::literal("/")).then(path)
+            }
+            _ => path,
+        }
+    }
+
+    fn application_folder(&mut self) -> Text {
+        if let Some(folder) = &self.folder {
+            return folder.clone();
+        }
+        self.uses_path = true;
+        let code = "params['oozie.wf.application.path']".to_owned();
+        Text { parts: vec![Part::Value(code, true)], ..Text::default() }
+    }
+
+    fn prepare(&mut self, operations: &[FileOperation], lines: &mut Lines) {
+        for operation in operations {
+            self.operation(operation, "hdfs dfs", true, lines);
+        }
+    }
+
+    fn operation(&mut self, operation: &FileOperation, fs: &str, prepares: bool, out: &mut Lines) {
+        if let Some(element) = self.tree.element(operation.element) {
+            self.ledger.whole(element.span(), Outcome::Exact, "", "");
+        }
+        let path = self.word(operation.path.as_ref()).unwrap_or_default();
+        let mut option = |name: &str| {
+            let (_, scalar) = operation.options.iter().find(|(key, _)| &**key == name)?;
+            Some(self.say(scalar))
+        };
+        let line = match &*operation.kind {
+            "delete" => {
+                let skips = option("skip-trash").is_none_or(|text| text.known() != Some("false"));
+                let trash = if skips || prepares { " -skipTrash" } else { "" };
+                format!("{fs} -rm -r -f{trash} {path}")
+            }
+            "mkdir" => format!("{fs} -mkdir -p {path}"),
+            "touchz" => format!("{fs} -touchz {path}"),
+            "setrep" => {
+                let factor = option("replication-factor").map(|text| text.word());
+                format!("{fs} -setrep {} {path}", factor.unwrap_or_default())
+            }
+            "move" => {
+                let target = self.word(operation.target.as_ref()).unwrap_or_default();
+                format!("{fs} -mv {path} {target}")
+            }
+            "chmod" | "chgrp" => {
+                let (name, value) = match &*operation.kind {
+                    "chmod" => ("-chmod", option("permissions")),
+                    _ => ("-chgrp", option("group")),
+                };
+                let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
+                let deep = if operation.recursive { " -R" } else { "" };
+                if !operation.recursive && !dirs_only {
+                    let reason = "files directly in the folder keep what they have";
+                    self.differs(operation.tag, reason, "add a line with `/*` where they matter");
+                }
+                format!("{fs} {name}{deep} {} {path}", value.unwrap_or_default().word())
+            }
+            kind => {
+                let reason = format!("the file system of Airflow has no `{kind}`");
+                self.ledger.claim(operation.tag, Outcome::None, &reason, "write it by hand");
+                format!("echo {kind} was not carried over >&2; exit 1")
+            }
+        };
+        out.push(line);
+    }
+
+    fn bash(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let mut lines = Vec::new();
+        self.prepare(&body.prepare, &mut lines);
+        if !matches!(body.details, Details::Fs { .. }) {
+            self.files(body, &mut lines);
+        }
+        let mut given = Vec::new();
+        let command = self.command(body, &mut lines, &mut given);
+        if let Some(command) = command {
+            match body.capture_output {
+                // The whole output is the result, as one line.
+                Some(span) => {
+                    self.ledger.exact(span);
+                    lines.push(format!("{command} | tee output.properties"));
+                    lines.push("base64 -w0 output.properties".to_owned());
+                }
+                None => lines.push(command),
+            }
+        }
+        if let Some(launcher) = &body.launcher {
+            self.ledger.whole(launcher.span, Outcome::Approximate, LAUNCHER, CLIENT);
+        }
+        if lines.len() > 1 {
+            let all = if body.capture_output.is_some() { "set -e -o pipefail" } else { "set -e" };
+            lines.insert(0, all.to_owned());
+        }
+        let text = lines.join("\n");
+        let is_long = lines.len() > 1 || text.ends_with(".sh") || text.ends_with(".bash");
+        let command = if is_long { Value::Lines(format!("{text}\n")) } else { Value::text(text) };
+        given.insert(0, ("bash_command".to_owned(), command));
+        (self.standard("bash", "BashOperator"), given)
+    }
+
+    /// The line that starts the program; fs has only lines.
+    fn command(
+        &mut self,
+        body: &Body,
+        lines: &mut Lines,
+        given: &mut Vec<(String, Value)>,
+    ) -> Option<String> {
+        let arguments = self.words(body.arguments());
+        Some(match &body.details {
+            Details::Fs { operations } => {
+                let fs = match &body.name_node {
+                    Some(name_node) => format!("hdfs dfs -fs {}", self.say(name_node).word()),
+                    None => "hdfs dfs".to_owned(),
+                };
+                self.unheard(body);
+                operations.iter().for_each(|one| self.operation(one, &fs, false, lines));
+                if operations.is_empty() {
+                    lines.push("true".to_owned());
+                }
+                return None;
+            }
+            Details::Shell { exec, env_vars, .. } => {
+                self.unheard(body);
+                for variable in env_vars {
+                    let text = self.say(variable);
+                    lines.push(format!("export {}", text.word()));
+                }
+                lines.push("export PATH=\".:$PATH\"".to_owned());
+                format!("{}{arguments}", self.word(exec.as_deref()).unwrap_or_default())
+            }
+            Details::Java { main_class, java_opts, .. } => {
+                self.unheard(body);
+                let mut options = String::new();
+                for opts in java_opts {
+                    options.push_str(&format!(" {}", self.say(opts).jinja()));
+                }
+                let class = self.word(main_class.as_deref()).unwrap_or_default();
+                self.differs(body.tag, LAUNCHER, CLIENT);
+                let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+                lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
+                format!("java -cp \"./*:$(hadoop classpath)\"{options} {class}{arguments}")
+            }
+            Details::Pig { script, params, .. } => {
+                let options = self.options(body, "-D");
+                let params = self.parameters(params, "-param");
+                let script = self.script(script.as_deref(), lines);
+                format!("pig{options}{params}{arguments} -f {script}")
+            }
+            Details::Hive { script, query, params, jdbc_url, password, .. } => {
+                let options = self.options(body, "--hiveconf ");
+                let params = self.parameters(params, "--hivevar");
+                let what = match (script, query) {
+                    (Some(script), _) => format!("-f {}", self.script(Some(script), lines)),
+                    (None, Some(query)) => format!("-e {}", self.say(query).word()),
+                    (None, None) => String::new(),
+                };
+                if let Some(password) = password {
+                    self.hide(password.span(), "hive_password");
+                    given.push(("append_env".to_owned(), Value::code("True")));
+                    let value = Value::text("{{ var.value.hive_password }}");
+                    given.push((
+                        "env".to_owned(),
+                        Value::Dict(vec![("HIVE_PASSWORD".to_owned(), value)]),
+                    ));
+                }
+                match self.word(jdbc_url.as_deref()) {
+                    Some(url) => {
+                        let secret = if password.is_some() { " -p \"$HIVE_PASSWORD\"" } else { "" };
+                        format!("beeline -u {url}{secret}{options}{params}{arguments} {what}")
+                    }
+                    None => format!("hive{options}{params}{arguments} {what}"),
+                }
+            }
+            Details::Sqoop { command, .. } => {
+                let options = self.options(body, "-D ");
+                let command = command.as_deref().map(|command| {
+                    let text = self.say(command);
+                    // The server splits it at blanks, and knows no quotes.
+                    text.jinja()
+                });
+                let all = command.unwrap_or_else(|| arguments.trim_start().to_owned());
+                let (tool, rest) = all.split_once(' ').unwrap_or((&all, ""));
+                format!("sqoop {tool}{options} {rest}").trim_end().to_owned()
+            }
+            Details::Distcp { java_opts, .. } => {
+                let options = self.options(body, "-D ");
+                if let Some(opts) = java_opts {
+                    lines.push(format!("export HADOOP_OPTS={}", self.say(opts).word()));
+                }
+                format!("hadoop distcp{options}{arguments}")
+            }
+            Details::Spark { master, mode, name, class, jar, spark_opts, .. } => {
+                let mut options = String::new();
+                for (option, scalar) in [
+                    ("--master", master),
+                    ("--deploy-mode", mode),
+                    ("--name", name),
+                    ("--class", class),
+                ] {
+                    if let Some(word) = self.word(scalar.as_deref()) {
+                        options.push_str(&format!(" {option} {word}"));
+                    }
+                }
+                options.push_str(&self.options(body, "--conf spark.hadoop."));
+                if let Some(opts) = spark_opts {
+                    options.push_str(&format!(" {}", self.say(opts).jinja()));
+                }
+                let jar = self.word(jar.as_deref()).unwrap_or_default();
+                format!("spark-submit{options} {jar}{arguments}")
+            }
+            Details::MapReduce { streaming: Some(streaming), .. } => {
+                let options = self.options(body, "-D ");
+                let mut streams = String::new();
+                for (name, scalar) in &streaming.settings {
+                    let word = self.say(scalar).word();
+                    let option = match &**name {
+                        "mapper" | "reducer" => format!("-{name}"),
+                        "record-reader" => "-inputreader".to_owned(),
+                        "env" => "-cmdenv".to_owned(),
+                        _ => {
+                            self.differs(scalar.span(), "it is left out", "pass it by `-D`");
+                            continue;
+                        }
+                    };
+                    streams.push_str(&format!(" {option} {word}"));
+                }
+                let reason = "paths of input and output are those of its configuration";
+                self.differs(body.tag, reason, "give the tool -input and -output");
+                format!("mapred streaming{options}{streams}")
+            }
+            Details::MapReduce { pipes: None, config_class: None, .. } => {
+                self.job_file(body, lines);
+                return None;
+            }
+            Details::MapReduce { .. } => {
+                let reason = "pipes and classes that write the configuration are not carried over";
+                self.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
+                "echo the job was not carried over >&2; exit 1".to_owned()
+            }
+            Details::Git { git_uri, branch, key_path, destination_uri } => {
+                self.unheard(body);
+                let uri = self.word(git_uri.as_deref()).unwrap_or_default();
+                let branch = self.word(branch.as_deref());
+                let branch = branch.map(|name| format!(" -b {name}")).unwrap_or_default();
+                if let Some(key) = self.word(key_path.as_deref()) {
+                    lines.push(format!("hdfs dfs -get -f {key} key"));
+                    lines.push("chmod 600 key".to_owned());
+                    lines.push("export GIT_SSH_COMMAND=\"ssh -i key\"".to_owned());
+                }
+                let target = self.word(destination_uri.as_deref()).unwrap_or_default();
+                lines.push(format!("git clone{branch} {uri} clone"));
+                format!("hdfs dfs -put -f clone {target}")
+            }
+            _ => "true".to_owned(),
+        })
+    }
+
+    /// A job that is nothing but its configuration.
+    fn job_file(&mut self, body: &Body, lines: &mut Lines) {
+        let mut properties = Vec::new();
+        for (scalar, name) in [
+            (&body.name_node, "fs.defaultFS"),
+            (&body.resource_manager, "yarn.resourcemanager.address"),
+        ] {
+            if let Some(scalar) = scalar {
+                properties.push((Text::literal(name), self.say(scalar)));
+            }
+        }
+        for property in &body.configuration {
+            properties.extend(self.property(property));
+        }
+        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+        lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
+        lines.push("export HADOOP_CLASSPATH=\"./*\"".to_owned());
+        lines.push("cat > job.xml <<'END'".to_owned());
+        lines.push("<configuration>".to_owned());
+        for (name, value) in properties {
+            lines.push("  <property>".to_owned());
+            lines.push(format!("    <name>{}</name>", name.markup()));
+            lines.push(format!("    <value>{}</value>", value.markup()));
+            lines.push("  </property>".to_owned());
+        }
+        lines.push("</configuration>".to_owned());
+        lines.push("END".to_owned());
+        lines.push(
+            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)".to_owned(),
+        );
+        lines.push("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do".to_owned());
+        lines.push("  sleep 10".to_owned());
+        lines.push("done".to_owned());
+        lines.push("grep -q SUCCEEDED status".to_owned());
+        let reason =
+            "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
+        self.differs(body.tag, reason, CLIENT);
+    }
+
+    /// Settings of a cluster that a command has no use for.
+    fn unheard(&mut self, body: &Body) {
+        for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
+            if !self.ledger.is_claimed(scalar.span()) {
+                self.say(scalar);
+                self.differs(scalar.span(), LAUNCHER, CLIENT);
+            }
+        }
+        for property in &body.configuration {
+            self.ledger.whole(property.span, Outcome::Approximate, LAUNCHER, CLIENT);
+        }
+    }
+
+    fn parameters(&mut self, params: &[Scalar], option: &str) -> String {
+        params.iter().map(|param| format!(" {option} {}", self.say(param).word())).collect()
+    }
+
+    /// A script of the application, brought to the worker.
+    fn script(&mut self, script: Option<&Scalar>, lines: &mut Lines) -> String {
+        let Some(script) = script else { return String::new() };
+        let text = self.say(script);
+        let (path, name) = split_name(text);
+        let path = self.absolute(path);
+        let line = format!("hdfs dfs -get -f {} {}", path.word(), name.word());
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+        name.word()
+    }
+
+    /// Whether a spark action is one that the provider's operator can do: its options are all of the form that it takes.
+    fn takes_spark(&self, body: &Body) -> bool {
+        body.prepare.is_empty()
+            && body.files.is_empty()
+            && body.archives.is_empty()
+            && body.job_xml.is_empty()
+            && self.given.operators.get("spark").is_some_and(|name| name == "spark-submit")
+    }
+
+    fn spark_submit(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let Details::Spark { master, mode, name, class, jar, spark_opts, arguments } =
+            &body.details
+        else {
+            return self.nothing("the action is no spark action");
+        };
+        let mut given = Vec::new();
+        for (argument, scalar) in [("application", jar), ("java_class", class), ("name", name)] {
+            if let Some(scalar) = scalar {
+                given.push((argument.to_owned(), Value::text(self.say(scalar).jinja())));
+            }
+        }
+        for scalar in [master, mode].into_iter().flatten() {
+            self.say(scalar);
+            self.differs(
+                scalar.span(),
+                "it is that of the connection",
+                "set it in `spark_default`",
+            );
+        }
+        if !arguments.is_empty() {
+            let all = arguments.iter().map(|one| Value::text(self.say(one).jinja())).collect();
+            given.push(("application_args".to_owned(), Value::List(all)));
+        }
+        if let Some(opts) = spark_opts {
+            self.say(opts);
+            let reason = "options of the command line are those of the connection";
+            self.ledger.claim(opts.span(), Outcome::None, reason, "give them as `conf`");
+        }
+        self.unheard(body);
+        if let Some(launcher) = &body.launcher {
+            self.ledger.whole(launcher.span, Outcome::Approximate, LAUNCHER, CLIENT);
+        }
+        let module = "airflow.providers.apache.spark.operators.spark_submit";
+        (self.import(module, "SparkSubmitOperator"), given)
+    }
+
+    fn email(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
+            &body.details
+        else {
+            return self.nothing("the action is no mail");
+        };
+        let mut given = Vec::new();
+        for (argument, scalar) in [("to", to), ("cc", cc), ("bcc", bcc), ("subject", subject)] {
+            if let Some(scalar) = scalar {
+                given.push((argument.to_owned(), Value::text(self.say(scalar).jinja())));
+            }
+        }
+        let plain = match content_type {
+            Some(kind) => self.say(kind).known() != Some("text/html"),
+            None => true,
+        };
+        let text = words.as_ref().map(|words| self.say(words).jinja()).unwrap_or_default();
+        if let (true, Some(words)) = (plain, words) {
+            let reason = "mails of Airflow are HTML: the text stands in <pre>";
+            self.differs(words.span(), reason, "");
+        }
+        let text = if plain { format!("<pre>{text}</pre>") } else { text };
+        given.push(("html_content".to_owned(), Value::text(text)));
+        if let Some(files) = attachment {
+            self.say(files);
+            let reason = "files of a cluster are not attached";
+            self.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
+        }
+        let class = match self.version.is_two() {
+            true => self.import("airflow.operators.email", "EmailOperator"),
+            false => self.import("airflow.providers.smtp.operators.smtp", "EmailOperator"),
+        };
+        (class, given)
+    }
+
+    fn ssh(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let Details::Ssh { host, command, arguments } = &body.details else {
+            return self.nothing("the action is no ssh action");
+        };
+        let mut given = vec![("ssh_conn_id".to_owned(), Value::text("ssh_default"))];
+        if let Some(host) = host {
+            let text = self.say(host);
+            let reason = "the user is that of the connection `ssh_default`";
+            if host.as_str().contains('@') {
+                self.differs(host.span(), reason, "make a connection with that user");
+            }
+            let text = text.jinja();
+            let host = text.rsplit('@').next().unwrap_or_default().to_owned();
+            given.push(("remote_host".to_owned(), Value::text(host)));
+        }
+        let program = command.as_ref().map(|text| self.say(text).jinja()).unwrap_or_default();
+        let words = self.words(arguments);
+        let line = format!("{program}{words}");
+        // What ends so is taken for the name of a file.
+        let line = if line.ends_with(".sh") { format!("{line} ") } else { line };
+        given.push(("command".to_owned(), Value::text(line)));
+        given.push(("cmd_timeout".to_owned(), Value::code("None")));
+        if let Some(span) = body.capture_output {
+            let reason = "the output is the result as Airflow keeps it, in base64";
+            self.differs(span, reason, "set `enable_xcom_pickling` to off");
+        }
+        (self.import("airflow.providers.ssh.operators.ssh", "SSHOperator"), given)
+    }
+
+    fn sub_workflow(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let Details::SubWorkflow { app_path, propagate_configuration } = &body.details else {
+            return self.nothing("the action is no sub-workflow");
+        };
+        let mut dag = String::new();
+        if let Some(path) = app_path {
+            let known = self.given.started.get(&path.span()).cloned();
+            let text = self.say(path);
+            dag = match known {
+                Some(name) => name,
+                None => {
+                    let reason = "the workflow that it starts does not lie around this one";
+                    self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+                    let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
+                    let path = path.trim_end_matches("/workflow.xml");
+                    super::dag_id(path.rsplit('/').next().unwrap_or_default())
+                }
+            };
+        }
+        let mut conf = Vec::new();
+        if let Some(span) = propagate_configuration {
+            self.ledger.exact(*span);
+        }
+        for property in &body.configuration {
+            if let Some((name, value)) = self.property(property) {
+                let name = name.jinja();
+                // Of several values of a name the last counts.
+                conf.retain(|(other, _)| *other != name);
+                conf.push((name, Value::text(value.jinja())));
+            }
+        }
+        if propagate_configuration.is_some() {
+            conf.insert(0, (String::new(), Value::code("PARAMS")));
+        }
+        let conf = Value::Dict(conf);
+        self.uses_params |= propagate_configuration.is_some();
+        let given = vec![
+            ("trigger_dag_id".to_owned(), Value::text(dag)),
+            ("conf".to_owned(), conf),
+            ("wait_for_completion".to_owned(), Value::code("True")),
+            ("poke_interval".to_owned(), Value::code("30")),
+        ];
+        (self.standard("trigger_dagrun", "TriggerDagRunOperator"), given)
+    }
+}
+
+/// Path and name of a file: `path#name`, or the last part of the path.
+fn split_name(text: Text) -> (Text, Text) {
+    let Some(Part::Literal(last)) = text.parts.last().cloned() else {
+        let name = format!("el.file_name({})", text.code());
+        let name = Text { parts: vec![Part::Value(name, true)], ..Text::default() };
+        return (text, name);
+    };
+    let mut path = text.clone();
+    let name = match last.split_once('#') {
+        Some((before, name)) => {
+            path.parts.pop();
+            path = path.then(Text::literal(before));
+            name.to_owned()
+        }
+        None => last.rsplit('/').next().unwrap_or_default().to_owned(),
+    };
+    if text.parts.len() > 1 && !last.contains(['/', '#']) {
+        let code = format!("el.file_name({})", path.code());
+        return (path, Text { parts: vec![Part::Value(code, true)], ..Text::default() });
+    }
+    (path, Text::literal(&name))
+}

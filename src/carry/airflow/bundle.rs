@@ -1,0 +1,37 @@
+//! Bundles: their coordinators are DAGs of their own, with a tag in common.
+
+use crate::analysis::Analysis;
+use crate::carry::Conversion;
+use crate::carry::ledger::{Ledger, Outcome};
+
+/// What became of a bundle whose coordinators were converted, or could not be found (by place).
+pub fn bundle(path: &str, name: &str, analysis: &Analysis, found: &[bool]) -> Conversion {
+    let mut ledger = Ledger::new(analysis.tree());
+    let bundle = analysis.bundle();
+    for scalar in [&bundle.name].into_iter().flatten() {
+        ledger.exact(scalar.span());
+    }
+    if let Some(root) = analysis.tree().root() {
+        if let Some(parameters) = root.child("parameters") {
+            ledger.whole(parameters.span(), Outcome::Exact, "", "");
+        }
+        let reason = "the DAGs are there as soon as their files are; the bundle cannot be paused, killed or rerun as one";
+        ledger.claim(root.name_span(), Outcome::Approximate, reason, "choose them by their tag");
+        let members = root.elements().filter(|element| element.name() == "coordinator");
+        for (at, member) in members.enumerate() {
+            if found.get(at) == Some(&true) {
+                ledger.whole(member.span(), Outcome::Exact, "", "");
+            } else {
+                let reason = "its coordinator does not lie around the bundle";
+                ledger.whole(member.span(), Outcome::None, reason, "convert it by itself");
+            }
+        }
+    }
+    if let Some(kick_off) = &bundle.kick_off {
+        let reason = "the runs before it are made as soon as the DAG is there";
+        ledger.claim(kick_off.span(), Outcome::Approximate, reason, "unpause the DAGs then");
+    }
+    let entries = ledger.entries(analysis.source());
+    let entries = entries.into_iter().map(|entry| (path.to_owned(), entry)).collect();
+    Conversion { path: path.to_owned(), name: name.to_owned(), outputs: Vec::new(), entries }
+}

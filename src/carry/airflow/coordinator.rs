@@ -1,0 +1,441 @@
+//! Coordinators: the schedule, the data that a run waits for, limits, and what the workflow is given.
+
+use super::expression::{Part, Text};
+use super::python::{Value, identifier, quoted};
+use super::schedule::{pendulum, period, timetable, written, zone_of};
+use super::{Coordinated, Dag, Printer, dag_id};
+use crate::carry::ledger::Outcome;
+use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
+use crate::source::Span;
+use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
+use ankus_lang::el::{Phase, Piece, Template, Value as Known, Variables, tree::Op};
+use ankus_lang::time::{Instant, ProcessingZone};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl<'a> Printer<'a> {
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>, dag: &mut Dag) {
+        let coordinator = coordinated.analysis.coordinator();
+        self.phase = Phase::CoordinatorActionStart;
+        if let Some(name) = &coordinator.name {
+            let text = self.say(name);
+            self.constants.insert("coord:name", text);
+        }
+        if let Some(parameter) = self.tree.root().and_then(|root| root.child("parameters")) {
+            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
+        }
+        match coordinated.definition {
+            Ok(definition) => {
+                let own = self.times(coordinator, definition, dag);
+                self.controls(coordinator, definition, own, dag);
+                self.data(coordinator, definition, dag);
+            }
+            Err(why) => self.unscheduled(coordinator, why, dag),
+        }
+        if let Some(sla) = self.tree.root().and_then(|root| root.child("action")) {
+            let info = sla.elements().find(|child| child.name() == "info");
+            if let Some(info) = info {
+                self.sla(info.span());
+            }
+        }
+        self.configuration(coordinator);
+        self.start_workflow(coordinator, dag);
+    }
+
+    /// Nothing is known of when it runs.
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str, dag: &mut Dag) {
+        dag.arguments.push(("schedule".to_owned(), Value::code("None")));
+        let remedy = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+            self.ledger.claim(scalar.span(), Outcome::None, why, remedy);
+        }
+        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
+                self.ledger.whole(element.span(), Outcome::None, why, remedy);
+            }
+        }
+    }
+
+    /// The schedule; the name of our own timetable, where it is one.
+    fn times(
+        &mut self,
+        coordinator: &Coordinator,
+        definition: &Definition,
+        dag: &mut Dag,
+    ) -> Option<String> {
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        let all: Vec<Span> = parts
+            .into_iter()
+            .chain([&coordinator.timezone, &coordinator.unit])
+            .flatten()
+            .map(Scalar::span)
+            .collect();
+        let wants_own = definition.controls.execution == Execution::LastOnly;
+        let found = match timetable(definition, wants_own) {
+            Ok(found) => found,
+            Err(why) => {
+                dag.arguments.push(("schedule".to_owned(), Value::code("None")));
+                let remedy = "write a timetable for it";
+                all.iter().for_each(|span| self.ledger.claim(*span, Outcome::None, &why, remedy));
+                return None;
+            }
+        };
+        for span in &all {
+            match &found.differs {
+                Some(why) => self.ledger.claim(*span, Outcome::Approximate, why, ""),
+                None => self.ledger.exact(*span),
+            }
+        }
+        let name = found.is_own.then(|| "SCHEDULE".to_owned());
+        if let Some(name) = &name {
+            dag.before.push(format!("{name} = {}", found.value.print(0)));
+            dag.arguments.push(("schedule".to_owned(), Value::code(name)));
+        } else {
+            self.import("airflow.timetables.trigger", "CronTriggerTimetable");
+            dag.arguments.push(("schedule".to_owned(), found.value));
+        }
+        dag.arguments.push(("start_date".to_owned(), pendulum(found.first, 0)));
+        // Airflow includes the end, the server does not.
+        let end = pendulum(definition.schedule.end, -1);
+        dag.arguments.push(("end_date".to_owned(), end));
+        dag.arguments.push(("catchup".to_owned(), Value::code("True")));
+        name
+    }
+
+    fn controls(
+        &mut self,
+        coordinator: &Coordinator,
+        definition: &Definition,
+        own: Option<String>,
+        dag: &mut Dag,
+    ) {
+        let controls = &definition.controls;
+        let waits = !definition.inputs.is_empty();
+        let most = if controls.concurrency < 1 { 1000 } else { controls.concurrency };
+        dag.arguments.push(("max_active_runs".to_owned(), Value::code(most.to_string())));
+        for (name, scalar) in &coordinator.controls {
+            let span = scalar.span();
+            match name.as_str() {
+                "timeout" if waits => {
+                    let reason = "it counts from when the sensor first looks, and the run fails, not only times out";
+                    self.ledger.claim(span, Outcome::Approximate, reason, "");
+                }
+                "concurrency" | "throttle" if waits => {
+                    let reason = "runs that wait for data count among those that are active";
+                    let remedy = "raise `max_active_runs` where data comes late or out of order";
+                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                }
+                "execution" => match controls.execution {
+                    Execution::Fifo => self.ledger.exact(span),
+                    Execution::Lifo => {
+                        let reason = "Airflow begins the oldest run first";
+                        let remedy = "catch up by `airflow backfill create --run-backwards`";
+                        self.ledger.claim(span, Outcome::None, reason, remedy);
+                    }
+                    Execution::LastOnly | Execution::None => {
+                        let reason = "runs that are passed over begin, and skip their tasks";
+                        self.ledger.claim(span, Outcome::Approximate, reason, "");
+                    }
+                },
+                _ => self.ledger.exact(span),
+            }
+        }
+        let gate = match (controls.execution, own) {
+            (Execution::LastOnly, Some(own)) => Some((
+                "only_latest",
+                "oozie.is_latest",
+                vec![("schedule".to_owned(), Value::code(own))],
+            )),
+            (Execution::None, _) => Some(("only_on_time", "oozie.is_on_time", Vec::new())),
+            _ => None,
+        };
+        if let Some((name, callable, kwargs)) = gate {
+            let class = self.python_operator("ShortCircuitOperator");
+            let mut given = vec![
+                ("task_id".to_owned(), Value::text(name)),
+                ("python_callable".to_owned(), Value::code(callable)),
+            ];
+            if !kwargs.is_empty() {
+                given.push(("op_kwargs".to_owned(), Value::Dict(kwargs)));
+            }
+            dag.tasks.push(format!("    {name} = {}\n", Value::Call(class, given).print(4)));
+            dag.gates = vec![name.to_owned()];
+        }
+    }
+
+    /// Datasets, the windows of a run, and the sensors that wait for them.
+    fn data(&mut self, coordinator: &Coordinator, definition: &Definition, dag: &mut Dag) {
+        self.claim_data(coordinator, definition);
+        if let Some(span) = coordinator.logic {
+            let whole = self.tree.root().and_then(|root| root.child("input-logic"));
+            let span = whole.map_or(span, |element| element.span());
+            let reason = "all inputs are waited for, whatever the logic says";
+            let remedy = "join the sensors by hand as the logic asks";
+            self.ledger.whole(span, Outcome::None, reason, remedy);
+        }
+        let mut datasets = BTreeSet::new();
+        let mut gates = Vec::new();
+        let events = definition.inputs.iter().map(|event| (event, true));
+        for (event, is_input) in events.chain(definition.outputs.iter().map(|event| (event, false)))
+        {
+            let Some(window) = self.window(event, definition) else { continue };
+            let name = identifier(&event.dataset.name).to_uppercase();
+            if datasets.insert(name.clone()) {
+                let Some(dataset) = dataset(event, definition) else { continue };
+                dag.before.push(format!("{name} = {}", dataset.print(0)));
+            }
+            let own = identifier(&event.name);
+            let code = format!("{}_DATA", own.to_uppercase());
+            let mut given = vec![(String::new(), Value::code(&name))];
+            let looks = window.iter().any(|(_, value)| {
+                let text = value.print(0);
+                text.contains("latest(") || text.contains("future(")
+            });
+            given.extend(window);
+            dag.before
+                .push(format!("{code} = {}", Value::Call("oozie.Data".to_owned(), given).print(0)));
+            dag.macros.push((own.clone(), code.clone()));
+            let task = format!("wait_for_{own}");
+            let used = match looks {
+                true => format!("{own}, {}", quoted(&task, '\'')),
+                false => own.clone(),
+            };
+            self.data.insert(event.name.clone(), used);
+            if !is_input {
+                continue;
+            }
+            let minutes = definition.controls.timeout;
+            let timeout = match minutes {
+                // Airflow knows no sensor that waits forever.
+                ..0 => "dt.timedelta(days=3650)".to_owned(),
+                minutes => format!("dt.timedelta(minutes={minutes})"),
+            };
+            let given = vec![
+                ("task_id".to_owned(), Value::text(&task)),
+                ("data".to_owned(), Value::code(&code)),
+                ("mode".to_owned(), Value::text("reschedule")),
+                ("poke_interval".to_owned(), Value::code("60")),
+                ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
+            ];
+            let call = Value::Call("oozie.DataSensor".to_owned(), given).print(4);
+            dag.tasks.push(format!("    {task} = {call}\n"));
+            for gate in &dag.gates {
+                dag.edges.push(super::python::edge(std::slice::from_ref(gate), &task, 4));
+            }
+            gates.push(task);
+        }
+        if !gates.is_empty() {
+            dag.gates = gates;
+        }
+    }
+
+    /// What of the datasets and events is carried, before anything is found out that is not.
+    fn claim_data(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let Some(root) = self.tree.root() else { return };
+        for name in ["datasets", "input-events", "output-events"] {
+            if let Some(element) = root.child(name) {
+                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+            }
+        }
+        let events = definition.inputs.iter().chain(&definition.outputs);
+        let used: BTreeSet<&str> = events.map(|event| event.dataset.name.as_str()).collect();
+        for dataset in &coordinator.datasets {
+            let name = dataset.name.as_ref().map_or("", |name| name.as_str());
+            if !used.contains(name) {
+                let reason = "no event names it, so that nothing is made of it";
+                self.ledger.whole(dataset.span, Outcome::Exact, reason, "");
+            } else if let Some(template) = &dataset.uri_template
+                && template.as_str().starts_with("hcat:")
+            {
+                let reason = "partitions of HCatalog are not looked for";
+                let remedy = "use NamedHivePartitionSensor";
+                self.ledger.claim(template.span(), Outcome::None, reason, remedy);
+            }
+        }
+        for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
+            self.ledger.exact(event.tag);
+        }
+        for (kind, span, _) in coordinator.inputs.iter().flat_map(|event| &event.instances) {
+            let written = self.tree.text()[span.start as usize..span.end as usize].to_owned();
+            if written.contains("latest") || written.contains("future") {
+                let reason = format!(
+                    "the {kind} is settled when the sensor looks, not when a run is created"
+                );
+                self.ledger.claim(*span, Outcome::Approximate, &reason, "");
+            }
+        }
+    }
+
+    /// The instances of an event, as arguments.
+    fn window(
+        &mut self,
+        event: &DataEvent,
+        definition: &Definition,
+    ) -> Option<Vec<(String, Value)>> {
+        let texts: Vec<&String> = match &event.instances {
+            Instances::List(all) => all.iter().collect(),
+            Instances::Range(first, last) => vec![first, last],
+        };
+        let read: Result<Vec<String>, String> =
+            texts.into_iter().map(|text| instance(text, definition)).collect();
+        let read = match read {
+            Ok(read) => read,
+            Err(why) => {
+                let root = self.tree.root()?;
+                let events = ["input-events", "output-events"];
+                let found =
+                    events.iter().filter_map(|name| root.child(name)).find_map(|events| {
+                        events.elements().find(|element| {
+                            let name = element.attribute("name").map(|name| name.value().text);
+                            name.as_deref() == Some(&event.name)
+                        })
+                    })?;
+                let remedy = "write the instances into the sensor by hand";
+                self.ledger.whole(found.span(), Outcome::None, &why, remedy);
+                return None;
+            }
+        };
+        let mut read = read.into_iter().map(Value::Text);
+        Some(match &event.instances {
+            Instances::List(_) => vec![("instances".to_owned(), Value::List(read.collect()))],
+            Instances::Range(..) => {
+                let names = ["first", "last"].into_iter();
+                names.filter_map(|name| Some((name.to_owned(), read.next()?))).collect()
+            }
+        })
+    }
+
+    /// What the workflow is given: names that stand for texts of their own.
+    fn configuration(&mut self, coordinator: &Coordinator) {
+        let mut texts = BTreeMap::new();
+        for property in &coordinator.configuration {
+            let Some(name) = &property.name else { continue };
+            let known = self.say(name);
+            let name = known.known().unwrap_or(name.as_str()).to_owned();
+            let text = match &property.value {
+                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
+                    self.hide(value.span(), &name)
+                }
+                Some(value) => self.say(value),
+                None => Text::default(),
+            };
+            texts.insert(name, text);
+        }
+        self.texts = texts;
+    }
+
+    fn start_workflow(&mut self, coordinator: &Coordinator, dag: &mut Dag) {
+        let Some(app) = &coordinator.app_path else { return };
+        let path = self.say(app);
+        if self.given.analysis.is_some() {
+            let folder = match path.parts.last() {
+                Some(Part::Literal(last)) => last.trim_end_matches("/workflow.xml").to_owned(),
+                _ => String::new(),
+            };
+            let mut path = path;
+            if let Some(Part::Literal(last)) = path.parts.last_mut() {
+                *last = folder;
+            }
+            self.texts.insert("oozie.wf.application.path".to_owned(), path.clone());
+            self.folder = Some(path);
+            return;
+        }
+        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
+        let known = known.trim_end_matches("/workflow.xml");
+        let name =
+            dag_id(known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']));
+        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let remedy = "convert the workflow as well, and give the DAG this name";
+        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let texts = self.texts.iter();
+        let conf = texts.map(|(name, text)| (name.clone(), Value::Text(text.jinja()))).collect();
+        let class = self.standard("trigger_dagrun", "TriggerDagRunOperator");
+        let given = vec![
+            ("task_id".to_owned(), Value::text("workflow")),
+            ("trigger_dag_id".to_owned(), Value::Text(name)),
+            ("conf".to_owned(), Value::Dict(conf)),
+            ("wait_for_completion".to_owned(), Value::code("True")),
+        ];
+        let call = Value::Call(class, given).print(4);
+        if dag.gates.is_empty() {
+            dag.tasks.push(format!("    {call}\n"));
+        } else {
+            dag.tasks.push(format!("    workflow = {call}\n"));
+            dag.edges.push(super::python::edge(&dag.gates, "workflow", 4));
+        }
+    }
+}
+
+/// A dataset as the helpers take it.
+fn dataset(event: &DataEvent, definition: &Definition) -> Option<Value> {
+    let data = &event.dataset;
+    let initial: Instant = definition.schedule.processing.parse(&data.initial_instance).ok()?;
+    let zone = ankus_lang::time::Zone::from_id(&data.timezone).ok()?;
+    let zone = zone_of(&zone).ok()?;
+    let mut given = vec![
+        ("uri".to_owned(), Value::text(&data.uri_template)),
+        ("every".to_owned(), Value::code(data.frequency.to_string())),
+        ("unit".to_owned(), Value::text(data.unit.name())),
+        ("initial".to_owned(), Value::text(written(initial))),
+    ];
+    if zone != "UTC" {
+        given.push(("timezone".to_owned(), Value::Text(zone)));
+    }
+    if let Some(end_of) = period(data.end_of) {
+        given.push(("end_of".to_owned(), Value::text(end_of)));
+    }
+    if data.flag() != "_SUCCESS" {
+        given.push(("done_flag".to_owned(), Value::text(data.flag())));
+    }
+    Some(Value::Call("oozie.Dataset".to_owned(), given))
+}
+
+/// An instance as the helpers take it: `current(-1)`.
+fn instance(text: &str, definition: &Definition) -> Result<String, String> {
+    let template = Template::compile(text, Phase::CoordinatorInstances, Default::default());
+    let nodes = template.nodes();
+    let odd = || format!("`{text}` is no instance that is known before a run");
+    let [Piece::Expression { .. }] = template.pieces() else {
+        // A date as it is.
+        let date = ProcessingZone::UTC.parse(text.trim()).map_err(|_| odd())?;
+        return Ok(format!("absolute({})", written(date)));
+    };
+    let last =
+        nodes.iter().rev().find(|node| matches!(node.op, Op::Call { .. })).ok_or_else(odd)?;
+    let name = template.call_name(last).into_owned();
+    let name = name.strip_prefix("coord:").ok_or_else(odd)?;
+    const KNOWN: [&str; 8] = [
+        "current",
+        "latest",
+        "future",
+        "offset",
+        "absolute",
+        "endOfDays",
+        "endOfWeeks",
+        "endOfMonths",
+    ];
+    if !KNOWN.contains(&name) {
+        return Err(odd());
+    }
+    let whole = template.span(last.start, last.end);
+    let inner = whole.find('(').map(|at| whole[at + 1..].trim_end_matches(')'));
+    let inner = inner.ok_or_else(odd)?;
+    if inner.contains("coord:") {
+        return Err(odd());
+    }
+    let mut variables = Variables::default();
+    for (name, value) in definition.properties.iter() {
+        variables.0.insert(name.to_string(), Known::text(value.clone()));
+    }
+    // Arguments hold no commas but those between them, or they are texts in quotes.
+    let arguments: Result<Vec<String>, String> = inner
+        .split(',')
+        .map(|part| {
+            let source = format!("${{{part}}}");
+            let argument = Template::compile(&source, Phase::JobSubmit, Default::default());
+            argument.text(&variables).map(|text| text.into_owned()).map_err(|_| odd())
+        })
+        .collect();
+    Ok(format!("{name}({})", arguments?.join(", ")))
+}

@@ -1,0 +1,437 @@
+//! Texts with expressions, as Jinja.
+//!
+//! In: a text and what its names stand for. Out: [`Text`], literal parts and Python expressions that Jinja evaluates when a
+//! task runs. What does not depend on a run is evaluated here. Operators become calls of `oozie_el.py`, which coerces as
+//! the server does; where Jinja does the same by itself, no helper is called.
+
+use super::python::quoted;
+use ankus_lang::el::tree::{Binary, Node, Op};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, is_identifier};
+use std::collections::BTreeMap;
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As it is.
+    Literal(String),
+    /// An expression of Python, and whether its value is a text already.
+    Value(String, bool),
+}
+
+/// A text, with what differs from the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// In order.
+    pub parts: Vec<Part>,
+    /// What is only nearly the same.
+    pub differs: Vec<String>,
+    /// What cannot be had.
+    pub lacks: Vec<String>,
+}
+
+impl Text {
+    /// Without expressions.
+    pub fn literal(text: &str) -> Text {
+        let parts = match text {
+            "" => Vec::new(),
+            text => vec![Part::Literal(text.to_owned())],
+        };
+        Text { parts, ..Text::default() }
+    }
+
+    /// The text, where no run changes it.
+    pub fn known(&self) -> Option<&str> {
+        match &self.parts[..] {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// For a field that Airflow renders.
+    pub fn jinja(&self) -> String {
+        self.with(|code, is_text| {
+            if is_text { format!("{{{{ {code} }}}}") } else { format!("{{{{ el.text({code}) }}}}") }
+        })
+    }
+
+    /// As one word of a shell.
+    pub fn word(&self) -> String {
+        if self.parts.is_empty() {
+            return "''".to_owned();
+        }
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => escaped(&shell_quoted(text)),
+            Part::Value(code, _) => format!("{{{{ {code} | q }}}}"),
+        });
+        parts.collect()
+    }
+
+    /// As an expression.
+    pub fn code(&self) -> String {
+        let part = |part: &Part| match part {
+            Part::Literal(text) => quoted(text, '\''),
+            Part::Value(code, _) => code.clone(),
+        };
+        match &self.parts[..] {
+            [] => "''".to_owned(),
+            [one] => part(one),
+            more => format!("el.concat({})", more.iter().map(part).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
+    /// Within an element of XML.
+    pub fn markup(&self) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => {
+                escaped(&text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
+            }
+            Part::Value(code, _) => format!("{{{{ el.text({code}) | e }}}}"),
+        });
+        parts.collect()
+    }
+
+    fn with(&self, value: impl Fn(&str, bool) -> String) -> String {
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => escaped(text),
+            Part::Value(code, is_text) => value(code, *is_text),
+        });
+        parts.collect()
+    }
+
+    /// This and another text behind it.
+    pub fn then(mut self, other: Text) -> Text {
+        for part in other.parts {
+            match (self.parts.last_mut(), part) {
+                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
+                (_, part) => self.parts.push(part),
+            }
+        }
+        self.differs.extend(other.differs);
+        self.lacks.extend(other.lacks);
+        self
+    }
+}
+
+/// A literal in a text that Jinja reads.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['{', '}']) {
+        out.push_str(&rest[..at]);
+        let two = rest.get(at..at + 2).unwrap_or_default();
+        if matches!(two, "{{" | "{%" | "{#") {
+            out.push_str(&format!("{{{{ '{two}' }}}}"));
+            rest = &rest[at + 2..];
+        } else {
+            out.push_str(&rest[at..=at]);
+            rest = &rest[at + 1..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A word for a shell.
+pub fn shell_quoted(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./-_".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\"'\"'"))
+}
+
+/// What names and functions stand for.
+pub struct Names<'a> {
+    /// Where texts stand.
+    pub phase: Phase,
+    /// Properties that are texts of their own.
+    pub texts: &'a BTreeMap<String, Text>,
+    /// Whether the value of a property is a secret.
+    pub is_secret: &'a dyn Fn(&str) -> bool,
+    /// Constant results of functions without parameters: `wf:name`.
+    pub constants: &'a BTreeMap<&'static str, Text>,
+    /// Code of data events, by name, and of the sensor that finds them.
+    pub data: &'a BTreeMap<String, String>,
+    /// Names of tasks by those of their nodes.
+    pub tasks: &'a BTreeMap<String, String>,
+}
+
+/// A part of an expression: its code, whether it is a text.
+type Operand = (String, bool);
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
+        let template = Template::compile(source, self.phase, dialect);
+        let mut text = Text::default();
+        if let Some(error) = template.errors().first() {
+            text.lacks.push(format!("the expression cannot be read: {}", error.message));
+            return text.then(Text::literal(source));
+        }
+        for piece in template.pieces() {
+            let next = match *piece {
+                Piece::Literal { start, end } => Text::literal(template.span(start, end)),
+                Piece::Expression { start, end, first, last } => {
+                    let nodes = &template.nodes()[first as usize..last as usize];
+                    let written = template.span(start, end);
+                    match self.folded(nodes, &template, written, dialect) {
+                        Some(folded) => Text::literal(&folded),
+                        None => self.expression(&template, nodes, written),
+                    }
+                }
+            };
+            text = text.then(next);
+        }
+        text
+    }
+
+    /// The value of an expression that no run and no property changes.
+    fn folded(
+        &self,
+        nodes: &[Node],
+        template: &Template,
+        written: &str,
+        dialect: Dialect,
+    ) -> Option<String> {
+        let constant = nodes.iter().all(|node| match node.op {
+            Op::Call { .. } => matches!(
+                &*template.call_name(node),
+                "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
+            ),
+            Op::Variable | Op::Broken => false,
+            _ => true,
+        });
+        let alone = Template::compile(written, self.phase, dialect);
+        let nothing = Variables::default();
+        let value = constant.then(|| alone.text(&nothing).ok()).flatten();
+        value.map(|text| text.into_owned())
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let mut text = Text::default();
+        // A lone name of a property that is a text of its own is that text.
+        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
+            && node.op == Op::Variable
+            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
+        {
+            return known.clone();
+        }
+        let mut stack: Vec<Operand> = Vec::new();
+        let done = nodes.iter().try_for_each(|node| {
+            self.operation(template, node, &mut stack, &mut text)
+                .ok_or_else(|| format!("`{written}` has no counterpart"))
+        });
+        match (done, stack.pop()) {
+            (Ok(()), Some((code, is_text))) if stack.is_empty() => {
+                text.parts.push(Part::Value(code, is_text));
+            }
+            (Err(why), _) => self.refuse(&mut text, why),
+            _ => self.refuse(&mut text, format!("`{written}` has no counterpart")),
+        }
+        text
+    }
+
+    /// An expression that fails when it is rendered, instead of one that says something wrong.
+    fn refuse(&self, text: &mut Text, why: String) {
+        text.parts.push(Part::Value(format!("el.refuse({})", quoted(&why, '\'')), true));
+        text.lacks.push(why);
+    }
+
+    fn operation(
+        &self,
+        template: &Template,
+        node: &Node,
+        stack: &mut Vec<Operand>,
+        text: &mut Text,
+    ) -> Option<()> {
+        let value = |code: String| (code, false);
+        let next = match node.op {
+            Op::Null => value("none".to_owned()),
+            Op::True => value("true".to_owned()),
+            Op::False => value("false".to_owned()),
+            Op::Integer(number) => value(number.to_string()),
+            Op::Double(number) => value(format!("{number:?}")),
+            Op::Text(slice) => (quoted(template.slice(slice), '\''), true),
+            Op::Variable => self.variable(template.span(node.start, node.end).trim(), text),
+            Op::Dot => {
+                let (base, _) = stack.pop()?;
+                let written = template.span(node.start, node.end);
+                let name = written.rsplit('.').next()?.trim();
+                value(format!("el.get({base}, {})", quoted(name, '\'')))
+            }
+            Op::Bracket => {
+                let (key, (base, _)) = (stack.pop()?.0, stack.pop()?);
+                value(format!("el.get({base}, {key})"))
+            }
+            Op::Negate => value(format!("el.neg({})", stack.pop()?.0)),
+            Op::Not => value(format!("el.not_({})", stack.pop()?.0)),
+            Op::Empty => value(format!("el.empty({})", stack.pop()?.0)),
+            Op::Binary(operator) => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                binary(operator, left, right)
+            }
+            Op::And => {
+                let (right, left) = (stack.pop()?.0, stack.pop()?.0);
+                value(format!("(el.truth({left}) and el.truth({right}))"))
+            }
+            Op::Or => {
+                let (right, left) = (stack.pop()?.0, stack.pop()?.0);
+                value(format!("(el.truth({left}) or el.truth({right}))"))
+            }
+            Op::Choice => {
+                let (no, yes, (condition, _)) = (stack.pop()?, stack.pop()?, stack.pop()?);
+                let code = format!("({} if el.truth({condition}) else {})", yes.0, no.0);
+                (code, yes.1 && no.1)
+            }
+            Op::Call { arguments, .. } => {
+                let from = stack.len().checked_sub(arguments as usize)?;
+                let given = stack.split_off(from);
+                self.call(&template.call_name(node), given, text)?
+            }
+            Op::BaseTest(_)
+            | Op::ValueEnd
+            | Op::CallStart(_)
+            | Op::AndTest(_)
+            | Op::OrTest(_)
+            | Op::ChoiceTest(_)
+            | Op::ChoiceElse(_) => return Some(()),
+            _ => return None,
+        };
+        stack.push(next);
+        Some(())
+    }
+
+    fn variable(&self, name: &str, text: &mut Text) -> Operand {
+        if let Some(known) = self.texts.get(name) {
+            text.differs.extend(known.differs.iter().cloned());
+            text.lacks.extend(known.lacks.iter().cloned());
+            return (known.code(), true);
+        }
+        let power = ["KB", "MB", "GB", "TB", "PB"].contains(&name);
+        if power {
+            return (format!("el.{name}"), false);
+        }
+        (self.property(name), true)
+    }
+
+    /// The code of a property of the job.
+    fn property(&self, name: &str) -> String {
+        if (self.is_secret)(name) {
+            return match is_identifier(name) {
+                true => format!("var.value.{name}"),
+                false => format!("var.value[{}]", quoted(name, '\'')),
+            };
+        }
+        // Names that dictionaries of Python have methods of cannot be reached by a dot.
+        let is_method = ["get", "items", "keys", "values", "pop", "update", "copy", "clear"];
+        match is_identifier(name) && !is_method.contains(&name) && !name.contains('$') {
+            true => format!("params.{name}"),
+            false => format!("params[{}]", quoted(name, '\'')),
+        }
+    }
+
+    fn call(&self, name: &str, given: Vec<Operand>, text: &mut Text) -> Option<Operand> {
+        let list = given.iter().map(|(code, _)| code.as_str()).collect::<Vec<_>>().join(", ");
+        let literal = |at: usize| {
+            let code = &given.get(at)?.0;
+            Some(code.strip_prefix('\'')?.strip_suffix('\'')?.to_owned())
+        };
+        if let Some(constant) = self.constants.get(name) {
+            return Some((constant.code(), true));
+        }
+        // Function, its counterpart, whether that gives a text.
+        const PLAIN: [(&str, &str, bool); 23] = [
+            ("concat", "el.concat", true),
+            ("trim", "el.trim", true),
+            ("toLower", "el.to_lower", true),
+            ("toUpper", "el.to_upper", true),
+            ("replaceAll", "el.replace_all", true),
+            ("appendAll", "el.append_all", true),
+            ("urlEncode", "el.url_encode", true),
+            ("firstNotNull", "el.first_not_null", false),
+            ("timestamp", "el.timestamp", true),
+            ("coord:nominalTime", "oozie.nominal_time", true),
+            ("coord:actualTime", "oozie.actual_time", true),
+            ("coord:formatTime", "el.format_time", true),
+            ("coord:epochTime", "el.epoch_time", true),
+            ("coord:dateOffset", "el.date_offset", true),
+            ("coord:dateTzOffset", "el.date_tz_offset", true),
+            ("fs:exists", "oozie.exists", false),
+            ("fs:isDir", "oozie.is_dir", false),
+            ("fs:fileSize", "oozie.file_size", false),
+            ("fs:dirSize", "oozie.dir_size", false),
+            ("fs:blockSize", "oozie.block_size", false),
+            ("wf:lastErrorNode", "oozie.last_error_node", false),
+            ("wf:errorMessage", "oozie.error_message", true),
+            ("wf:errorCode", "oozie.error_code", true),
+        ];
+        match name {
+            "wf:conf" | "coord:conf" | "bundle:conf" => {
+                let found = literal(0).filter(|name| !name.contains('\\'));
+                return Some(match found {
+                    Some(name) if self.texts.contains_key(&name) => {
+                        (self.variable(&name, text).0, true)
+                    }
+                    Some(name) if (self.is_secret)(&name) => (self.property(&name), true),
+                    _ => (format!("el.conf(params, {list})"), false),
+                });
+            }
+            "wf:id" | "coord:actionId" => {
+                text.differs.push("the id is that of the run in Airflow".to_owned());
+                return Some(("run_id".to_owned(), true));
+            }
+            "wf:run" => {
+                text.differs.push("it counts the tries of the task, not the reruns".to_owned());
+                return Some(("(ti.try_number - 1)".to_owned(), false));
+            }
+            "wf:user" | "coord:user" => {
+                text.differs.push("the user is the owner of the DAG".to_owned());
+                return Some(("dag.owner".to_owned(), true));
+            }
+            "wf:appPath" => {
+                return Some(("params['oozie.wf.application.path']".to_owned(), true));
+            }
+            "wf:actionData" => {
+                let task = literal(0).and_then(|node| self.tasks.get(&node).cloned());
+                let task = task.map_or_else(|| list.clone(), |task| quoted(&task, '\''));
+                return Some((format!("oozie.action_data({task})"), false));
+            }
+            "coord:dataIn" | "coord:dataOut" => {
+                let code = self.data.get(&literal(0)?)?;
+                return Some((format!("oozie.uris({code})"), true));
+            }
+            _ => {}
+        }
+        let (_, code, is_text) = PLAIN.iter().find(|(function, ..)| *function == name)?;
+        if name.starts_with("fs:") {
+            text.differs.push("the file is looked at when the task begins, by WebHDFS".to_owned());
+        }
+        if name == "coord:actualTime" {
+            text.differs.push("it is when the run began in Airflow".to_owned());
+        }
+        if name.starts_with("wf:error") || name == "wf:lastErrorNode" {
+            let differs = "Airflow keeps no codes, and messages only in the log of the task";
+            text.differs.push(differs.to_owned());
+        }
+        Some((format!("{code}({list})"), *is_text))
+    }
+}
+
+fn binary(operator: Binary, left: Operand, right: Operand) -> Operand {
+    let name = match operator {
+        Binary::Add => "add",
+        Binary::Subtract => "sub",
+        Binary::Multiply => "mul",
+        Binary::Divide => "div",
+        Binary::Modulo => "mod",
+        Binary::Equal => "eq",
+        Binary::NotEqual => "ne",
+        Binary::Less => "lt",
+        Binary::Greater => "gt",
+        Binary::LessEqual => "le",
+        Binary::GreaterEqual => "ge",
+        Binary::Concatenate => return (format!("el.concat({}, {})", left.0, right.0), true),
+    };
+    (format!("el.{name}({}, {})", left.0, right.0), false)
+}

@@ -1,0 +1,266 @@
+//! The tasks of a workflow, as statements, and what the flow of control claims.
+
+use super::super::model::{Does, Runs, Task, Tasks};
+use super::python::{Value, edge, identifier};
+use super::{Dag, Printer, dag_id, trigger_rule};
+use crate::analysis::Analysis;
+use crate::carry::ledger::Outcome;
+use crate::ir::workflow::{Action, NodeId, Shape, Workflow};
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Printer<'_> {
+    /// Nodes and transitions: the graph is the same by construction.
+    pub(super) fn claim_flow(&mut self, analysis: &Analysis, tasks: &Tasks) {
+        let flow = analysis.flow();
+        for (id, node) in flow.workflow.nodes() {
+            let reached = flow.reach.is_reachable(id);
+            if !reached {
+                let reason = "no run enters it, so that nothing is made of it";
+                self.ledger.whole(node.span, Outcome::Exact, reason, "");
+                continue;
+            }
+            self.ledger.exact(node.name.span);
+            self.ledger.exact(node.tag);
+            for exit in flow.workflow.exits(id) {
+                self.ledger.exact(exit.span);
+                self.ledger.exact(exit.target.span);
+            }
+            // The element around the cases of a decision says nothing.
+            if node.shape == Shape::Join || node.shape == Shape::Start {
+                self.ledger.whole(node.span, Outcome::Exact, "", "");
+            }
+        }
+        for fork in &tasks.failing_forks {
+            let tag = flow.workflow.node(*fork).tag;
+            let reason =
+                "where one path fails the run fails as well, but the others go on to their end";
+            let remedy = "make the tasks of the paths short, or mark them failed by hand";
+            self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
+        }
+    }
+
+    /// What belongs to no node.
+    pub(super) fn claim_rest(&mut self, workflow: &Workflow) {
+        let name = self.tree.root().and_then(|root| root.attribute("name"));
+        if let Some(name) = name {
+            self.ledger.exact(name.value_span());
+        }
+        for property in &workflow.parameters {
+            self.ledger.whole(property.span, Outcome::Exact, "", "");
+        }
+        for credential in &workflow.credentials {
+            let reason = "Airflow takes credentials from connections";
+            let remedy = "make a connection, and a keytab for the worker where Kerberos is meant";
+            self.ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
+        }
+        if let Some(global) = &workflow.global {
+            if workflow.actions().next().is_none() {
+                self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
+            }
+            if let Some(launcher) = &global.launcher {
+                let reason = "there is no launcher job";
+                self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
+            }
+        }
+        let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
+        for sla in slas.chain(&workflow.sla) {
+            self.sla(sla.span);
+        }
+    }
+
+    /// An SLA block, which has no counterpart that tells the same.
+    pub(super) fn sla(&mut self, span: crate::source::Span) {
+        let reason = match self.version.is_two() {
+            true => "`sla` of Airflow counts from the end of the interval, and knows no start",
+            false => "Airflow 3 has deadlines of whole runs alone, and they are experimental",
+        };
+        let remedy = "set a DeadlineAlert, or an alert in the monitoring";
+        self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+
+    pub(super) fn print_tasks(&mut self, workflow: &Workflow, tasks: &Tasks, dag: &mut Dag) {
+        let mut taken: BTreeSet<String> = dag.gates.iter().cloned().collect();
+        let names: Vec<String> = tasks
+            .list
+            .iter()
+            .map(|task| {
+                let mut name = identifier(&task.name);
+                while !taken.insert(name.clone()) {
+                    name.push('_');
+                }
+                name
+            })
+            .collect();
+        let ids: Vec<String> = tasks.list.iter().map(|task| dag_id(&task.name)).collect();
+        for (at, task) in tasks.list.iter().enumerate() {
+            let (class, given) = self.task(workflow, task, &ids);
+            let mut all = vec![("task_id".to_owned(), Value::text(&ids[at]))];
+            all.extend(given);
+            if let Some(rule) = trigger_rule(task.runs) {
+                all.push(("trigger_rule".to_owned(), Value::text(rule)));
+            }
+            match task.runs {
+                Runs::OnFailure => {
+                    all.push(("pre_execute".to_owned(), Value::code("oozie.only_if_failed")));
+                }
+                Runs::OnEither => {
+                    let list = |from: &[usize]| {
+                        Value::List(from.iter().map(|id| Value::text(&ids[*id])).collect())
+                    };
+                    let given = vec![
+                        ("ok".to_owned(), list(&task.after)),
+                        ("error".to_owned(), list(&task.after_failed)),
+                    ];
+                    let check = Value::Call("oozie.entered".to_owned(), given);
+                    all.push(("pre_execute".to_owned(), check));
+                }
+                _ => {}
+            }
+            let call = Value::Call(class, all).print(4);
+            // A task that nothing names needs no name.
+            let is_named = !task.after.is_empty()
+                || !task.after_failed.is_empty()
+                || !dag.gates.is_empty()
+                || tasks
+                    .list
+                    .iter()
+                    .any(|other| other.after.contains(&at) || other.after_failed.contains(&at));
+            dag.tasks.push(match is_named {
+                true => format!("    {} = {call}\n", names[at]),
+                false => format!("    {call}\n"),
+            });
+        }
+        let mut edges: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+        for (at, task) in tasks.list.iter().enumerate() {
+            let mut before: Vec<usize> =
+                task.after.iter().chain(&task.after_failed).copied().collect();
+            before.sort_unstable();
+            before.dedup();
+            let mut before: Vec<String> = before.into_iter().map(|id| names[id].clone()).collect();
+            if before.is_empty() {
+                before.clone_from(&dag.gates);
+            }
+            if !before.is_empty() {
+                edges.insert(at, before);
+            }
+        }
+        dag.edges.extend(edges.iter().map(|(at, before)| edge(before, &names[*at], 4)));
+    }
+
+    /// What a task is: its class and its arguments.
+    fn task(
+        &mut self,
+        workflow: &Workflow,
+        task: &Task,
+        ids: &[String],
+    ) -> (String, Vec<(String, Value)>) {
+        match &task.does {
+            Does::Pass => (self.standard("empty", "EmptyOperator"), Vec::new()),
+            Does::Action(id) => {
+                let Some(action) = &workflow.node(*id).action else {
+                    return (self.standard("empty", "EmptyOperator"), Vec::new());
+                };
+                let mut whole = Action::clone(action);
+                whole.body = action.body.as_ref().map(|body| self.shared(workflow, body));
+                let (class, mut given) = self.operator(&whole);
+                self.retries(action, &mut given);
+                (class, given)
+            }
+            Does::Kill(id) => {
+                let message = workflow.node(*id).message.as_deref();
+                let text = message.map(|message| self.say(message).jinja()).unwrap_or_default();
+                let given = vec![
+                    ("python_callable".to_owned(), Value::code("oozie.kill")),
+                    ("op_args".to_owned(), Value::List(vec![Value::Text(text)])),
+                ];
+                (self.python_operator("PythonOperator"), given)
+            }
+            Does::Decide(id, targets) => self.decision(workflow, *id, targets, ids),
+            Does::Route(id, ok, error) => {
+                let given = vec![
+                    ("action".to_owned(), Value::text(self.id_of(workflow, *id))),
+                    ("ok".to_owned(), Value::text(&ids[*ok])),
+                    ("error".to_owned(), Value::text(&ids[*error])),
+                ];
+                let given = vec![
+                    ("python_callable".to_owned(), Value::code("oozie.route")),
+                    ("op_kwargs".to_owned(), Value::Dict(given)),
+                ];
+                (self.python_operator("BranchPythonOperator"), given)
+            }
+        }
+    }
+
+    fn id_of(&self, workflow: &Workflow, id: NodeId) -> String {
+        dag_id(&workflow.node(id).name.text)
+    }
+
+    fn decision(
+        &mut self,
+        workflow: &Workflow,
+        id: NodeId,
+        targets: &[usize],
+        ids: &[String],
+    ) -> (String, Vec<(String, Value)>) {
+        let exits = workflow.exits(id);
+        let mut cases = Vec::new();
+        let mut default = String::new();
+        for (exit, target) in exits.iter().filter(|exit| exit.target.given).zip(targets) {
+            match &exit.predicate {
+                Some(predicate) => {
+                    let text = self.say(predicate).jinja();
+                    let parts = vec![Value::Text(text), Value::text(&ids[*target])];
+                    cases.push(Value::List(parts));
+                }
+                None => default.clone_from(&ids[*target]),
+            }
+        }
+        if let Some(element) = self.tree.element(workflow.node(id).element)
+            && let Some(switch) = element.child("switch")
+        {
+            self.ledger.exact(switch.name_span());
+        }
+        let given = vec![
+            ("cases".to_owned(), Value::List(cases)),
+            ("default".to_owned(), Value::Text(default)),
+        ];
+        let given = vec![
+            ("python_callable".to_owned(), Value::code("oozie.choose")),
+            ("op_kwargs".to_owned(), Value::Dict(given)),
+        ];
+        (self.python_operator("BranchPythonOperator"), given)
+    }
+
+    fn retries(&mut self, action: &Action, given: &mut Vec<(String, Value)>) {
+        if let Some(cred) = &action.cred {
+            let reason = "Airflow takes credentials from connections";
+            self.ledger.claim(cred.span(), Outcome::Approximate, reason, "make a connection");
+        }
+        let Some(most) = &action.retry_max else { return };
+        let interval = action.retry_interval.as_deref();
+        let number = |text: Option<&str>| text.and_then(|text| text.trim().parse::<u32>().ok());
+        let known = self.say(most).known().map(str::to_owned);
+        let Some(most_times) = number(known.as_deref()) else {
+            let reason = "the number of tries is not known";
+            self.ledger.claim(most.span(), Outcome::None, reason, "set `retries`");
+            return;
+        };
+        let reason = "the server retries some errors only, and Airflow all";
+        self.ledger.claim(most.span(), Outcome::Approximate, reason, "");
+        given.push(("retries".to_owned(), Value::code(most_times.to_string())));
+        let minutes = interval.map(|text| self.say(text).known().map(str::to_owned));
+        let minutes = minutes.map_or(Some(10), |text| number(text.as_deref()));
+        if let Some(minutes) = minutes {
+            let delay = format!("dt.timedelta(minutes={minutes})");
+            given.push(("retry_delay".to_owned(), Value::Code(delay)));
+        }
+        if let Some(policy) = &action.retry_policy {
+            let text = self.say(policy).known().map(str::to_owned);
+            if text.as_deref() == Some("exponential") {
+                given.push(("retry_exponential_backoff".to_owned(), Value::code("True")));
+                let reason = "Airflow spreads the delays at random";
+                self.ledger.claim(policy.span(), Outcome::Approximate, reason, "");
+            }
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! Airflow 3 and 2.10: one file per coordinator, or per workflow that no coordinator starts.
+//!
+//! In: a definition with its analysis, and what it is submitted with. Out: Python as one would write it by hand, and the
+//! ledger. Helpers that Airflow has no counterpart of lie beside (`oozie_el.py`, `oozie_airflow.py`), always the same.
+
+mod actions;
+pub mod bundle;
+mod coordinator;
+pub mod expression;
+mod flow;
+pub mod python;
+pub mod schedule;
+
+use super::ledger::{Ledger, Outcome};
+use super::model::{self, Runs, Tasks};
+use super::{Conversion, Output};
+use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::ir::workflow::{Body, Workflow};
+use crate::settings::secrets::Secrets;
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use ankus_lang::coordinator::Definition;
+use ankus_lang::el::{Dialect, Phase};
+use expression::{Names, Text};
+use python::{Value, identifier, quoted};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A release of Airflow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version {
+    /// 3.x.
+    Three,
+    /// 2.10.
+    Two,
+}
+
+impl Version {
+    /// Of a target: `airflow`, `airflow==3`, `airflow==2.10`.
+    ///
+    /// ```
+    /// use ankus::carry::Version;
+    /// assert_eq!(Version::of("airflow==2.10"), Some(Version::Two));
+    /// assert_eq!(Version::of("argo"), None);
+    /// ```
+    pub fn of(target: &str) -> Option<Version> {
+        Some(match target {
+            "airflow" => Version::Three,
+            _ => match target.strip_prefix("airflow==")?.split('.').next()? {
+                "3" => Version::Three,
+                "2" if target == "airflow==2.10" || target.starts_with("airflow==2.10.") => {
+                    Version::Two
+                }
+                _ => return None,
+            },
+        })
+    }
+
+    /// The target by its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Version::Three => "airflow==3",
+            Version::Two => "airflow==2.10",
+        }
+    }
+
+    fn is_two(self) -> bool {
+        self == Version::Two
+    }
+}
+
+/// The coordinator that starts a workflow.
+#[derive(Clone, Copy, Debug)]
+pub struct Coordinated<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// Its text and what is known of it.
+    pub analysis: &'a Analysis,
+    /// As a server takes it, or why that is not known.
+    pub definition: Result<&'a Definition, &'a str>,
+}
+
+/// What is converted.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The target.
+    pub version: Version,
+    /// The path of the workflow.
+    pub path: &'a str,
+    /// The workflow; nothing where a coordinator starts one that is not there.
+    pub analysis: Option<&'a Analysis>,
+    /// What starts it.
+    pub coordinator: Option<Coordinated<'a>>,
+    /// The name of the DAG.
+    pub name: &'a str,
+    /// Tags beside `oozie`.
+    pub tags: &'a [String],
+    /// What it is submitted with.
+    pub properties: &'a BTreeMap<String, String>,
+    /// What is secret.
+    pub secrets: &'a Secrets,
+    /// The library that evaluates expressions.
+    pub dialect: Dialect,
+    /// Names of the DAGs that it starts, by the places that name their applications.
+    pub started: &'a BTreeMap<Span, String>,
+    /// Operators that a site prefers, by type of action.
+    pub operators: &'a BTreeMap<String, String>,
+}
+
+/// The name of a DAG: letters, digits, `_`, `-` and `.` alone.
+pub fn dag_id(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    let id: String = name.chars().map(|c| if fits(c) { c } else { '_' }).collect();
+    if id.is_empty() { "dag".to_owned() } else { id }
+}
+
+/// The files that every conversion needs.
+pub fn helpers() -> Vec<Output> {
+    let file = |path: &str, text: &str| Output { path: path.to_owned(), text: text.to_owned() };
+    vec![
+        file("plugins/oozie_airflow.py", include_str!("oozie_airflow.py")),
+        file("plugins/oozie_el.py", include_str!("oozie_el.py")),
+        file("ruff.toml", include_str!("ruff.toml")),
+    ]
+}
+
+/// Prints one DAG.
+struct Printer<'a> {
+    version: Version,
+    given: Given<'a>,
+    /// The ledger of the text that is printed now.
+    ledger: Ledger,
+    tree: &'a Tree,
+    phase: Phase,
+    texts: BTreeMap<String, Text>,
+    constants: BTreeMap<&'static str, Text>,
+    data: BTreeMap<String, String>,
+    tasks: BTreeMap<String, String>,
+    imports: BTreeSet<(String, String)>,
+    folder: Option<Text>,
+    uses_path: bool,
+    uses_params: bool,
+    /// Names of Airflow's variables that have to be set.
+    variables: BTreeSet<String>,
+}
+
+/// Carries an application over.
+pub fn convert(given: Given<'_>) -> Conversion {
+    let empty = Tree::parse("<none/>").0;
+    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+    let tree = first.map_or(&empty, |analysis| analysis.tree());
+    let mut printer = Printer {
+        version: given.version,
+        given,
+        ledger: Ledger::new(tree),
+        tree,
+        phase: Phase::Workflow,
+        texts: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        data: BTreeMap::new(),
+        tasks: BTreeMap::new(),
+        imports: BTreeSet::new(),
+        folder: None,
+        uses_path: false,
+        uses_params: false,
+        variables: BTreeSet::new(),
+    };
+    let mut entries = Vec::new();
+    let mut dag = Dag::default();
+    if let Some(coordinator) = given.coordinator {
+        printer.coordinator(coordinator, &mut dag);
+        let listed = printer.ledger.entries(coordinator.analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    }
+    if let Some(analysis) = given.analysis {
+        printer.ledger = Ledger::new(analysis.tree());
+        printer.tree = analysis.tree();
+        printer.phase = Phase::Workflow;
+        printer.workflow(analysis, &mut dag);
+        let listed = printer.ledger.entries(analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+    }
+    let outputs = match dag.refused {
+        true => Vec::new(),
+        false => {
+            let text = printer.print(dag);
+            vec![Output { path: format!("dags/{}.py", given.name), text }]
+        }
+    };
+    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+}
+
+/// A DAG in parts.
+#[derive(Debug, Default)]
+struct Dag {
+    /// What stands before it: datasets, timetables.
+    before: Vec<String>,
+    /// Whether nothing can be made of its workflow.
+    refused: bool,
+    /// Arguments of the DAG.
+    arguments: Vec<(String, Value)>,
+    /// Macros beside the usual.
+    macros: Vec<(String, String)>,
+    /// Tasks before those of the workflow: the last of them lead to its first ones.
+    gates: Vec<String>,
+    /// Statements.
+    tasks: Vec<String>,
+    /// Edges.
+    edges: Vec<String>,
+}
+
+impl<'a> Printer<'a> {
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        let text = self.compile(scalar.as_str());
+        self.judge(scalar.span(), &text);
+        if text.known().is_none_or(|known| known.is_empty()) {
+            return text;
+        }
+        // What a literal gives away is left out.
+        let shown = self.given.secrets.text(scalar.as_str());
+        match shown == scalar.as_str() {
+            true => text,
+            false => {
+                self.leave_out(scalar.span());
+                Text::literal(&shown)
+            }
+        }
+    }
+
+    fn leave_out(&mut self, span: Span) {
+        let reason = "a secret stands in it, which is not written down again";
+        let remedy = "put it into a connection or a variable of Airflow";
+        self.ledger.claim(span, Outcome::None, reason, remedy);
+    }
+
+    /// A secret, which Airflow keeps as a variable.
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        let name = identifier(name);
+        let reason = "the value is a secret and is read from a variable of Airflow";
+        let remedy = format!("set the variable `{name}`");
+        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
+        self.variables.insert(name.clone());
+        let code = format!("var.value.{name}");
+        Text { parts: vec![expression::Part::Value(code, true)], ..Text::default() }
+    }
+
+    fn judge(&mut self, span: Span, text: &Text) {
+        if let Some(why) = text.lacks.first() {
+            let remedy = "rewrite the expression: the task fails when it is rendered";
+            self.ledger.claim(span, Outcome::None, why, remedy);
+        } else if let Some(why) = text.differs.first() {
+            self.ledger.claim(span, Outcome::Approximate, why, "");
+        } else {
+            self.ledger.exact(span);
+        }
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        let secrets = self.given.secrets;
+        let is_secret = |name: &str| secrets.covers(name);
+        let names = Names {
+            phase: self.phase,
+            texts: &self.texts,
+            is_secret: &is_secret,
+            constants: &self.constants,
+            data: &self.data,
+            tasks: &self.tasks,
+        };
+        names.text(source, self.given.dialect)
+    }
+
+    /// A class that has to be imported.
+    fn import(&mut self, module: &str, class: &str) -> String {
+        self.imports.insert((module.to_owned(), class.to_owned()));
+        class.to_owned()
+    }
+
+    /// A class of the operators that Airflow itself has.
+    fn standard(&mut self, module: &str, class: &str) -> String {
+        let place = match self.version {
+            Version::Two => "airflow.operators",
+            Version::Three => "airflow.providers.standard.operators",
+        };
+        self.import(&format!("{place}.{module}"), class)
+    }
+
+    fn python_operator(&mut self, class: &str) -> String {
+        self.standard("python", class)
+    }
+
+    fn workflow(&mut self, analysis: &'a Analysis, dag: &mut Dag) {
+        let flow = analysis.flow();
+        let workflow = flow.workflow;
+        if let Some(name) = &workflow.name {
+            let text = self.compile(name.as_str());
+            self.judge(name.span(), &text);
+            self.constants.insert("wf:name", text);
+        }
+        let tasks = model::tasks(flow);
+        if let Some(why) = tasks.broken {
+            let reason = format!("a server refuses the workflow: {why}");
+            if let Some(root) = self.tree.root() {
+                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            }
+            dag.refused = true;
+            return;
+        }
+        self.name_tasks(&tasks);
+        self.claim_flow(analysis, &tasks);
+        self.claim_rest(workflow);
+        self.print_tasks(workflow, &tasks, dag);
+    }
+
+    /// Names of Python by those of the tasks.
+    fn name_tasks(&mut self, tasks: &Tasks) {
+        for task in &tasks.list {
+            self.tasks.insert(task.name.clone(), dag_id(&task.name));
+        }
+    }
+
+    /// An action with what all actions share.
+    fn shared(&mut self, workflow: &Workflow, body: &Body) -> Body {
+        let mut body = body.clone();
+        let Some(global) = &workflow.global else { return body };
+        body.name_node = body.name_node.or_else(|| global.name_node.clone());
+        body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
+        if body.job_xml.is_empty() {
+            body.job_xml.clone_from(&global.job_xml);
+        }
+        for property in &global.configuration {
+            let name = property.name.as_str();
+            if body.configuration.iter().all(|own| own.name.as_str() != name) {
+                body.configuration.push(property.clone());
+            }
+        }
+        body
+    }
+
+    fn print(&mut self, dag: Dag) -> String {
+        let mut body = String::new();
+        dag.tasks.iter().for_each(|task| body.push_str(task));
+        if !dag.edges.is_empty() {
+            body.push('\n');
+            dag.edges.iter().for_each(|edge| body.push_str(edge));
+        }
+        let mut before: String = dag.before.iter().map(|text| format!("{text}\n")).collect();
+        let mut arguments = vec![("dag_id".to_owned(), Value::text(self.given.name))];
+        arguments.extend(dag.arguments);
+        let params = self.params(&format!("{before}{body}"));
+        if !params.is_empty() || self.uses_params {
+            before.push_str(&format!("PARAMS = {}\n", Value::Dict(params).print(0)));
+            arguments.push(("params".to_owned(), Value::code("PARAMS")));
+        }
+        let strict = Value::code("jinja2.StrictUndefined");
+        arguments.push(("template_undefined".to_owned(), strict));
+        let uses = |name: &str| format!("{before}{body}").contains(name);
+        let all = format!("{before}{body}");
+        let el = names_helper(&all, "el", include_str!("oozie_el.py"));
+        let oozie = names_helper(&all, "oozie", include_str!("oozie_airflow.py"));
+        let mut macros = Vec::new();
+        if el {
+            macros.push(("el".to_owned(), Value::code("el")));
+        }
+        if oozie {
+            macros.push(("oozie".to_owned(), Value::code("oozie")));
+        }
+        macros.extend(dag.macros.into_iter().map(|(name, code)| (name, Value::Code(code))));
+        let filters = uses("| q }}");
+        if !macros.is_empty() {
+            arguments.push(("user_defined_macros".to_owned(), Value::Dict(macros)));
+        }
+        if filters {
+            let quote = Value::Dict(vec![("q".to_owned(), Value::code("el.quote"))]);
+            arguments.push(("user_defined_filters".to_owned(), quote));
+        }
+        let mut tags = vec![Value::text("oozie")];
+        tags.extend(self.given.tags.iter().map(Value::text));
+        arguments.push(("tags".to_owned(), Value::List(tags)));
+        let arguments = Value::Call("DAG".to_owned(), arguments).print(0);
+        let code = format!("{before}{arguments}");
+        let uses = |name: &str| format!("{code}{body}").contains(name);
+        let mut head = format!("\"\"\"{}\"\"\"\n\n", self.docstring());
+        if uses("dt.") {
+            head.push_str("import datetime as dt\n\n");
+        }
+        head.push_str("import jinja2\n");
+        if uses("pendulum.") {
+            head.push_str("import pendulum\n");
+        }
+        head.push_str(&self.import_lines());
+        let helpers: String = [("oozie.", "oozie_airflow as oozie"), ("el.", "oozie_el as el")]
+            .iter()
+            .filter(|(name, _)| match *name {
+                "el." => el || filters,
+                _ => oozie,
+            })
+            .map(|(_, module)| format!("import {module}\n"))
+            .collect();
+        if !helpers.is_empty() {
+            head.push_str(&format!("\n{helpers}"));
+        }
+        let gap = if before.is_empty() { "" } else { "\n" };
+        let with = if body.is_empty() { "    pass\n".to_owned() } else { body };
+        format!("{head}\n{before}{gap}with {arguments}:\n{with}")
+    }
+
+    fn import_lines(&mut self) -> String {
+        match self.version {
+            Version::Two => self.import("airflow", "DAG"),
+            Version::Three => self.import("airflow.sdk", "DAG"),
+        };
+        let mut modules: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for (module, class) in &self.imports {
+            modules.entry(module).or_default().push(class);
+        }
+        let lines = modules.into_iter().map(|(module, classes)| {
+            let line = format!("from {module} import {}\n", classes.join(", "));
+            if line.len() <= 89 {
+                return line;
+            }
+            let parts: String = classes.iter().map(|class| format!("    {class},\n")).collect();
+            format!("from {module} import (\n{parts})\n")
+        });
+        lines.collect()
+    }
+
+    fn docstring(&self) -> String {
+        let from = match self.given.coordinator {
+            Some(coordinator) => coordinator.path,
+            None => self.given.path,
+        };
+        let plain = |text: &str| text.replace('\\', "/").replace('"', "'");
+        let mut lines = format!("{}, carried over from {}.\n", plain(self.given.name), plain(from));
+        if !self.variables.is_empty() {
+            let names: Vec<&str> = self.variables.iter().map(String::as_str).collect();
+            lines.push_str(&format!("\nVariables of Airflow to set: {}.\n", names.join(", ")));
+        }
+        if lines.lines().count() == 1 { lines.trim_end().to_owned() } else { lines }
+    }
+
+    /// Parameters of the DAG: properties that its texts name, with the values that they are submitted with.
+    fn params(&mut self, code: &str) -> Vec<(String, Value)> {
+        let secrets = self.given.secrets;
+        let resolved = |value: &str| resolve(value, self.given.properties);
+        let mut params: Vec<(String, Value)> = Vec::new();
+        for (name, value) in self.given.properties {
+            let named = contains_word(code, &format!("params.{name}"))
+                || code.contains(&quoted(name, '\''))
+                || self.uses_params;
+            if !named || secrets.covers(name) || self.texts.contains_key(name) {
+                continue;
+            }
+            let value = secrets.text(&resolved(value));
+            params.push((name.clone(), Value::Text(value)));
+        }
+        params
+    }
+}
+
+/// Whether a text names something of a helper: `el.add`, `oozie.kill`.
+fn names_helper(text: &str, module: &str, source: &str) -> bool {
+    let call = format!("{module}.");
+    text.match_indices(&call).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let inside = |c: char| c.is_alphanumeric() || "_./-".contains(c);
+        let rest = &text[at + call.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = &rest[..end.unwrap_or(rest.len())];
+        let defined = ["def ", "class "].iter().any(|word| {
+            [":", "("].iter().any(|end| source.contains(&format!("{word}{name}{end}")))
+        });
+        let constant = matches!(name, "KB" | "MB" | "GB" | "TB" | "PB");
+        !before.is_some_and(inside) && !name.is_empty() && (defined || constant)
+    })
+}
+
+fn contains_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        let next = text[at + word.len()..].chars().next();
+        !next.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_')
+    })
+}
+
+/// A value with references to other properties resolved, as a submission does.
+fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
+    let mut value = value.to_owned();
+    for _ in 0..20 {
+        let Some(from) = value.find("${") else { break };
+        let Some(length) = value[from..].find('}') else { break };
+        let name = value[from + 2..from + length].to_owned();
+        let Some(known) = properties.get(&name) else { break };
+        value.replace_range(from..=from + length, known);
+    }
+    value
+}
+
+/// The rule that Airflow has for when a task runs.
+fn trigger_rule(runs: Runs) -> Option<&'static str> {
+    Some(match runs {
+        Runs::AfterAll => return None,
+        Runs::AfterAny => "none_failed_min_one_success",
+        Runs::OnFailure => "one_failed",
+        Runs::OnEither | Runs::AfterDone => "all_done",
+    })
+}

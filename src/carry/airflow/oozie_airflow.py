@@ -1,0 +1,479 @@
+"""What converted DAGs need and Airflow does not have: Oozie's schedule, its data windows, and its kill nodes.
+
+Put this file and `oozie_el.py` into the plugins folder. It works with Airflow 2.10 and 3.
+"""
+
+from __future__ import annotations
+
+import bisect
+import datetime as dt
+import re
+from typing import Any, ClassVar
+from zoneinfo import ZoneInfo
+
+import jinja2
+import pendulum
+from airflow.plugins_manager import AirflowPlugin
+from airflow.timetables.base import DagRunInfo, DataInterval, Timetable
+
+import oozie_el as el
+
+try:
+    from airflow.sdk.bases.sensor import BaseSensorOperator
+    from airflow.sdk.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowSkipException,
+    )
+except ImportError:
+    from airflow.exceptions import (
+        AirflowException,
+        AirflowFailException,
+        AirflowSkipException,
+    )
+    from airflow.sensors.base import BaseSensorOperator
+
+UTC = ZoneInfo("UTC")
+
+
+def plain(instant: dt.datetime) -> dt.datetime:
+    """An instant of Airflow without what Airflow adds to it."""
+    return dt.datetime.fromtimestamp(instant.timestamp(), UTC)
+
+
+class OozieTimetable(Timetable):
+    """Runs at the nominal times of a coordinator: `start` and so many units later, counted from the start."""
+
+    def __init__(
+        self,
+        start: str,
+        every: int,
+        unit: str,
+        end: str | None = None,
+        timezone: str = "UTC",
+        end_of: str | None = None,
+    ) -> None:
+        self.start, self.every, self.unit = start, every, unit
+        self.end, self.timezone, self.end_of = end, timezone, end_of
+        self.description = f"every {every} {unit.lower()}s from {start}"
+        self._first = el.parse_time(start)
+        if end_of:
+            moved = el.add_time(self._first, end_of, 1, timezone)
+            self._first = el.start_of(moved, end_of, timezone)
+        self._end = el.parse_time(end) if end else None
+
+    @property
+    def summary(self) -> str:
+        return self.description
+
+    def serialize(self) -> dict[str, Any]:
+        names = ("start", "every", "unit", "end", "timezone", "end_of")
+        return {name: getattr(self, name) for name in names}
+
+    @classmethod
+    def deserialize(cls, data: dict[str, Any]) -> OozieTimetable:
+        return cls(**data)
+
+    def nominal(self, number: int) -> dt.datetime:
+        """The nominal time of a run, counted from 0."""
+        return el.add_time(self._first, self.unit, number * self.every, self.timezone)
+
+    def next_after(self, instant: dt.datetime) -> dt.datetime | None:
+        """The first nominal time after an instant; none from the end on."""
+        instant = plain(instant)
+        most = el.most_steps(self._first, instant, self.unit, self.every)
+        number = bisect.bisect_right(range(most + 1), instant, key=self.nominal)
+        found = self.nominal(number)
+        return found if self._end is None or found < self._end else None
+
+    def infer_manual_data_interval(self, *, run_after: Any) -> DataInterval:
+        return DataInterval.exact(run_after)
+
+    def next_dagrun_info(
+        self, *, last_automated_data_interval: Any, restriction: Any
+    ) -> DagRunInfo | None:
+        earliest = plain(restriction.earliest) if restriction.earliest else self._first
+        after = earliest - dt.timedelta(microseconds=1)
+        if not restriction.catchup:
+            after = max(after, dt.datetime.now(UTC))
+        if last_automated_data_interval is not None:
+            after = max(after, plain(last_automated_data_interval.start))
+        found = self.next_after(after)
+        if found is None or (
+            restriction.latest is not None and found > restriction.latest
+        ):
+            return None
+        return DagRunInfo.exact(pendulum.instance(found))
+
+
+class OoziePlugin(AirflowPlugin):
+    """Makes the timetable known to the scheduler."""
+
+    name = "oozie"
+    timetables: ClassVar = [OozieTimetable]
+
+
+def nominal(dag_run: Any) -> dt.datetime:
+    """The time that a run stands for. Runs that were started by hand stand for the time of their start."""
+    instant = getattr(dag_run, "logical_date", None) or dag_run.run_after
+    return plain(instant)
+
+
+@jinja2.pass_context
+def nominal_time(context: Any) -> str:
+    """`coord:nominalTime()`."""
+    return el.write_time(nominal(context["dag_run"]))
+
+
+@jinja2.pass_context
+def actual_time(context: Any) -> str:
+    """`coord:actualTime()`: when the run began."""
+    began = context["dag_run"].start_date or dt.datetime.now(UTC)
+    return el.write_time(began)
+
+
+class Dataset:
+    """A series of folders that appear as time goes by."""
+
+    def __init__(
+        self,
+        uri: str,
+        every: int,
+        unit: str,
+        initial: str,
+        timezone: str = "UTC",
+        end_of: str | None = None,
+        done_flag: str = "_SUCCESS",
+    ) -> None:
+        self.template, self.every, self.unit = uri, every, unit
+        self.timezone, self.done_flag = timezone, done_flag
+        self.initial = el.parse_time(initial)
+        if end_of:
+            moved = el.add_time(self.initial, end_of, 1, timezone)
+            self.initial = el.start_of(moved, end_of, timezone)
+
+    def instance(self, number: int) -> dt.datetime:
+        """An instance, counted from the initial one."""
+        return el.add_time(self.initial, self.unit, number * self.every, self.timezone)
+
+    def current(self, instant: dt.datetime) -> int | None:
+        """The number of the last instance that is not after an instant."""
+        if instant < self.initial:
+            return None
+        most = el.most_steps(self.initial, instant, self.unit, self.every)
+        return bisect.bisect_right(range(most + 1), instant, key=self.instance) - 1
+
+    def uri(self, at: dt.datetime) -> str:
+        """The folder of an instance."""
+        at = at.astimezone(UTC)
+        parts = {
+            "YEAR": f"{at.year}",
+            "MONTH": f"{at.month:02}",
+            "DAY": f"{at.day:02}",
+            "HOUR": f"{at.hour:02}",
+            "MINUTE": f"{at.minute:02}",
+        }
+        return re.sub(r"\$\{(\w+)\}", lambda m: parts.get(m[1], m[0]), self.template)
+
+    def is_done(self, uri: str, connection: str) -> bool:
+        """Whether an instance is complete."""
+        from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
+
+        path = el.path_of(uri)
+        if self.done_flag:
+            path = f"{path.rstrip('/')}/{self.done_flag}"
+        return WebHDFSHook(webhdfs_conn_id=connection).check_for_path(hdfs_path=path)
+
+
+class Data:
+    """Instances of a dataset that a run reads or writes.
+
+    Either `instances`, one by one, or all from `first` to `last`, which come newest first.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        instances: list[str] | None = None,
+        first: str | None = None,
+        last: str | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.instances, self.first, self.last = instances or [], first, last
+
+    @property
+    def needs_looking(self) -> bool:
+        """Whether the instances depend on what is there."""
+        texts = [*self.instances, self.first or "", self.last or ""]
+        return any(text.startswith(("latest", "future")) for text in texts)
+
+    def uris(self, at: dt.datetime) -> list[str]:
+        """The folders for a nominal time."""
+        if self.first is None or self.last is None:
+            found = [self._one(text, at) for text in self.instances]
+            return [uri for uri in found if uri]
+        last = int(_arguments(self.last)[1][0])
+        count = self.dataset.current(at)
+        name, arguments = _arguments(self.first)
+        if count is None:
+            return []
+        if name == "current":
+            first = int(arguments[0])
+        else:
+            start = self._boundary(name, arguments, at)
+            number = self.dataset.current(start)
+            if number is None or self.dataset.instance(number) != start:
+                raise AirflowException(f"{self.first} is no instance of the dataset")
+            first = number - count
+        if first > last:
+            raise AirflowException(f"{self.first} is after {self.last}")
+        numbers = range(count + last, count + first - 1, -1)
+        return [self.dataset.uri(self.dataset.instance(n)) for n in numbers if n >= 0]
+
+    def _one(self, text: str, at: dt.datetime) -> str | None:
+        name, arguments = _arguments(text)
+        count = self.dataset.current(at)
+        if name == "absolute":
+            return self.dataset.uri(el.parse_time(arguments[0]))
+        if count is None:
+            return None
+        if name == "current":
+            number = count + int(arguments[0])
+        elif name == "offset":
+            base = self.dataset.instance(count)
+            moved = el.add_time(
+                base, arguments[1], int(arguments[0]), self.dataset.timezone
+            )
+            number = self.dataset.current(moved)
+        else:
+            raise AirflowException(f"{text} depends on what is there")
+        if number is None or number < 0:
+            return None
+        return self.dataset.uri(self.dataset.instance(number))
+
+    def _boundary(
+        self, name: str, arguments: list[str], at: dt.datetime
+    ) -> dt.datetime:
+        if name == "absolute":
+            return el.parse_time(arguments[0])
+        unit = {"endOfDays": "DAY", "endOfWeeks": "WEEK", "endOfMonths": "MONTH"}[name]
+        start = el.start_of(at, unit, self.dataset.timezone)
+        return el.add_time(start, unit, int(arguments[0]) + 1, self.dataset.timezone)
+
+    def look(
+        self, at: dt.datetime, made: dt.datetime, connection: str
+    ) -> list[str] | None:
+        """The folders, if all that is needed is there."""
+        if not self.needs_looking:
+            uris = self.uris(at)
+            there = (self.dataset.is_done(uri, connection) for uri in uris)
+            return uris if all(there) else None
+        wanted: list[int] = []
+        for text in [self.last, self.first] if self.first else self.instances:
+            name, arguments = _arguments(text or "")
+            wanted.append(int(arguments[0]))
+        numbers = range(max(wanted), min(wanted) - 1, -1) if self.first else wanted
+        if name == "future":
+            numbers = range(min(wanted), max(wanted) + 1) if self.first else wanted
+            limit = int(arguments[1])
+            count = self.dataset.current(at)
+            walk = (
+                iter(range(count, count + limit + 1)) if count is not None else iter(())
+            )
+        else:
+            count = self.dataset.current(made)
+            walk = iter(range(count, -1, -1)) if count is not None else iter(())
+        found: list[str] = []
+        needed = max(abs(number) for number in numbers) + 1
+        for number in walk:
+            uri = self.dataset.uri(self.dataset.instance(number))
+            if self.dataset.is_done(uri, connection):
+                found.append(uri)
+            if len(found) == needed:
+                return [found[abs(n)] for n in numbers]
+        return None
+
+
+def _arguments(text: str) -> tuple[str, list[str]]:
+    found = re.fullmatch(r"(\w+)\((.*)\)", text)
+    if not found:
+        raise AirflowException(f"{text!r} names no instance")
+    return found[1], [part.strip() for part in found[2].split(",")]
+
+
+class DataSensor(BaseSensorOperator):
+    """Waits until the instances of a run are complete; their folders are its result."""
+
+    def __init__(
+        self, *, data: Data, webhdfs_conn_id: str = "webhdfs_default", **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.data = data
+        self.webhdfs_conn_id = webhdfs_conn_id
+
+    def poke(self, context: Any) -> Any:
+        """Looks once."""
+        run = context["dag_run"]
+        made = run.start_date or dt.datetime.now(UTC)
+        uris = self.data.look(nominal(run), made, self.webhdfs_conn_id)
+        if uris is None:
+            return False
+        context["ti"].xcom_push(key="uris", value=uris)
+        return True
+
+
+@jinja2.pass_context
+def uris(context: Any, data: Data, sensor: str | None = None) -> str:
+    """`coord:dataIn` and `coord:dataOut`: the folders, separated by commas."""
+    if data.needs_looking:
+        return ",".join(context["ti"].xcom_pull(task_ids=sensor, key="uris"))
+    return ",".join(data.uris(nominal(context["dag_run"])))
+
+
+def kill(message: str) -> None:
+    """Ends the run as a kill node does."""
+    raise AirflowFailException(message)
+
+
+def choose(cases: list[tuple[str, str]], default: str) -> str:
+    """The task that a decision leads to: that of the first case that is true."""
+    return next((target for case, target in cases if el.is_true(case)), default)
+
+
+def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
+    """The states of tasks of the same run."""
+    ti, run = context["ti"], context["dag_run"]
+    if hasattr(ti, "get_task_states"):
+        found = ti.get_task_states(
+            dag_id=ti.dag_id, task_ids=task_ids, run_ids=[run.run_id]
+        )
+        states = found.get(run.run_id, {})
+        return {task_id: states.get(task_id) for task_id in task_ids}
+    instances = {instance.task_id: instance for instance in run.get_task_instances()}
+    return {task_id: str(instances[task_id].state) for task_id in task_ids}
+
+
+def route(action: str, ok: str, error: str, **context: Any) -> str:
+    """The task behind an action: one where it succeeded, another where it failed."""
+    state = states(context, [action])[action]
+    if state == "success":
+        return ok
+    if state == "failed":
+        return error
+    raise AirflowSkipException(f"{action} did not run")
+
+
+def only_if_failed(context: Any) -> None:
+    """Lets a handler run only where an action before it failed itself, and not one before that."""
+    before = list(context["task"].upstream_task_ids)
+    if "failed" not in states(context, before).values():
+        raise AirflowSkipException("none of the actions before failed itself")
+
+
+def is_on_time(minutes: int = 1, **context: Any) -> bool:
+    """`NONE`: whether a run begins no later than that after its nominal time."""
+    return dt.datetime.now(UTC) <= nominal(context["dag_run"]) + dt.timedelta(
+        minutes=minutes
+    )
+
+
+def is_latest(schedule: OozieTimetable, **context: Any) -> bool:
+    """`LAST_ONLY`: whether the next run is not due yet."""
+    following = schedule.next_after(nominal(context["dag_run"]))
+    return following is None or dt.datetime.now(UTC) <= following
+
+
+@jinja2.pass_context
+def last_error_node(context: Any) -> str | None:
+    """`wf:lastErrorNode()`: an action before this task that failed."""
+    before = sorted(context["task"].upstream_task_ids)
+    return next(
+        (task for task, state in states(context, before).items() if state == "failed"),
+        None,
+    )
+
+
+@jinja2.pass_context
+def error_message(context: Any, node: str | None) -> str:
+    """`wf:errorMessage()`: Airflow keeps the message in the log of the task."""
+    return f"see the log of {node} in run {context['run_id']}" if node else ""
+
+
+@jinja2.pass_context
+def action_data(context: Any, node: str) -> dict[str, str]:
+    """`wf:actionData()`: what a program wrote to its output."""
+    return captured(context["ti"].xcom_pull(task_ids=node))
+
+
+def captured(result: Any) -> dict[str, str]:
+    """Properties from the result of a task that printed its output once more as one line of base64."""
+    import base64
+
+    return el.properties(base64.b64decode(result or "").decode())
+
+
+@jinja2.pass_context
+def file_status(
+    context: Any, uri: str, webhdfs_conn_id: str = "webhdfs_default"
+) -> dict[str, Any]:
+    """The status of a file; nothing where it is missing."""
+    from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
+
+    client = WebHDFSHook(webhdfs_conn_id=webhdfs_conn_id).get_conn()
+    return client.status(el.path_of(uri), strict=False) or {}
+
+
+@jinja2.pass_context
+def exists(context: Any, uri: str) -> bool:
+    """`fs:exists()`, without patterns."""
+    return bool(file_status(context, uri))
+
+
+@jinja2.pass_context
+def is_dir(context: Any, uri: str) -> bool:
+    """`fs:isDir()`."""
+    return file_status(context, uri).get("type") == "DIRECTORY"
+
+
+@jinja2.pass_context
+def file_size(context: Any, uri: str) -> int:
+    """`fs:fileSize()`."""
+    return file_status(context, uri).get("length", -1)
+
+
+@jinja2.pass_context
+def dir_size(context: Any, uri: str) -> int:
+    """`fs:dirSize()`: the files directly in a folder."""
+    from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
+
+    if not is_dir(context, uri):
+        return -1
+    client = WebHDFSHook(webhdfs_conn_id="webhdfs_default").get_conn()
+    listed = client.list(el.path_of(uri), status=True)
+    return sum(status["length"] for _, status in listed if status["type"] == "FILE")
+
+
+@jinja2.pass_context
+def block_size(context: Any, uri: str) -> int:
+    """`fs:blockSize()`."""
+    return file_status(context, uri).get("blockSize", -1)
+
+
+@jinja2.pass_context
+def error_code(context: Any, node: str | None) -> str:
+    """`wf:errorCode()`: Airflow has none."""
+    return "FAILED" if node else ""
+
+
+def entered(ok: list[str], error: list[str]) -> Any:
+    """Lets a task run where one of some tasks succeeded, or one of others failed itself."""
+
+    def check(context: Any) -> None:
+        found = states(context, [*ok, *error])
+        if any(found[task] == "success" for task in ok):
+            return
+        if any(found[task] == "failed" for task in error):
+            return
+        raise AirflowSkipException("no run got here")
+
+    return check

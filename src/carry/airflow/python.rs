@@ -1,0 +1,156 @@
+//! Python in the layout of `ruff format`.
+
+/// A text as a literal of Python: with these quotes, or with the others where that saves escapes.
+pub fn quoted(text: &str, wanted: char) -> String {
+    let other = if wanted == '"' { '\'' } else { '"' };
+    let count = |quote: char| text.matches(quote).count();
+    // Jinja's expressions keep their quotes, so that the text around them needs no escapes.
+    let quote = if wanted == '"' && count(wanted) > count(other) { other } else { wanted };
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push(quote);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == quote => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.push_str(&format!("\\x{:02x}", c as u32)),
+            c => out.push(c),
+        }
+    }
+    out.push(quote);
+    out
+}
+
+/// A value in a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Value {
+    /// A text.
+    Text(String),
+    /// A text of several lines.
+    Lines(String),
+    /// Code.
+    Code(String),
+    /// A list.
+    List(Vec<Value>),
+    /// A tuple.
+    Tuple(Vec<Value>),
+    /// A dictionary with texts for keys; what has none is another dictionary, spread.
+    Dict(Vec<(String, Value)>),
+    /// A call.
+    Call(String, Vec<(String, Value)>),
+}
+
+/// The longest line that `ruff format` leaves in one piece.
+const WIDTH: usize = 88;
+
+impl Value {
+    /// A text.
+    pub fn text(text: impl Into<String>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// Code.
+    pub fn code(code: impl Into<String>) -> Value {
+        Value::Code(code.into())
+    }
+
+    /// The code. Calls and collections are spread over lines, each part behind the indent.
+    pub fn print(&self, indent: usize) -> String {
+        let inner = " ".repeat(indent + 4);
+        let spread = |open: &str, parts: Vec<String>, close: &str| {
+            if parts.is_empty() {
+                return format!("{open}{close}");
+            }
+            let lines: String = parts.iter().map(|part| format!("{inner}{part},\n")).collect();
+            format!("{open}\n{lines}{}{close}", " ".repeat(indent))
+        };
+        let all = |values: &[Value]| values.iter().map(|v| v.print(indent + 4)).collect();
+        match self {
+            Value::Text(text) => quoted(text, '"'),
+            Value::Lines(text) => {
+                let text = text.replace('\\', "\\\\").replace("\"\"\"", "\\\"\\\"\\\"");
+                format!("\"\"\"\\\n{text}\"\"\"")
+            }
+            Value::Code(code) => code.clone(),
+            Value::List(values) => spread("[", all(values), "]"),
+            Value::Tuple(values) => spread("(", all(values), ")"),
+            Value::Dict(values) => {
+                let pairs = values.iter().map(|(name, value)| match name.as_str() {
+                    "" => format!("**{}", value.print(indent + 4)),
+                    name => format!("{}: {}", quoted(name, '"'), value.print(indent + 4)),
+                });
+                spread("{", pairs.collect(), "}")
+            }
+            Value::Call(name, arguments) => {
+                let given = arguments.iter().map(|(name, value)| {
+                    let value = value.print(indent + 4);
+                    if name.is_empty() { value } else { format!("{name}={value}") }
+                });
+                spread(&format!("{name}("), given.collect(), ")")
+            }
+        }
+    }
+}
+
+/// `[a, b] >> c`, one statement, with an indent.
+pub fn edge(before: &[String], after: &str, indent: usize) -> String {
+    let pad = " ".repeat(indent);
+    let [one] = before else {
+        let line = format!("{pad}[{}] >> {after}\n", before.join(", "));
+        if line.len() <= WIDTH + 1 {
+            return line;
+        }
+        let parts: String = before.iter().map(|name| format!("{pad}    {name},\n")).collect();
+        return format!("{pad}[\n{parts}{pad}] >> {after}\n");
+    };
+    let line = format!("{pad}{one} >> {after}\n");
+    if line.len() <= WIDTH + 1 {
+        return line;
+    }
+    format!("{pad}(\n{pad}    {one}\n{pad}    >> {after}\n{pad})\n")
+}
+
+/// A name of Python for a name of Oozie.
+pub fn identifier(name: &str) -> String {
+    const TAKEN: [&str; 48] = [
+        "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class",
+        "continue", "def", "del", "elif", "else", "except", "finally", "for", "from", "global",
+        "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return",
+        "try", "while", "with", "yield", "dag", "DAG", "dt", "el", "oozie", "jinja2", "print",
+        "list", "str", "int", "type", "set", "id",
+    ];
+    let mut out: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if out.starts_with(|c: char| c.is_ascii_digit()) || out.is_empty() {
+        out.insert(0, '_');
+    }
+    if TAKEN.contains(&out.as_str()) {
+        out.push('_');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes_are_those_that_ruff_prefers() {
+        assert_eq!(quoted("a", '"'), "\"a\"");
+        assert_eq!(quoted("say \"a\"", '"'), "'say \"a\"'");
+        assert_eq!(quoted("it's", '\''), "'it\\'s'");
+        assert_eq!(quoted("a\nb", '"'), "\"a\\nb\"");
+    }
+
+    #[test]
+    fn long_edges_are_spread() {
+        assert_eq!(edge(&["a".into()], "b", 4), "    a >> b\n");
+        let names: Vec<String> = (0..12).map(|n| format!("task_{n}_more")).collect();
+        assert!(edge(&names, "end", 0).starts_with("[\n    task_0_more,\n"));
+    }
+}

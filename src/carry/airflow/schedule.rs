@@ -1,0 +1,253 @@
+//! When a coordinator runs, as a timetable of Airflow.
+//!
+//! A cron expression serves where it gives the same instants. Everything else is `OozieTimetable` of `oozie_airflow.py`,
+//! which counts from the start as the server does.
+
+use super::python::Value;
+use ankus_lang::coordinator::Definition;
+use ankus_lang::time::{Cron, EndOf, Frequency, Instant, ProcessingZone, Schedule, Unit, Zone};
+
+/// A timetable.
+#[derive(Clone, Debug)]
+pub struct Timetable {
+    /// The argument `schedule`.
+    pub value: Value,
+    /// Whether it is our own.
+    pub is_own: bool,
+    /// The first nominal time.
+    pub first: Instant,
+    /// What differs.
+    pub differs: Option<String>,
+}
+
+/// The schedule of a coordinator, or why there is none.
+pub fn timetable(definition: &Definition, wants_own: bool) -> Result<Timetable, String> {
+    let schedule = &definition.schedule;
+    let first = schedule.times().next().map(|(_, nominal)| nominal);
+    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    match &schedule.frequency {
+        Frequency::Cron(_) if wants_own => {
+            Err("whether a run is the latest is not known of a cron expression".to_owned())
+        }
+        Frequency::Cron(cron) => of_cron(schedule, cron, first),
+        Frequency::Every { count, unit, end_of } => {
+            let zone = zone_of(&schedule.zone)?;
+            let usual = usual(schedule, *count, *unit, *end_of, first).filter(|_| !wants_own);
+            if let Some((cron, in_zone)) = usual {
+                let zone = if in_zone { zone } else { "UTC".to_owned() };
+                return Ok(Timetable {
+                    value: cron_call(&cron, &zone),
+                    is_own: false,
+                    first,
+                    differs: None,
+                });
+            }
+            if *count < 1 {
+                return Err(format!("a frequency of {count} is none in Airflow"));
+            }
+            Ok(Timetable {
+                value: own(schedule, *count, *unit, *end_of, &zone),
+                is_own: true,
+                first,
+                differs: None,
+            })
+        }
+    }
+}
+
+fn cron_call(cron: &str, zone: &str) -> Value {
+    Value::code(format!("CronTriggerTimetable(\"{cron}\", timezone=\"{zone}\")"))
+}
+
+fn own(schedule: &Schedule, count: i64, unit: Unit, end_of: EndOf, zone: &str) -> Value {
+    let mut given = vec![
+        ("start".to_owned(), Value::text(written(schedule.start))),
+        ("every".to_owned(), Value::code(count.to_string())),
+        ("unit".to_owned(), Value::text(unit.name())),
+        ("end".to_owned(), Value::text(written(schedule.end))),
+    ];
+    if zone != "UTC" {
+        given.push(("timezone".to_owned(), Value::text(zone)));
+    }
+    if let Some(end_of) = period(end_of) {
+        given.push(("end_of".to_owned(), Value::text(end_of)));
+    }
+    Value::Call("oozie.OozieTimetable".to_owned(), given)
+}
+
+/// The period of an end, as the helpers name it.
+pub fn period(end_of: EndOf) -> Option<&'static str> {
+    Some(match end_of {
+        EndOf::None => return None,
+        EndOf::Day => "DAY",
+        EndOf::Week => "WEEK",
+        EndOf::Month => "MONTH",
+    })
+}
+
+/// An instant as Oozie writes it.
+pub fn written(instant: Instant) -> String {
+    let mut text = String::new();
+    ProcessingZone::UTC.write(instant, &mut text);
+    text
+}
+
+/// An instant as an argument of Airflow.
+pub fn pendulum(instant: Instant, seconds: i64) -> Value {
+    let [year, month, day, hour, minute] = parts(instant.plus_seconds(seconds), &Zone::utc());
+    let rest = match seconds.rem_euclid(60) {
+        0 => String::new(),
+        seconds => format!(", {seconds}"),
+    };
+    Value::code(format!("pendulum.datetime({year}, {month}, {day}, {hour}, {minute}{rest})"))
+}
+
+/// Year, month, day, hour and minute on the wall of a zone.
+fn parts(instant: Instant, zone: &Zone) -> [i64; 5] {
+    let text = written(instant.plus_seconds(zone.offset_seconds(instant)));
+    let mut numbers = text.split(['-', 'T', ':', 'Z']).map(|part| part.parse().unwrap_or(0));
+    std::array::from_fn(|_| numbers.next().unwrap_or(0))
+}
+
+/// The name that Python knows a zone by.
+pub fn zone_of(zone: &Zone) -> Result<String, String> {
+    if zone.is_fixed() && zone.offset_seconds(Instant(0)) == 0 {
+        return Ok("UTC".to_owned());
+    }
+    // Java's abbreviations that follow daylight saving; the others are fixed.
+    const SHORT: [(&str, &str); 8] = [
+        ("PST", "America/Los_Angeles"),
+        ("CST", "America/Chicago"),
+        ("AST", "America/Anchorage"),
+        ("CNT", "America/St_Johns"),
+        ("ECT", "Europe/Paris"),
+        ("AET", "Australia/Sydney"),
+        ("BET", "America/Sao_Paulo"),
+        ("ART", "Africa/Cairo"),
+    ];
+    let id = zone.id();
+    if let Some((_, name)) = SHORT.iter().find(|(short, _)| *short == id) {
+        return Ok((*name).to_owned());
+    }
+    if zone.is_fixed() {
+        let seconds = zone.offset_seconds(Instant(0));
+        if seconds % 3600 == 0 {
+            // The signs of these names are the other way round.
+            return Ok(format!("Etc/GMT{:+}", -seconds / 3600));
+        }
+        if !id.contains('/') {
+            return Err(format!("Python has no zone for `{id}`"));
+        }
+    }
+    Ok(id.to_owned())
+}
+
+/// A cron expression that gives the same instants, and whether it is one of the coordinator's zone.
+fn usual(
+    schedule: &Schedule,
+    count: i64,
+    unit: Unit,
+    end_of: EndOf,
+    first: Instant,
+) -> Option<(String, bool)> {
+    let zone = &schedule.zone;
+    let [_, _, _, hour, minute] = parts(first, &Zone::utc());
+    if unit == Unit::Minute || unit == Unit::Hour {
+        let minutes = if unit == Unit::Hour { count.checked_mul(60)? } else { count };
+        if minutes > 0 && 60 % minutes == 0 {
+            return Some((format!("{} * * * *", stepped(minute, minutes, 59)), false));
+        }
+        if minutes > 0 && minutes % 60 == 0 && 24 % (minutes / 60) == 0 {
+            let hours = stepped(hour, minutes / 60, 23);
+            return Some((format!("{minute} {hours} * * *"), false));
+        }
+        return None;
+    }
+    let is_utc = zone.is_fixed() && zone.offset_seconds(first) == 0;
+    let [_, month, day, hour, minute] = parts(first, zone);
+    // Times on the wall that come twice or never are left to our own timetable.
+    if !is_utc && (zone.is_fixed() || !(4..23).contains(&hour)) {
+        return None;
+    }
+    let at = format!("{minute} {hour}");
+    let cron = match (unit, count, end_of) {
+        (Unit::Day, 1, EndOf::None | EndOf::Day) => format!("{at} * * *"),
+        (Unit::Day, 7, EndOf::None) | (Unit::Week, 1, EndOf::Week) => {
+            // 1970-01-01 was a Thursday.
+            let local = first.0 + zone.offset_seconds(first);
+            format!("{at} * * {}", (local.div_euclid(86_400) + 4).rem_euclid(7))
+        }
+        (Unit::Month, 1, EndOf::Month) => format!("{at} 1 * *"),
+        (Unit::Month, count, EndOf::None) if count > 0 && 12 % count == 0 && day <= 28 => {
+            let months = match count {
+                1 => "*".to_owned(),
+                count => {
+                    let mut months: Vec<i64> =
+                        (0..12 / count).map(|n| (month - 1 + n * count) % 12 + 1).collect();
+                    months.sort_unstable();
+                    months.iter().map(i64::to_string).collect::<Vec<_>>().join(",")
+                }
+            };
+            format!("{at} {day} {months} *")
+        }
+        _ => return None,
+    };
+    Some((cron, true))
+}
+
+fn stepped(from: i64, step: i64, last: i64) -> String {
+    match (step, from % step) {
+        (1, _) => "*".to_owned(),
+        (step, _) if step > last => from.to_string(),
+        (step, 0) => format!("*/{step}"),
+        (step, from) => format!("{from}-{last}/{step}"),
+    }
+}
+
+fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable, String> {
+    let text = cron.text();
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [minute, hour, day, month, weekday] = fields[..] else {
+        return Err(format!("`{text}` has not five fields"));
+    };
+    let odd = |field: &str| {
+        field.contains(['L', 'W', '#'])
+            && !field.chars().all(|c| c.is_ascii_alphabetic() || c == ',' || c == '-')
+    };
+    if odd(day) || odd(weekday) || ["L", "LW"].contains(&day) || weekday == "L" {
+        return Err(format!("Airflow reads `{text}` otherwise"));
+    }
+    let weekday: String = weekday
+        .split_inclusive([',', '-'])
+        .map(|part| {
+            let digits = part.trim_end_matches([',', '-']);
+            let rest = &part[digits.len()..];
+            let (number, step) = digits.split_once('/').map_or((digits, ""), |(n, s)| (n, s));
+            // Sunday is 1 for Quartz, and 0 for cron.
+            let number =
+                number.parse::<i64>().map_or_else(|_| number.to_owned(), |n| (n - 1).to_string());
+            let step = if step.is_empty() { String::new() } else { format!("/{step}") };
+            format!("{number}{step}{rest}")
+        })
+        .collect();
+    let plain = |field: &str, last: &str| {
+        let parts = field.split(',').map(|part| match part.split_once('/') {
+            Some((from, step)) if from.parse::<u8>().is_ok() => format!("{from}-{last}/{step}"),
+            _ => part.to_owned(),
+        });
+        parts.collect::<Vec<_>>().join(",").replace('?', "*")
+    };
+    let cron = [
+        plain(minute, "59"),
+        plain(hour, "23"),
+        plain(day, "31"),
+        plain(month, "12"),
+        plain(&weekday, "6"),
+    ];
+    let differs = (!schedule.zone.is_fixed()).then(|| {
+        "the server moves some runs by an hour while the zone is on another clock than at the start"
+            .to_owned()
+    });
+    let value = cron_call(&cron.join(" "), "UTC");
+    Ok(Timetable { value, is_own: false, first, differs })
+}

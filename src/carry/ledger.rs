@@ -1,0 +1,248 @@
+//! What became of each element and attribute of a definition.
+//!
+//! A printer claims what it carries. What stands around claimed parts and says nothing itself is as good as the worst of
+//! them; everything else that nobody claims is lost. So nothing is dropped in silence.
+
+use crate::source::{Source, Span};
+use crate::syntax::xml::{Element, Tree};
+
+/// What became of a part of the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// The other engine does the same.
+    Exact,
+    /// It does nearly the same; the reason says what differs.
+    Approximate,
+    /// It does not; the remedy says what is left to do.
+    None,
+}
+
+impl Outcome {
+    /// The word in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Exact => "exact",
+            Outcome::Approximate => "approximate",
+            Outcome::None => "none",
+        }
+    }
+}
+
+/// One line of the ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The element by the names from the root on (`coordinator.controls.timeout`), or one of its attributes (`….@name`).
+    pub construct: String,
+    /// Where it stands.
+    pub span: Span,
+    /// The line, from 1.
+    pub line: usize,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// What differs, or why it is lost.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+/// The reason of what is as good as its parts.
+pub const PARTS: &str = "see its parts";
+
+#[derive(Debug)]
+struct Place {
+    span: Span,
+    construct: String,
+    parent: Option<usize>,
+    /// Whether it says something itself, and is no mere container.
+    speaks: bool,
+    /// Whether it is a matter of reading the source alone: the version of a schema.
+    is_settled: bool,
+    claim: Option<(Outcome, String, String)>,
+}
+
+/// Every element and attribute of a text, and what was claimed of them.
+#[derive(Debug)]
+pub struct Ledger {
+    places: Vec<Place>,
+}
+
+impl Ledger {
+    /// With nothing claimed.
+    pub fn new(tree: &Tree) -> Ledger {
+        let mut ledger = Ledger { places: Vec::new() };
+        let mut todo: Vec<(Element<'_>, Option<usize>)> =
+            tree.root().map(|root| (root, None)).into_iter().collect();
+        while let Some((element, parent)) = todo.pop() {
+            let own = ledger.places.len();
+            let construct = match parent {
+                None => name_of_root(element.name()).to_owned(),
+                Some(parent) => {
+                    let above: &Place = &ledger.places[parent];
+                    format!("{}.{}", above.construct, element.name())
+                }
+            };
+            let children: Vec<Element<'_>> = element.elements().collect();
+            let has_text = !element.text().trimmed().text.is_empty();
+            ledger.places.push(Place {
+                span: element.span(),
+                construct: construct.clone(),
+                parent,
+                speaks: children.is_empty() || has_text,
+                is_settled: false,
+                claim: None,
+            });
+            for attribute in element.attributes() {
+                let declares = attribute.declares().is_some() || attribute.prefix().is_some();
+                ledger.places.push(Place {
+                    span: attribute.span(),
+                    construct: format!("{construct}.@{}", attribute.qualified_name()),
+                    parent: Some(own),
+                    speaks: true,
+                    is_settled: declares,
+                    claim: declares.then(|| (Outcome::Exact, String::new(), String::new())),
+                });
+            }
+            todo.extend(children.into_iter().rev().map(|child| (child, Some(own))));
+        }
+        ledger
+    }
+
+    /// The innermost place around a span.
+    fn at(&self, span: Span) -> Option<usize> {
+        let behind = self.places.partition_point(|place| place.span.start <= span.start);
+        let mut at = behind.checked_sub(1);
+        while let Some(index) = at {
+            if self.places[index].span.end >= span.end {
+                break;
+            }
+            // What ends before is a neighbor; what is around both is further up.
+            at = self.places[index].parent;
+        }
+        at
+    }
+
+    fn set(&mut self, at: usize, outcome: Outcome, reason: &str, remedy: &str) {
+        let Place { claim, is_settled, .. } = &mut self.places[at];
+        if *is_settled {
+            return;
+        }
+        if claim.as_ref().is_none_or(|(before, ..)| *before < outcome) {
+            *claim = Some((outcome, reason.to_owned(), remedy.to_owned()));
+        }
+    }
+
+    /// Claims what a span lies in. Of several claims the worst counts.
+    pub fn claim(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
+        if let Some(at) = self.at(span) {
+            self.set(at, outcome, reason, remedy);
+        }
+    }
+
+    /// Claims what a span lies in as exact.
+    pub fn exact(&mut self, span: Span) {
+        self.claim(span, Outcome::Exact, "", "");
+    }
+
+    /// Whether somebody claimed what a span lies in.
+    pub fn is_claimed(&self, span: Span) -> bool {
+        self.at(span).is_some_and(|at| self.places[at].claim.is_some())
+    }
+
+    /// Claims an element with its attributes and all that it holds.
+    pub fn whole(&mut self, span: Span, outcome: Outcome, reason: &str, remedy: &str) {
+        let first = self.places.partition_point(|place| place.span.start < span.start);
+        for at in first..self.places.len() {
+            if self.places[at].span.start >= span.end {
+                break;
+            }
+            self.set(at, outcome, reason, remedy);
+        }
+    }
+
+    /// Every place with its outcome, in the order of the text.
+    pub fn entries(&self, source: &Source) -> Vec<Entry> {
+        let mut outcomes: Vec<Option<Outcome>> =
+            self.places.iter().map(|place| place.claim.as_ref().map(|claim| claim.0)).collect();
+        // Children stand behind their parents, so that from the end each is settled before what holds it.
+        let mut worst: Vec<Option<Outcome>> = vec![None; self.places.len()];
+        for at in (0..self.places.len()).rev() {
+            let place = &self.places[at];
+            let own = outcomes[at].unwrap_or(match worst[at] {
+                Some(below) if !place.speaks => below,
+                _ => Outcome::None,
+            });
+            outcomes[at] = Some(own);
+            if let Some(parent) = place.parent {
+                worst[parent] = worst[parent].max(Some(own));
+            }
+        }
+        self.places
+            .iter()
+            .zip(outcomes)
+            .map(|(place, outcome)| {
+                let outcome = outcome.unwrap_or(Outcome::None);
+                let (reason, remedy) = match &place.claim {
+                    Some((_, reason, remedy)) => (reason.clone(), remedy.clone()),
+                    None if outcome == Outcome::Exact => Default::default(),
+                    None if !place.speaks => (PARTS.to_owned(), String::new()),
+                    None => (
+                        "this part is not carried over".to_owned(),
+                        "do by hand what it did, or name it with --allow".to_owned(),
+                    ),
+                };
+                Entry {
+                    construct: place.construct.clone(),
+                    span: place.span,
+                    line: source.position(place.span.start).line as usize,
+                    outcome,
+                    reason,
+                    remedy,
+                }
+            })
+            .collect()
+    }
+}
+
+fn name_of_root(name: &str) -> &str {
+    name.strip_suffix("-app").unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_claims_is_lost() {
+        let text = "<workflow-app name='w'><a><b>1</b><c/></a><d x='1'/></workflow-app>";
+        let (tree, _) = Tree::parse(text);
+        let mut ledger = Ledger::new(&tree);
+        let place = |part: &str| {
+            let at = text.find(part).expect("it is in the text") as u32;
+            Span { start: at, end: at + part.len() as u32 }
+        };
+        ledger.exact(place("1</b>").start_only());
+        ledger.exact(place("name='w'"));
+        ledger.whole(place("<d x='1'/>"), Outcome::Approximate, "nearly", "");
+        let entries = ledger.entries(&Source::new("w.xml", text));
+        let said: Vec<(&str, &str)> =
+            entries.iter().map(|e| (e.construct.as_str(), e.outcome.name())).collect();
+        assert_eq!(
+            said,
+            [
+                ("workflow", "none"),
+                ("workflow.@name", "exact"),
+                ("workflow.a", "none"),
+                ("workflow.a.b", "exact"),
+                ("workflow.a.c", "none"),
+                ("workflow.d", "approximate"),
+                ("workflow.d.@x", "approximate"),
+            ]
+        );
+    }
+
+    impl Span {
+        fn start_only(self) -> Span {
+            Span { end: self.start + 1, ..self }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! What a workflow does, in terms that other engines share: tasks, what each comes after, and in which case it runs.
+//!
+//! In: the flow of control as the passes have it. Out: [`Tasks`]. Forks, joins, `start` and `end` become edges where they
+//! can. A task that succeeded stands for a node that was left on that way, one that was skipped for a node that no run
+//! entered; that holds by construction for every task, because a task that chooses never leads directly to one that can
+//! be reached otherwise as well ([`Does::Pass`] stands between).
+
+use crate::ir::workflow::{NodeId, Shape, Way};
+use crate::passes::flow::Flow;
+use std::collections::BTreeMap;
+
+/// A task, by its place in [`Tasks::list`].
+pub type TaskId = usize;
+
+/// What a task does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// What an action does.
+    Action(NodeId),
+    /// Goes to the task of the first case that is true, by the transitions of the decision in their order.
+    Decide(NodeId, Vec<TaskId>),
+    /// Goes one way where an action succeeded, another where it failed.
+    Route(NodeId, TaskId, TaskId),
+    /// Ends the run as failed.
+    Kill(NodeId),
+    /// Nothing: others come after it.
+    Pass,
+}
+
+/// When a task runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// All before it succeeded.
+    AfterAll,
+    /// All before it succeeded or were skipped, and one succeeded.
+    AfterAny,
+    /// One before it failed itself.
+    OnFailure,
+    /// One of those before it succeeded, or failed, as its edges say.
+    OnEither,
+    /// All before it are done.
+    AfterDone,
+}
+
+/// A task with its place in the graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Its name: that of the node, where there is one.
+    pub name: String,
+    /// What it does.
+    pub does: Does,
+    /// When it runs.
+    pub runs: Runs,
+    /// Tasks that it comes after when they succeed.
+    pub after: Vec<TaskId>,
+    /// Tasks that it comes after when they fail.
+    pub after_failed: Vec<TaskId>,
+}
+
+/// The tasks of a workflow.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tasks {
+    /// In the order of the text.
+    pub list: Vec<Task>,
+    /// Forks of which a path can fail and end the run, while others go on.
+    pub failing_forks: Vec<NodeId>,
+    /// Why nothing can be made of it.
+    pub broken: Option<&'static str>,
+}
+
+/// Where control comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum From {
+    /// A task that succeeds.
+    Success(TaskId),
+    /// A task that chooses.
+    Choice(TaskId),
+    /// A task that fails.
+    Failure(TaskId),
+}
+
+struct Builder<'w> {
+    flow: Flow<'w>,
+    ends: Vec<bool>,
+    /// Ways into each node that a run can enter.
+    ways: Vec<Vec<(NodeId, Way)>>,
+    tasks: Tasks,
+    /// The task of a node, by node.
+    own: BTreeMap<NodeId, TaskId>,
+    /// The task that chooses behind an action, by node.
+    routes: BTreeMap<NodeId, TaskId>,
+}
+
+/// The tasks of a workflow.
+pub fn tasks(flow: Flow<'_>) -> Tasks {
+    let count = flow.workflow.nodes.len();
+    let mut ways = vec![Vec::new(); count];
+    let mut broken = flow.workflow.start().is_none().then_some("there is no start");
+    for (id, _) in flow.workflow.nodes().filter(|(id, _)| flow.reach.is_reachable(*id)) {
+        for (exit, target) in flow.exits(id) {
+            match target {
+                Some(target) => ways[target.index()].push((id, exit.way)),
+                None => broken = Some("a transition leads to no node"),
+            }
+        }
+    }
+    let mut builder = Builder {
+        ends: leading_to_end(flow),
+        flow,
+        ways,
+        tasks: Tasks { broken, ..Tasks::default() },
+        own: BTreeMap::new(),
+        routes: BTreeMap::new(),
+    };
+    builder.make();
+    builder.join_up();
+    if builder.tasks.broken.is_none() && has_cycle(&builder.tasks.list) {
+        builder.tasks.broken = Some("its nodes lead back to one another");
+    }
+    builder.tasks.failing_forks = failing_forks(flow, &builder.ends);
+    builder.tasks
+}
+
+fn has_cycle(list: &[Task]) -> bool {
+    let mut behind = vec![Vec::new(); list.len()];
+    let mut waiting = vec![0_usize; list.len()];
+    for (at, task) in list.iter().enumerate() {
+        for before in task.after.iter().chain(&task.after_failed) {
+            behind[*before].push(at);
+            waiting[at] += 1;
+        }
+    }
+    let mut todo: Vec<TaskId> = (0..list.len()).filter(|at| waiting[*at] == 0).collect();
+    let mut done = 0;
+    while let Some(at) = todo.pop() {
+        done += 1;
+        for next in &behind[at] {
+            waiting[*next] -= 1;
+            if waiting[*next] == 0 {
+                todo.push(*next);
+            }
+        }
+    }
+    done < list.len()
+}
+
+/// By node: whether some run gets from it to the end, failures included.
+fn leading_to_end(flow: Flow<'_>) -> Vec<bool> {
+    let mut sources: Vec<Vec<NodeId>> = vec![Vec::new(); flow.workflow.nodes.len()];
+    for (id, _) in flow.workflow.nodes() {
+        for (_, target) in flow.exits(id) {
+            if let Some(target) = target {
+                sources[target.index()].push(id);
+            }
+        }
+    }
+    let ends = flow.workflow.nodes().filter(|(_, node)| node.shape == Shape::End);
+    let mut todo: Vec<NodeId> = ends.map(|(id, _)| id).collect();
+    let mut leading = vec![false; flow.workflow.nodes.len()];
+    while let Some(id) = todo.pop() {
+        if !std::mem::replace(&mut leading[id.index()], true) {
+            todo.extend(&sources[id.index()]);
+        }
+    }
+    leading
+}
+
+/// Forks with an action on one of their paths whose failure ends the run.
+fn failing_forks(flow: Flow<'_>, ends: &[bool]) -> Vec<NodeId> {
+    let mut patience = 100_000;
+    let fails = |id: &NodeId| {
+        flow.exit(*id, Way::Error)
+            .and_then(|(_, target)| target)
+            .is_some_and(|target| !ends[target.index()])
+    };
+    flow.reachable(Shape::Fork)
+        .map(|(id, _)| id)
+        .filter(|id| match flow.branches(*id, &mut patience) {
+            Some(branches) => branches.iter().flatten().any(fails),
+            None => true,
+        })
+        .collect()
+}
+
+impl Builder<'_> {
+    fn push(&mut self, name: String, does: Does) -> TaskId {
+        let (after, after_failed) = (Vec::new(), Vec::new());
+        self.tasks.list.push(Task { name, does, runs: Runs::AfterAll, after, after_failed });
+        self.tasks.list.len() - 1
+    }
+
+    /// Whether the failure of an action goes through a task that chooses, because the run may still succeed.
+    fn is_routed(&self, action: NodeId) -> bool {
+        let error = self.flow.exit(action, Way::Error).and_then(|(_, target)| target);
+        error.is_some_and(|target| self.ends[target.index()])
+    }
+
+    fn chooses(&self, from: NodeId) -> bool {
+        match self.flow.workflow.node(from).shape {
+            Shape::Decision => true,
+            Shape::Action => self.is_routed(from),
+            _ => false,
+        }
+    }
+
+    /// Whether a node becomes nothing but edges.
+    fn vanishes(&self, id: NodeId) -> bool {
+        let ways = &self.ways[id.index()];
+        let plain = |(from, _): &(NodeId, Way)| !self.chooses(*from);
+        match self.flow.workflow.node(id).shape {
+            Shape::Start => true,
+            Shape::Fork => ways.len() == 1 && plain(&ways[0]),
+            Shape::End => ways.iter().all(plain),
+            Shape::Join => {
+                let next = self.flow.next(id).next();
+                let shape = next.map(|next| self.flow.workflow.node(next).shape);
+                ways.iter().all(plain)
+                    && next.is_some_and(|next| self.ways[next.index()].len() == 1)
+                    && matches!(shape, Some(Shape::Action | Shape::Decision))
+            }
+            _ => false,
+        }
+    }
+
+    fn make(&mut self) {
+        let nodes: Vec<(NodeId, Shape, String)> = self
+            .flow
+            .workflow
+            .nodes()
+            .filter(|(id, _)| self.flow.reach.is_reachable(*id))
+            .map(|(id, node)| (id, node.shape, node.name.text.to_string()))
+            .collect();
+        for (id, shape, name) in nodes {
+            if self.vanishes(id) {
+                continue;
+            }
+            let does = match shape {
+                Shape::Action => Does::Action(id),
+                Shape::Decision => Does::Decide(id, Vec::new()),
+                Shape::Kill => Does::Kill(id),
+                _ => Does::Pass,
+            };
+            let task = self.push(name.clone(), does);
+            self.own.insert(id, task);
+            if shape == Shape::Action && self.is_routed(id) {
+                let route = self.push(format!("{name}_route"), Does::Route(id, 0, 0));
+                self.tasks.list[route].runs = Runs::AfterDone;
+                self.tasks.list[route].after.push(task);
+                self.routes.insert(id, route);
+            }
+        }
+    }
+
+    /// The tasks that stand for a way into a node.
+    fn from(&self, from: NodeId, way: Way, out: &mut Vec<From>) {
+        let mut todo = vec![(from, way)];
+        while let Some((from, way)) = todo.pop() {
+            if let Some(route) = self.routes.get(&from) {
+                out.push(From::Choice(*route));
+                continue;
+            }
+            let Some(task) = self.own.get(&from) else {
+                // It vanished: what leads to it leads on.
+                todo.extend(self.ways[from.index()].iter().copied());
+                continue;
+            };
+            out.push(match (self.flow.workflow.node(from).shape, way) {
+                (Shape::Decision, _) => From::Choice(*task),
+                (Shape::Action, Way::Error) => From::Failure(*task),
+                _ => From::Success(*task),
+            });
+        }
+        out.sort_unstable();
+        out.dedup();
+    }
+
+    fn join_up(&mut self) {
+        let owned: Vec<(NodeId, TaskId)> = self.own.iter().map(|(id, task)| (*id, *task)).collect();
+        // Where a choice leads, by the task that chooses and the node.
+        let mut targets: BTreeMap<(TaskId, NodeId), TaskId> = BTreeMap::new();
+        for (id, task) in &owned {
+            let mut from = Vec::new();
+            for (source, way) in self.ways[id.index()].clone() {
+                self.from(source, way, &mut from);
+            }
+            let many = from.len() > 1;
+            for source in from {
+                match source {
+                    From::Success(before) => self.tasks.list[*task].after.push(before),
+                    From::Failure(before) => self.tasks.list[*task].after_failed.push(before),
+                    From::Choice(before) if many => {
+                        let names = [before, *task].map(|task| self.tasks.list[task].name.as_str());
+                        let pass = self.push(names.join("_to_"), Does::Pass);
+                        self.tasks.list[pass].after.push(before);
+                        self.tasks.list[*task].after.push(pass);
+                        targets.insert((before, *id), pass);
+                    }
+                    From::Choice(before) => {
+                        self.tasks.list[*task].after.push(before);
+                        targets.insert((before, *id), *task);
+                    }
+                }
+            }
+            let Task { after, after_failed, .. } = &self.tasks.list[*task];
+            self.tasks.list[*task].runs = match (after.len(), after_failed.len()) {
+                (0 | 1, 0) => Runs::AfterAll,
+                (_, 0) => Runs::AfterAny,
+                (0, _) => Runs::OnFailure,
+                _ => Runs::OnEither,
+            };
+        }
+        for (id, task) in owned {
+            let exits: Vec<(Way, Option<NodeId>)> =
+                self.flow.exits(id).map(|(exit, target)| (exit.way, target)).collect();
+            if let Does::Decide(_, cases) = &mut self.tasks.list[task].does {
+                *cases = exits
+                    .iter()
+                    .filter_map(|(_, target)| targets.get(&(task, (*target)?)).copied())
+                    .collect();
+            }
+            if let Some(route) = self.routes.get(&id).copied() {
+                let of = |way: Way| {
+                    let (_, target) = exits.iter().find(|(other, _)| *other == way)?;
+                    targets.get(&(route, (*target)?)).copied()
+                };
+                if let (Some(ok), Some(error)) = (of(Way::Ok), of(Way::Error)) {
+                    self.tasks.list[route].does = Does::Route(id, ok, error);
+                }
+            }
+        }
+    }
+}

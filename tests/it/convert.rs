@@ -1,0 +1,353 @@
+//! `ankus convert`: what it writes, what it says is lost, and what a real Airflow makes of it.
+
+use crate::{oracle, shared};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Runs `ankus convert`: exit code, stdout, stderr.
+fn convert(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    let output = command.arg("convert").args(arguments).output().expect("the binary is built");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn written(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    std::fs::write(path, text).expect("a file");
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+const DAILY: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}" start="2026-03-07T06:00Z"
+    end="2026-03-10T06:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
+  <controls><timeout>60</timeout></controls>
+  <datasets>
+    <dataset name="logs" frequency="${coord:hours(1)}" initial-instance="2026-01-01T00:00Z" timezone="UTC">
+      <uri-template>hdfs://nn/logs/${YEAR}/${MONTH}/${DAY}/${HOUR}</uri-template>
+    </dataset>
+  </datasets>
+  <input-events>
+    <data-in name="hours" dataset="logs">
+      <start-instance>${coord:current(-23)}</start-instance>
+      <end-instance>${coord:current(0)}</end-instance>
+    </data-in>
+  </input-events>
+  <action><workflow><app-path>hdfs://nn/apps/daily</app-path><configuration>
+    <property><name>input</name><value>${coord:dataIn('hours')}</value></property>
+    <property><name>password</name><value>hunter22</value></property>
+  </configuration></workflow></action>
+</coordinator-app>"#;
+
+const LOAD: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5">
+  <start to="which"/>
+  <decision name="which"><switch><case to="all">${mode eq 'full'}</case><default to="new"/></switch></decision>
+  <action name="all"><shell xmlns="uri:oozie:shell-action:0.2"><exec>load.sh</exec><argument>${input}</argument></shell>
+    <ok to="end"/><error to="fail"/></action>
+  <action name="new"><shell xmlns="uri:oozie:shell-action:0.2"><exec>new.sh</exec><argument>two words</argument></shell>
+    <ok to="end"/><error to="tidy"/></action>
+  <action name="tidy"><fs><delete path="/tmp/x"/></fs><ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>it failed</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+fn application() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    written(folder.path(), "apps/daily/coordinator.xml", DAILY);
+    written(folder.path(), "apps/daily/workflow.xml", LOAD);
+    written(folder.path(), "apps/daily/job.properties", "mode=full\nunused=1\n");
+    folder
+}
+
+#[test]
+fn a_coordinator_and_its_workflow_are_one_file() {
+    let folder = application();
+    let out = folder.path().join("out");
+    let (code, lost, said) = convert(&[&shown(&folder.path().join("apps")), "-o", &shown(&out)]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let dag = std::fs::read_to_string(out.join("dags/daily.py")).expect("it was written");
+    for part in [
+        "schedule=CronTriggerTimetable(\"0 6 * * *\", timezone=\"UTC\")",
+        "end_date=pendulum.datetime(2026, 3, 10, 5, 59, 59)",
+        "catchup=True",
+        "max_active_runs=1",
+        "first=\"current(-23)\"",
+        "{{ el.text(el.eq(params.mode, 'full')) }}",
+        "load.sh {{ oozie.uris(hours) | q }}",
+        "new.sh 'two words'",
+        "\"mode\": \"full\"",
+        "new >> new_route",
+        "trigger_rule=\"none_failed_min_one_success\"",
+    ] {
+        assert!(dag.contains(part), "{part} in\n{dag}");
+    }
+    // A secret is in no output, and what no text names is no parameter.
+    assert!(!dag.contains("hunter22") && !dag.contains("unused"), "{dag}");
+}
+
+#[test]
+fn edited_files_are_left_alone() {
+    let folder = application();
+    let out = folder.path().join("out");
+    let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
+    assert_eq!(convert(&[&apps, "-o", &target]).0, 0);
+    assert_eq!(convert(&[&apps, "-o", &target, "--check"]).0, 0);
+    let file = out.join("dags/daily.py");
+    let first = std::fs::read_to_string(&file).expect("it was written");
+
+    // What changes in the source changes in a file that nobody edited.
+    let mode = "mode=part\n";
+    written(folder.path(), "apps/daily/job.properties", mode);
+    let (code, diff, _) = convert(&[&apps, "-o", &target, "--diff"]);
+    assert!(code == 1 && diff.contains("+    \"mode\": \"part\","), "{diff}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), first);
+    assert_eq!(convert(&[&apps, "-o", &target, "--check"]).0, 1);
+    assert_eq!(convert(&[&apps, "-o", &target]).0, 0);
+
+    let edited = "# mine\n".to_owned() + &std::fs::read_to_string(&file).expect("it is there");
+    std::fs::write(&file, &edited).expect("writable");
+    written(folder.path(), "apps/daily/job.properties", "mode=full\n");
+    let (code, diff, said) = convert(&[&apps, "-o", &target]);
+    assert!(code == 1 && diff.contains("-# mine") && said.contains("left alone"), "{diff}{said}");
+    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), edited);
+}
+
+#[test]
+fn what_is_lost_has_to_be_allowed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text =
+        LOAD.replace("<fs><delete path=\"/tmp/x\"/></fs>", "<own xmlns='urn:own'><x/></own>");
+    written(folder.path(), "workflow.xml", &text);
+    let (file, report) = (folder.path().join("workflow.xml"), folder.path().join("r.json"));
+    let (file, report) = (shown(&file), shown(&report));
+    let (code, lost, _) = convert(&[&file, "--report", &report]);
+    assert!(code == 1 && lost.contains("`workflow.action.own` is lost"), "{lost}");
+    let allowed = ["--allow", "workflow.action.own", "--allow", "workflow.action.own.x"];
+    let arguments = [&[file.as_str(), "--report", &report][..], &allowed].concat();
+    let (code, lost, _) = convert(&arguments);
+    assert_eq!((code, lost.as_str()), (0, ""));
+    let read: Value =
+        serde_json::from_str(&std::fs::read_to_string(&report).expect("a report")).expect("JSON");
+    assert_eq!(read["target"], "airflow==3");
+    assert_eq!(convert(&[&file, "--report", &report, "--allow", "*"]).0, 0);
+}
+
+/// The corpus, converted once for each version.
+fn corpus(version: &str, name: &str) -> Option<(PathBuf, Value)> {
+    let corpus = shared("ANKUS_CORPUS", "corpus")?;
+    let out = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    match std::fs::remove_dir_all(&out) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{error}"),
+        _ => {}
+    }
+    std::fs::create_dir_all(&out).expect("a folder");
+    let report = shown(&out.join("report.json"));
+    let target = shown(&out);
+    let corpus = shown(&corpus);
+    let arguments = [
+        &corpus,
+        "--isolated",
+        "--to",
+        version,
+        "-o",
+        &target,
+        "--report",
+        &report,
+        "--allow",
+        "*",
+    ];
+    let (code, _, said) = convert(&arguments);
+    assert_eq!(code, 0, "{said}");
+    let text = std::fs::read_to_string(report).expect("a report");
+    Some((out, serde_json::from_str(&text).expect("JSON")))
+}
+
+/// Elements and attributes of a text, as an independent reader counts them.
+fn counted(text: &str) -> Option<usize> {
+    let options =
+        roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
+    let document = roxmltree::Document::parse_with_options(text, options).ok()?;
+    let elements = document.root_element().descendants().filter(roxmltree::Node::is_element);
+    Some(elements.map(|element| 1 + element.attributes().len()).sum())
+}
+
+#[test]
+fn every_element_and_attribute_is_in_the_ledger() {
+    let Some((_, report)) = corpus("airflow", "converted-ledger") else { return };
+    let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
+    let (mut whole, mut of) = (0, 0);
+    for application in report["applications"].as_array().expect("a list") {
+        let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+        for entry in application["constructs"].as_array().expect("a list") {
+            let construct = entry["construct"].as_str().expect("a text");
+            // Declarations of namespaces are no attributes for the other reader.
+            if !construct.contains(".@xmlns") {
+                *files.entry(entry["path"].as_str().expect("a path")).or_default() += 1;
+            }
+            let parts: Vec<&str> = construct.split('.').collect();
+            let short = parts[..parts.len().min(3)].join(".");
+            let outcome = ["exact", "approximate", "none"]
+                .iter()
+                .position(|name| entry["outcome"] == *name)
+                .expect("one of three");
+            totals.entry(short).or_default()[outcome] += 1;
+            assert!(outcome != 2 || entry["reason"] != "", "{construct} is lost without a reason");
+        }
+        for (path, listed) in files {
+            let text = std::fs::read_to_string(path).expect("it was read before");
+            let Some(counted) = counted(&text) else { continue };
+            of += 1;
+            whole += usize::from(counted == listed);
+            assert_eq!(listed, counted, "{path}");
+        }
+    }
+    println!("{:<60} {:>7} {:>7} {:>7}", "construct", "exact", "approx.", "none");
+    for (construct, [exact, approximate, none]) in &totals {
+        println!("{construct:<60} {exact:>7} {approximate:>7} {none:>7}");
+    }
+    println!("convert:: {} of {}", report["summary"]["exact"], sum(&report["summary"]));
+    oracle::agree("conversion ledgers", whole, of);
+}
+
+fn sum(summary: &Value) -> u64 {
+    ["exact", "approximate", "none"].iter().filter_map(|name| summary[name].as_u64()).sum()
+}
+
+/// The Python of a virtual environment with this Airflow: where a variable says, or where `tests/airflow-env.sh` puts it.
+fn airflow(version: &str) -> Option<PathBuf> {
+    let (variable, folder) = match version {
+        "airflow" => ("ANKUS_AIRFLOW3", "/tmp/airflow3"),
+        _ => ("ANKUS_AIRFLOW2", "/tmp/airflow210"),
+    };
+    let folder = std::env::var_os(variable).map_or(PathBuf::from(folder), PathBuf::from);
+    let python = folder.join("bin/python");
+    if folder.join("bin/airflow").is_file() && python.is_file() {
+        return Some(python);
+    }
+    println!("skipped: there is no Airflow in {}; tests/airflow-env.sh makes it", folder.display());
+    None
+}
+
+/// Asks a real Airflow: the last line that it prints.
+fn asked(python: &Path, arguments: &[&str]) -> Value {
+    let home = tempfile::tempdir().expect("a folder");
+    let script = crate::root().join("tests/in_airflow.py");
+    let output = Command::new(python)
+        .arg(script)
+        .args(arguments)
+        .env("AIRFLOW_HOME", home.path())
+        .output()
+        .expect("Python starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let last = text.lines().last().unwrap_or_default();
+    serde_json::from_str(last).unwrap_or_else(|error| {
+        panic!("{error}: {last}\n{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+#[test]
+fn airflow_imports_all_of_it_without_a_warning() {
+    for (version, name) in [("airflow", "converted-3"), ("airflow==2.10", "converted-2")] {
+        let Some(python) = airflow(version) else { continue };
+        let Some((out, _)) = corpus(version, name) else { return };
+        let files = std::fs::read_dir(out.join("dags")).expect("a folder").count();
+        let answer = asked(&python, &["import", &shown(&out)]);
+        assert_eq!(answer["errors"], json!({}), "{version}");
+        assert_eq!(answer["warnings"], json!([]), "{version}");
+        assert_eq!(answer["dags"], files, "{version}");
+        println!("{version}: {files} DAGs");
+    }
+}
+
+/// Coordinators over frequencies, zones and starts where calendars are treacherous.
+fn schedules(folder: &Path) -> BTreeMap<String, Vec<String>> {
+    let frequencies = [
+        "5",
+        "7",
+        "8",
+        "15",
+        "45",
+        "60",
+        "90",
+        "120",
+        "300",
+        "1440",
+        "${coord:hours(1)}",
+        "${coord:hours(6)}",
+        "${coord:days(1)}",
+        "${coord:days(2)}",
+        "${coord:days(7)}",
+        "${coord:months(1)}",
+        "${coord:months(3)}",
+        "${coord:months(5)}",
+        "${coord:months(12)}",
+        "${coord:endOfDays(1)}",
+        "${coord:endOfWeeks(1)}",
+        "${coord:endOfMonths(1)}",
+        "${coord:endOfMonths(2)}",
+        "0 10 * * *",
+        "0/20 3,15 * * *",
+        "30 4 * * 2-6",
+        "0 0 1 * ?",
+    ];
+    let zones = ["UTC", "America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata"];
+    let starts =
+        ["2025-10-31T00:00Z", "2026-01-31T10:30Z", "2026-03-05T01:17Z", "2026-02-28T23:59Z"];
+    let mut expected = BTreeMap::new();
+    for (f, frequency) in frequencies.iter().enumerate() {
+        for (z, zone) in zones.iter().enumerate() {
+            for (s, start) in starts.iter().enumerate() {
+                let name = format!("c{f}-{z}-{s}");
+                let text = format!(
+                    "<coordinator-app name='{name}' frequency='{frequency}' start='{start}' end='2027-11-20T00:00Z' timezone='{zone}' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/x</app-path></workflow></action></coordinator-app>"
+                );
+                written(folder, &format!("{name}/coordinator.xml"), &text);
+                let times = times_of(&folder.join(format!("{name}/coordinator.xml")));
+                // Of cron in a zone with daylight saving it is said that it differs.
+                if f < 23 || z == 0 || z == 3 {
+                    expected.insert(name, times);
+                }
+            }
+        }
+    }
+    expected
+}
+
+/// The first nominal times of a coordinator.
+fn times_of(file: &Path) -> Vec<String> {
+    use ankus::check::{self, FileKind, Input};
+    let text = std::fs::read_to_string(file).expect("it was written");
+    let source = std::sync::Arc::new(ankus::Source::new(shown(file), text));
+    let submitted = check::submit_coordinator(&Input::of(&source, FileKind::Coordinator));
+    let definition = submitted.outcome.expect("a server accepts it");
+    let times = definition.schedule.times().take(200);
+    let times = times.map(|(_, nominal)| {
+        let mut text = String::new();
+        ankus_lang::time::ProcessingZone::UTC.write(nominal, &mut text);
+        text
+    });
+    times.collect()
+}
+
+#[test]
+fn airflow_runs_at_the_nominal_times() {
+    for version in ["airflow", "airflow==2.10"] {
+        let Some(python) = airflow(version) else { continue };
+        let folder = tempfile::tempdir().expect("a folder");
+        let expected = schedules(&folder.path().join("apps"));
+        let out = folder.path().join("out");
+        let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
+        let (code, _, said) = convert(&[&apps, "--to", version, "-o", &target, "--allow", "*"]);
+        assert_eq!(code, 0, "{said}");
+        let file = folder.path().join("times.json");
+        std::fs::write(&file, serde_json::to_string(&expected).expect("JSON")).expect("writable");
+        let answer = asked(&python, &["times", &target, &shown(&file)]);
+        assert_eq!(answer["wrong"], json!({}), "{version}");
+        println!("{version}: {} nominal times of {} DAGs", answer["times"], answer["dags"]);
+    }
+}
