@@ -5,7 +5,7 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
-use ankus::carry::{Conversion, Outcome, Output, Version, report};
+use ankus::carry::{Conversion, Outcome, Output, Target, report, step_functions};
 use ankus::check::{self, FileKind};
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
@@ -22,16 +22,17 @@ use std::sync::Arc;
 #[command(before_help = "Examples:
   ankus convert apps/ --to airflow -o airflow/          a whole tree, for Airflow 3
   ankus convert apps/daily --to airflow==2.10 -o out/   one application, for Airflow 2.10
+  ankus convert apps/ --to step-functions -o aws/       state machines and templates for AWS
   ankus convert apps/ --report losses.md                only the report: what would be lost
   ankus convert apps/ -o airflow/ --check               whether the output is up to date")]
 pub(crate) struct Arguments {
     /// Workflows, coordinators, bundles, their folders, or directory trees.
     #[arg(value_name = "APP|DIR", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The engine: `airflow` (3.x) or `airflow==2.10`.
+    /// The engine: `airflow` (3.x), `airflow==2.10` or `step-functions`.
     #[arg(long, value_name = "TARGET", default_value = "airflow", value_parser = target)]
-    to: Version,
-    /// Folder to write to: `dags` and `plugins` in it. Files that were edited since are left alone.
+    to: Target,
+    /// Folder to write to. Files that were edited since are left alone.
     #[arg(long, short, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Report what became of every element and attribute: `FILE.html`, `.json` or `.md`. Repeatable.
@@ -50,8 +51,9 @@ pub(crate) struct Arguments {
     properties: PropertyArguments,
 }
 
-fn target(text: &str) -> Result<Version, String> {
-    Version::of(text).ok_or_else(|| "known are airflow, airflow==3 and airflow==2.10".to_owned())
+fn target(text: &str) -> Result<Target, String> {
+    Target::of(text)
+        .ok_or_else(|| "known are airflow, airflow==3, airflow==2.10 and step-functions".to_owned())
 }
 
 fn report_file(text: &str) -> Result<PathBuf, String> {
@@ -80,7 +82,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     }
     let mut stale = 0;
     if let Some(folder) = &arguments.output {
-        let mut outputs = airflow::helpers();
+        let mut outputs = arguments.to.helpers();
         outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
         stale = write_all(folder, &outputs, &arguments, shell)?;
     }
@@ -228,7 +230,7 @@ fn convert(
     project: &Project,
     found: Vec<Found>,
     given: &Given,
-    version: Version,
+    target: Target,
 ) -> miette::Result<Vec<Conversion>> {
     let mut loaded: BTreeMap<PathBuf, Arc<Loaded>> = BTreeMap::new();
     for one in found {
@@ -269,12 +271,12 @@ fn convert(
             by_path.insert(workflow.found.shown.clone(), unit.name.clone());
         }
     }
-    conversions.extend(units.iter().map(|unit| carried(unit, version, &by_path)));
+    conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path)));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok(conversions)
 }
 
-fn carried(unit: &Unit, version: Version, by_path: &BTreeMap<String, String>) -> Conversion {
+fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> Conversion {
     let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
     let workflow = unit.workflow.as_ref().map(analysis);
     let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
@@ -287,22 +289,40 @@ fn carried(unit: &Unit, version: Version, by_path: &BTreeMap<String, String>) ->
         .filter_map(|(span, file)| Some((*span, by_path.get(file)?.clone())))
         .collect();
     let operators = BTreeMap::new();
+    let path = unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown);
+    let coordinated = unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
+        |((loaded, definition), analysis)| Coordinated {
+            path: &loaded.found.shown,
+            analysis,
+            definition: definition.as_ref().map_err(String::as_str),
+        },
+    );
+    let dialect = Dialect::of_target(settings.target.name());
+    let version = match target {
+        Target::Airflow(version) => version,
+        Target::StepFunctions => {
+            return step_functions::convert(step_functions::Given {
+                path,
+                analysis: workflow.as_ref(),
+                coordinator: coordinated,
+                name: &unit.name,
+                properties: &unit.properties,
+                secrets: &settings.secrets,
+                dialect,
+                started: &started,
+            });
+        }
+    };
     airflow::convert(airflow::Given {
         version,
-        path: unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown),
+        path,
         analysis: workflow.as_ref(),
-        coordinator: unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
-            |((loaded, definition), analysis)| Coordinated {
-                path: &loaded.found.shown,
-                analysis,
-                definition: definition.as_ref().map_err(String::as_str),
-            },
-        ),
+        coordinator: coordinated,
         name: &unit.name,
         tags: &unit.tags,
         properties: &unit.properties,
         secrets: &settings.secrets,
-        dialect: Dialect::of_target(settings.target.name()),
+        dialect,
         started: &started,
         operators: &operators,
     })

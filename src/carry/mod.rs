@@ -8,9 +8,51 @@ pub mod airflow;
 pub mod ledger;
 pub mod model;
 pub mod report;
+pub mod step_functions;
 
 pub use airflow::Version;
 pub use ledger::{Entry, Outcome};
+
+/// An engine that applications are carried over to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// Airflow of a release.
+    Airflow(Version),
+    /// AWS Step Functions.
+    StepFunctions,
+}
+
+impl Target {
+    /// By its name, as `--to` takes it.
+    ///
+    /// ```
+    /// use ankus::carry::Target;
+    /// assert_eq!(Target::of("step-functions"), Some(Target::StepFunctions));
+    /// assert_eq!(Target::of("cron"), None);
+    /// ```
+    pub fn of(name: &str) -> Option<Target> {
+        match name {
+            "step-functions" => Some(Target::StepFunctions),
+            _ => Version::of(name).map(Target::Airflow),
+        }
+    }
+
+    /// Its name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Target::Airflow(version) => version.name(),
+            Target::StepFunctions => "step-functions",
+        }
+    }
+
+    /// The files that every conversion needs.
+    pub fn helpers(self) -> Vec<Output> {
+        match self {
+            Target::Airflow(_) => airflow::helpers(),
+            Target::StepFunctions => Vec::new(),
+        }
+    }
+}
 
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]

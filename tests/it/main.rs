@@ -14,6 +14,7 @@ mod clusters;
 mod codes;
 mod commands;
 mod convert;
+mod convert_targets;
 mod coordinator_rules;
 mod coordinator_run;
 mod coordinator_traces;

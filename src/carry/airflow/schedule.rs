@@ -143,7 +143,7 @@ pub fn zone_of(zone: &Zone) -> Result<String, String> {
 }
 
 /// A cron expression that gives the same instants, and whether it is one of the coordinator's zone.
-fn usual(
+pub(in crate::carry) fn usual(
     schedule: &Schedule,
     count: i64,
     unit: Unit,

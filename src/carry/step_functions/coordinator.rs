@@ -1,0 +1,429 @@
+//! Coordinators: a schedule of EventBridge, the data that a run waits for, and what the workflow is given.
+
+use super::actions::Command;
+use super::expression::{Kind, Part, Text, quoted};
+use super::states::Machine;
+use super::{Printer, template::Schedule};
+use crate::carry::airflow::Coordinated;
+use crate::carry::airflow::schedule::{usual, written, zone_of};
+use crate::carry::ledger::Outcome;
+use crate::ir::coordinator::Coordinator;
+use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
+use ankus_lang::el::{Phase, Template, Variables};
+use ankus_lang::time::{Cron, EndOf, Frequency, Unit};
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// The state of runs that are passed over.
+pub(super) const PASSED_OVER: &str = "Passed over";
+
+const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+
+impl<'a> Printer<'a> {
+    /// What stands before the workflow, or starts it where it is not there.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Machine {
+        let coordinator = coordinated.analysis.coordinator();
+        self.phase = Phase::CoordinatorActionStart;
+        if let Some(name) = &coordinator.name {
+            let text = self.say(name);
+            self.constants.insert("coord:name", text);
+        }
+        let root = self.tree.root();
+        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
+            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
+        }
+        match coordinated.definition {
+            Ok(definition) => {
+                self.times(coordinator, definition);
+                self.controls(coordinator, definition);
+                self.events(coordinator, definition);
+            }
+            Err(why) => self.unscheduled(coordinator, why),
+        }
+        let action = root.and_then(|root| root.child("action"));
+        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+        if let Some(info) = info {
+            self.sla(info.span());
+        }
+        self.configuration(coordinator);
+        self.start_workflow(coordinator)
+    }
+
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
+        }
+        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
+                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
+            }
+        }
+    }
+
+    fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let found = expression(definition);
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        let rest = [&coordinator.timezone, &coordinator.unit];
+        for scalar in parts.into_iter().chain(rest).flatten() {
+            let span = scalar.span();
+            match &found {
+                Ok(_) => {
+                    let reason =
+                        "EventBridge makes up no times that passed before the schedule was there";
+                    let remedy = "start executions with the `nominalTime` of those times";
+                    self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+                }
+                Err(why) => {
+                    let remedy = "start executions from outside, with their `nominalTime`";
+                    self.ledger.claim(span, Outcome::None, why, remedy);
+                }
+            }
+        }
+        if let Ok((expression, zone)) = found {
+            let schedule = &definition.schedule;
+            let seconds = |instant: String| instant.replace('Z', ":00Z");
+            let first = schedule.times().next().map_or(schedule.start, |(_, nominal)| nominal);
+            let last = schedule.end.plus_seconds(-60);
+            self.schedule = Some(Schedule {
+                expression,
+                zone,
+                start: seconds(written(first)),
+                end: seconds(written(last)),
+            });
+            self.is_timed = true;
+        }
+    }
+
+    fn controls(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let execution = definition.controls.execution;
+        for (name, scalar) in &coordinator.controls {
+            let span = scalar.span();
+            match name.as_str() {
+                "timeout" if definition.inputs.is_empty() => self.ledger.exact(span),
+                "timeout" => {
+                    let reason = "it counts from when the state is entered, and the run fails, not only times out";
+                    self.differs(span, reason, "");
+                }
+                "execution" if execution == Execution::None => {
+                    let reason = "runs that are passed over begin, and end at once";
+                    self.differs(span, reason, "");
+                }
+                "execution" if execution == Execution::Fifo => {
+                    let reason =
+                        "executions begin when they are scheduled, and none waits for another";
+                    self.ledger.claim(span, Outcome::None, reason, "");
+                }
+                _ => {
+                    let reason = "EventBridge starts an execution whatever runs already";
+                    let remedy = "count the executions that run in a first state, if it matters";
+                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                }
+            }
+        }
+        if execution == Execution::None {
+            self.is_timed = true;
+            let late = "{% $toMillis($states.context.Execution.StartTime) - $nominal > 60000 %}";
+            let choice = json!({
+                "Type": "Choice",
+                "Choices": [{"Condition": late, "Next": PASSED_OVER}],
+            });
+            let name = self.name_of("On time?");
+            self.taken.insert(PASSED_OVER.to_owned());
+            self.gates.push((name, choice));
+        }
+    }
+
+    fn events(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let Some(root) = self.tree.root() else { return };
+        for name in ["datasets", "input-events", "output-events"] {
+            if let Some(element) = root.child(name) {
+                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+            }
+        }
+        for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
+            self.ledger.exact(event.tag);
+        }
+        if let Some(logic) = root.child("input-logic") {
+            let reason = "all inputs are waited for, whatever the logic says";
+            self.ledger.whole(logic.span(), Outcome::None, reason, "write a Lambda that looks");
+        }
+        let mut assign = serde_json::Map::new();
+        let mut waits = Vec::new();
+        let inputs = definition.inputs.iter().map(|event| (event, "input-events"));
+        let outputs = definition.outputs.iter().map(|event| (event, "output-events"));
+        for (event, place) in inputs.chain(outputs) {
+            let element = root.child(place).and_then(|events| {
+                events.elements().find(|element| {
+                    let name = element.attribute("name").map(|name| name.value().text);
+                    name.as_deref() == Some(&event.name)
+                })
+            });
+            let uris = match uris(event, definition) {
+                Ok(uris) => uris,
+                Err(why) => {
+                    if let Some(element) = element {
+                        let remedy = "write a Lambda that finds the instances";
+                        self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    }
+                    continue;
+                }
+            };
+            self.is_timed = true;
+            let letters = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+            let mut variable: String =
+                format!("data_{}", event.name).chars().map(letters).take(76).collect();
+            while assign.contains_key(&variable) {
+                variable.push('_');
+            }
+            assign.insert(variable.clone(), json!(format!("{{% {uris} %}}")));
+            if place == "input-events" {
+                if let Some(element) = element {
+                    let reason =
+                        "a step of the cluster looks every minute, and fails until all is there";
+                    self.differs(element.name_span(), reason, "");
+                }
+                waits.push((event, variable.clone()));
+            }
+            self.data.insert(event.name.clone(), variable);
+        }
+        if assign.is_empty() {
+            return;
+        }
+        let name = self.name_of("Data");
+        self.gates.push((name, json!({"Type": "Pass", "Assign": assign})));
+        for (event, variable) in waits {
+            self.wait_for(event, &variable, definition.controls.timeout);
+        }
+    }
+
+    /// A step that fails until all of an event is there.
+    fn wait_for(&mut self, event: &DataEvent, variable: &str, minutes: i64) {
+        let name = self.name_of(&format!("Wait for {}", event.name));
+        let flag = match event.dataset.flag() {
+            "" => String::new(),
+            flag => format!("/{flag}"),
+        };
+        let script = "IFS=,; for uri in $1; do hdfs dfs -test -e \"$uri$2\" || exit 1; done";
+        let mut texts: Vec<Text> =
+            ["bash", "-c", script, "bash"].into_iter().map(Text::literal).collect();
+        texts.push(Text::value(format!("$join(${variable}, ',')"), Kind::Text));
+        texts.push(Text::literal(&flag));
+        let mut state = self.step(&name, &Command::of(texts));
+        let tries = match minutes {
+            ..0 => 99_999_999,
+            minutes => minutes.min(99_999_999),
+        };
+        if tries > 0 {
+            state["Retry"] = json!([{
+                "ErrorEquals": ["States.TaskFailed"],
+                "IntervalSeconds": 60,
+                "MaxAttempts": tries,
+                "BackoffRate": 1,
+            }]);
+        }
+        self.gates.push((name, state));
+    }
+
+    /// What the workflow is given: names that stand for texts of their own.
+    fn configuration(&mut self, coordinator: &Coordinator) {
+        let mut texts = BTreeMap::new();
+        for property in &coordinator.configuration {
+            let Some(name) = &property.name else { continue };
+            let known = self.say(name);
+            let name = known.known().unwrap_or(name.as_str()).to_owned();
+            let text = match &property.value {
+                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
+                    self.hide(value.span(), &name)
+                }
+                Some(value) => self.say(value),
+                None => Text::default(),
+            };
+            texts.insert(name, text);
+        }
+        self.texts = texts;
+    }
+
+    fn start_workflow(&mut self, coordinator: &Coordinator) -> Machine {
+        let mut machine = Machine::default();
+        let Some(app) = &coordinator.app_path else { return machine };
+        let mut path = self.say(app);
+        if self.given.analysis.is_some() {
+            if let Some(Part::Literal(last)) = path.parts.last_mut() {
+                *last = last.trim_end_matches("/workflow.xml").to_owned();
+            }
+            self.texts.insert("oozie.wf.application.path".to_owned(), path);
+            return machine;
+        }
+        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
+        let known = known.trim_end_matches("/workflow.xml");
+        let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
+        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let remedy = "convert the workflow as well, and give the machine this name";
+        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let input: serde_json::Map<_, _> =
+            self.texts.iter().map(|(name, text)| (name.clone(), json!(text.field()))).collect();
+        let state = json!({
+            "Type": "Task",
+            "Resource": "arn:aws:states:::states:startExecution.sync:2",
+            "Arguments": {
+                "StateMachineArn": format!("${{{}}}", self.machine(name)),
+                "Input": input,
+            },
+            "End": true,
+        });
+        machine.start = self.name_of("Workflow");
+        machine.states.insert(machine.start.clone(), state);
+        machine
+    }
+}
+
+/// The schedule as EventBridge takes it: an expression, and its zone.
+fn expression(definition: &Definition) -> Result<(String, String), String> {
+    let schedule = &definition.schedule;
+    let first = schedule.times().next().map(|(_, nominal)| nominal);
+    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    match &schedule.frequency {
+        Frequency::Cron(cron) => {
+            if !schedule.zone.is_fixed() {
+                return Err("the server moves some runs by an hour while the zone is on another clock than at the start".to_owned());
+            }
+            Ok((of_cron(cron)?, "UTC".to_owned()))
+        }
+        Frequency::Every { count, unit, end_of } => {
+            if let Some((cron, in_zone)) = usual(schedule, *count, *unit, *end_of, first) {
+                let zone = if in_zone { zone_of(&schedule.zone)? } else { "UTC".to_owned() };
+                return Ok((from_unix(&cron), zone));
+            }
+            let is_even = match unit {
+                Unit::Minute | Unit::Hour => true,
+                Unit::Day => schedule.zone.is_fixed() && *end_of == EndOf::None,
+                _ => false,
+            };
+            if !is_even || *count < 1 {
+                return Err("no expression of EventBridge gives these times".to_owned());
+            }
+            let word = match unit {
+                Unit::Minute => "minute",
+                Unit::Hour => "hour",
+                _ => "day",
+            };
+            let many = if *count == 1 { "" } else { "s" };
+            Ok((format!("rate({count} {word}{many})"), "UTC".to_owned()))
+        }
+    }
+}
+
+/// A cron expression of EventBridge, from one of Unix.
+fn from_unix(cron: &str) -> String {
+    let fields: Vec<&str> = cron.split(' ').collect();
+    let step = |field: &str| match field.split_once('/') {
+        Some((from, step)) => {
+            let from = from.split('-').next().unwrap_or("0").replace('*', "0");
+            format!("{from}/{step}")
+        }
+        None => field.to_owned(),
+    };
+    let weekday = fields.get(4).and_then(|day| day.parse::<u8>().ok());
+    let [minute, hour, day, month] = [0, 1, 2, 3].map(|at| fields.get(at).copied().unwrap_or("*"));
+    let (day, weekday) = match weekday {
+        // Sunday is 0 there, and 1 here.
+        Some(weekday) => ("?".to_owned(), (weekday + 1).to_string()),
+        None => (day.to_owned(), "?".to_owned()),
+    };
+    format!("cron({} {} {day} {month} {weekday} *)", step(minute), step(hour))
+}
+
+/// A cron expression of EventBridge, from one of Oozie; both count the days of the week from 1, a Sunday.
+fn of_cron(cron: &Cron) -> Result<String, String> {
+    let text = cron.text();
+    let fields: Vec<&str> = text.split_whitespace().collect();
+    let [minute, hour, day, month, weekday] = fields[..] else {
+        return Err(format!("`{text}` has not five fields"));
+    };
+    let is_any = |field: &str| field == "*" || field == "?";
+    let (day, weekday) = match (is_any(day), is_any(weekday)) {
+        (_, true) => (if day == "?" { "*" } else { day }, "?"),
+        (true, false) => ("?", weekday),
+        _ => return Err(format!("EventBridge takes no two kinds of days, as `{text}` has them")),
+    };
+    Ok(format!("cron({minute} {hour} {day} {month} {weekday} *)"))
+}
+
+/// JSONata whose value is the list of URIs of an event.
+fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
+    let data = &event.dataset;
+    let zone =
+        ankus_lang::time::Zone::from_id(&data.timezone).map_err(|_| "its zone is not known")?;
+    let length = match data.unit {
+        Unit::Minute => 60_000,
+        Unit::Hour => 3_600_000,
+        Unit::Day if zone.is_fixed() => 86_400_000,
+        _ => return Err("JSONata cannot count in months, or in days of a zone".to_owned()),
+    };
+    if data.end_of != EndOf::None {
+        return Err("JSONata cannot count from the ends of days or months".to_owned());
+    }
+    let initial = definition.schedule.processing.parse(&data.initial_instance);
+    let initial = initial.map_err(|_| "its initial instance is not known")?.0 * 1000;
+    let every = data.frequency * length;
+    let picture = picture(&data.uri_template)?;
+    let list = match &event.instances {
+        Instances::Range(first, last) => {
+            let (first, last) = (current(first, definition)?, current(last, definition)?);
+            if first > last {
+                return Err("its range is empty".to_owned());
+            }
+            format!("[{first}..{last}]")
+        }
+        Instances::List(all) => {
+            let all: Result<Vec<String>, String> =
+                all.iter().map(|text| Ok(current(text, definition)?.to_string())).collect();
+            format!("[{}]", all?.join(", "))
+        }
+    };
+    let number = format!("($floor(($nominal - {initial}) / {every}) + $n)");
+    // What lies before the initial instance is no instance.
+    Ok(format!(
+        "$map({list}[$floor(($nominal - {initial}) / {every}) + $ >= 0], function($n) {{ $fromMillis({initial} + {number} * {every}, {}) }})[]",
+        quoted(&picture)
+    ))
+}
+
+/// The picture of a template of URIs.
+fn picture(template: &str) -> Result<String, String> {
+    const NAMES: [(&str, &str); 5] = [
+        ("${YEAR}", "[Y0001]"),
+        ("${MONTH}", "[M01]"),
+        ("${DAY}", "[D01]"),
+        ("${HOUR}", "[H01]"),
+        ("${MINUTE}", "[m01]"),
+    ];
+    if template.starts_with("hcat:") {
+        return Err("partitions of HCatalog are not looked for".to_owned());
+    }
+    let mut text = template.replace('[', "[[").replace(']', "]]");
+    for (name, picture) in NAMES {
+        text = text.replace(name, picture);
+    }
+    match text.contains("${") {
+        true => Err(format!("`{template}` names more than times")),
+        false => Ok(text),
+    }
+}
+
+/// The number of `${coord:current(n)}`.
+fn current(text: &str, definition: &Definition) -> Result<i64, String> {
+    let odd = || format!("JSONata cannot find `{text}`");
+    let inner = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let inner = inner.ok_or_else(odd)?.trim().strip_prefix("coord:current").ok_or_else(odd)?;
+    let mut variables = Variables::default();
+    for (name, value) in definition.properties.iter() {
+        let value = ankus_lang::el::Value::text(value.clone());
+        variables.0.insert(name.to_string(), value);
+    }
+    let template =
+        Template::compile(&format!("${{{inner}}}"), Phase::JobSubmit, Default::default());
+    let known = template.text(&variables).map_err(|_| odd())?;
+    known.trim().parse().map_err(|_| odd())
+}

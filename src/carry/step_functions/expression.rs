@@ -1,0 +1,623 @@
+//! Texts with expressions, as JSONata.
+//!
+//! In: a text and what its names stand for. Out: [`Text`], literal parts and JSONata that is evaluated when a state is entered.
+//! What has no counterpart becomes an expression that fails, never one that says something else.
+
+use ankus_lang::el::tree::{Binary, Node, Op};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the value of a piece of JSONata is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A text, or null.
+    Nullable,
+    /// A truth value.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// Another number.
+    Double,
+    /// Milliseconds since 1970, which stand for a time as Oozie writes it.
+    Time,
+}
+
+/// A piece of JSONata with what its value is.
+pub type Operand = (String, Kind);
+
+/// The picture of a time as Oozie writes it.
+pub const PICTURE: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]Z";
+
+const NUMBERS: &str = "a text is read as a number by JSONata: an empty one is an error, and one with a fraction is none";
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As it is.
+    Literal(String),
+    /// JSONata.
+    Value(Operand),
+}
+
+/// A text, with what differs from the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// In order.
+    pub parts: Vec<Part>,
+    /// What is only nearly the same.
+    pub differs: Vec<String>,
+    /// What cannot be had.
+    pub lacks: Vec<String>,
+}
+
+/// A text of JSONata.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            // JSONata knows no escape of a single quote.
+            '\'' => out.push_str("\\u0027"),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+impl Text {
+    /// Without expressions.
+    pub fn literal(text: &str) -> Text {
+        let parts = match text {
+            "" => Vec::new(),
+            text => vec![Part::Literal(text.to_owned())],
+        };
+        Text { parts, ..Text::default() }
+    }
+
+    /// One expression.
+    pub fn value(code: impl Into<String>, kind: Kind) -> Text {
+        Text { parts: vec![Part::Value((code.into(), kind))], ..Text::default() }
+    }
+
+    /// The text, where no run changes it.
+    pub fn known(&self) -> Option<&str> {
+        match &self.parts[..] {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// As JSONata whose value is a text.
+    pub fn code(&self) -> String {
+        let parts: Vec<String> = self
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Literal(text) => quoted(text),
+                Part::Value(operand) => as_text(operand),
+            })
+            .collect();
+        if parts.is_empty() { "''".to_owned() } else { parts.join(" & ") }
+    }
+
+    /// As a field of a state: a text as it is, or JSONata between its marks.
+    pub fn field(&self) -> String {
+        match self.known() {
+            // A text that looks like JSONata must not be taken for it.
+            Some(text) if text.starts_with("{%") && text.ends_with("%}") => {
+                format!("{{% '{{' & {} %}}", quoted(&text[1..]))
+            }
+            // Readers of the language take no other text that is empty, or longer than a line.
+            Some(text) if !text.is_empty() && !text.contains(['\n', '\r']) => text.to_owned(),
+            _ => format!("{{% {} %}}", self.code()),
+        }
+    }
+
+    /// As the condition of a choice: whether the text is `true`.
+    pub fn condition(&self) -> String {
+        let parts: Vec<&Part> = self
+            .parts
+            .iter()
+            .filter(|part| !matches!(part, Part::Literal(text) if text.trim().is_empty()))
+            .collect();
+        let code = match parts[..] {
+            [Part::Value((code, Kind::Bool))] => outer(code).to_owned(),
+            [Part::Literal(text)] => (text.trim() == "true").to_string(),
+            [Part::Value(operand)] => format!("{} = 'true'", as_text(operand)),
+            _ => format!("({}) = 'true'", self.code()),
+        };
+        format!("{{% {code} %}}")
+    }
+
+    /// This and another text behind it.
+    pub fn then(mut self, other: Text) -> Text {
+        for part in other.parts {
+            match (self.parts.last_mut(), part) {
+                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
+                (_, part) => self.parts.push(part),
+            }
+        }
+        self.differs.extend(other.differs);
+        self.lacks.extend(other.lacks);
+        self
+    }
+}
+
+/// An expression without the brackets around all of it.
+fn outer(code: &str) -> &str {
+    let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
+        return code;
+    };
+    let (mut depth, mut is_text) = (0_i32, false);
+    let closes = inner.chars().any(|c| {
+        is_text ^= c == '\'';
+        if !is_text {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+        }
+        depth < 0
+    });
+    if closes { code } else { inner }
+}
+
+fn as_text((code, kind): &Operand) -> String {
+    match kind {
+        Kind::Text => code.clone(),
+        Kind::Nullable => format!("({code} = null ? '' : {code})"),
+        Kind::Bool | Kind::Integer | Kind::Double => format!("$string({})", outer(code)),
+        Kind::Time => format!("$fromMillis({}, '{PICTURE}')", outer(code)),
+    }
+}
+
+/// As the server reads a value where a truth value is asked for.
+fn truth(operand: &Operand) -> String {
+    match operand.1 {
+        Kind::Bool => operand.0.clone(),
+        _ => format!("($lowercase({}) = 'true')", as_text(operand)),
+    }
+}
+
+/// A property that an expression names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The variable that holds it.
+    pub variable: String,
+    /// Whether it has to be there.
+    pub needed: bool,
+}
+
+/// What names and functions stand for.
+pub struct Names<'a> {
+    /// Where texts stand.
+    pub phase: Phase,
+    /// Properties that are texts of their own.
+    pub texts: &'a BTreeMap<String, Text>,
+    /// Constant results of functions without parameters: `wf:name`.
+    pub constants: &'a BTreeMap<&'static str, Text>,
+    /// Variables with the URIs of data events, by name.
+    pub data: &'a BTreeMap<String, String>,
+    /// Properties that were named so far.
+    pub used: &'a RefCell<BTreeMap<String, Used>>,
+    /// What names of the variables about errors end with.
+    pub scope: &'a str,
+    /// Whether a property has a value at submission.
+    pub given: &'a dyn Fn(&str) -> bool,
+}
+
+/// Names that JSONata or Step Functions have a use for.
+const TAKEN: &[&str] = &[
+    "states",
+    "nominal",
+    "lastErrorNode",
+    "errors",
+    "string",
+    "number",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "average",
+    "length",
+    "now",
+    "millis",
+    "map",
+    "filter",
+    "join",
+    "split",
+    "trim",
+    "replace",
+    "match",
+    "merge",
+    "keys",
+    "lookup",
+    "append",
+    "sort",
+    "reverse",
+    "error",
+    "exists",
+    "type",
+    "not",
+    "each",
+    "hash",
+];
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
+        let template = Template::compile(source, self.phase, dialect);
+        let mut text = Text::default();
+        if let Some(error) = template.errors().first() {
+            self.refuse(&mut text, format!("the expression cannot be read: {}", error.message));
+            return text;
+        }
+        for piece in template.pieces() {
+            let next = match *piece {
+                Piece::Literal { start, end } => Text::literal(template.span(start, end)),
+                Piece::Expression { start, end, first, last } => {
+                    let nodes = &template.nodes()[first as usize..last as usize];
+                    let written = template.span(start, end);
+                    match self.folded(nodes, &template, written, dialect) {
+                        Some(folded) => Text::literal(&folded),
+                        None => self.expression(&template, nodes, written),
+                    }
+                }
+            };
+            text = text.then(next);
+        }
+        text
+    }
+
+    /// The value of an expression that no run and no property changes.
+    fn folded(
+        &self,
+        nodes: &[Node],
+        template: &Template,
+        written: &str,
+        dialect: Dialect,
+    ) -> Option<String> {
+        let constant = nodes.iter().all(|node| match node.op {
+            Op::Call { .. } => matches!(
+                &*template.call_name(node),
+                "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
+            ),
+            Op::Variable | Op::Broken => false,
+            _ => true,
+        });
+        let alone = Template::compile(written, self.phase, dialect);
+        let nothing = Variables::default();
+        let value = constant.then(|| alone.text(&nothing).ok()).flatten();
+        value.map(|text| text.into_owned())
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let mut text = Text::default();
+        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
+            && node.op == Op::Variable
+            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
+        {
+            return known.clone();
+        }
+        let mut stack: Vec<Operand> = Vec::new();
+        let done = nodes.iter().try_for_each(|node| {
+            self.operation(template, node, &mut stack, &mut text)
+                .ok_or_else(|| format!("`{written}` has no counterpart"))
+        });
+        match (done, stack.pop()) {
+            (Ok(()), Some(operand)) if stack.is_empty() => {
+                if operand.1 == Kind::Double {
+                    text.differs.push("JSONata writes fractions otherwise than Java".to_owned());
+                }
+                text.parts.push(Part::Value(operand));
+            }
+            (Err(why), _) => self.refuse(&mut text, why),
+            _ => self.refuse(&mut text, format!("`{written}` has no counterpart")),
+        }
+        text
+    }
+
+    fn refuse(&self, text: &mut Text, why: String) {
+        text.parts.push(Part::Value((format!("$error({})", quoted(&why)), Kind::Text)));
+        text.lacks.push(why);
+    }
+
+    fn operation(
+        &self,
+        template: &Template,
+        node: &Node,
+        stack: &mut Vec<Operand>,
+        text: &mut Text,
+    ) -> Option<()> {
+        let next = match node.op {
+            Op::Null => ("null".to_owned(), Kind::Nullable),
+            Op::True => ("true".to_owned(), Kind::Bool),
+            Op::False => ("false".to_owned(), Kind::Bool),
+            Op::Integer(number) => (number.to_string(), Kind::Integer),
+            Op::Double(number) => (format!("{number:?}"), Kind::Double),
+            Op::Text(slice) => (quoted(template.slice(slice)), Kind::Text),
+            Op::Variable => self.variable(template.span(node.start, node.end).trim(), text),
+            Op::Negate => {
+                let (code, kind) = number(&stack.pop()?, text)?;
+                (format!("(-{code})"), kind)
+            }
+            Op::Not => (format!("$not({})", outer(&truth(&stack.pop()?))), Kind::Bool),
+            Op::Empty => (format!("({} = '')", as_text(&stack.pop()?)), Kind::Bool),
+            Op::Binary(operator) => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                binary(operator, &left, &right, text)?
+            }
+            Op::And => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                (format!("({} and {})", truth(&left), truth(&right)), Kind::Bool)
+            }
+            Op::Or => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                (format!("({} or {})", truth(&left), truth(&right)), Kind::Bool)
+            }
+            Op::Choice => {
+                let (no, yes, condition) = (stack.pop()?, stack.pop()?, stack.pop()?);
+                let (yes, no, kind) = match yes.1 == no.1 {
+                    true => (yes.0, no.0, yes.1),
+                    false => (as_text(&yes), as_text(&no), Kind::Text),
+                };
+                (format!("({} ? {yes} : {no})", truth(&condition)), kind)
+            }
+            Op::Call { arguments, .. } => {
+                let from = stack.len().checked_sub(arguments as usize)?;
+                let given = stack.split_off(from);
+                self.call(&template.call_name(node), &given, text)?
+            }
+            Op::BaseTest(_)
+            | Op::ValueEnd
+            | Op::CallStart(_)
+            | Op::AndTest(_)
+            | Op::OrTest(_)
+            | Op::ChoiceTest(_)
+            | Op::ChoiceElse(_) => return Some(()),
+            _ => return None,
+        };
+        stack.push(next);
+        Some(())
+    }
+
+    fn variable(&self, name: &str, text: &mut Text) -> Operand {
+        if let Some(known) = self.texts.get(name) {
+            text.differs.extend(known.differs.iter().cloned());
+            text.lacks.extend(known.lacks.iter().cloned());
+            return match known.parts.len() {
+                0 | 1 => (known.code(), Kind::Text),
+                _ => (format!("({})", known.code()), Kind::Text),
+            };
+        }
+        if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
+            return (1024_u64.pow(power as u32 + 1).to_string(), Kind::Integer);
+        }
+        if !(self.given)(name) {
+            let differs = "the run fails at its start where the property is missing";
+            text.differs.push(differs.to_owned());
+        }
+        (self.property(name, true), Kind::Text)
+    }
+
+    /// The variable of a property of the job.
+    fn property(&self, name: &str, needed: bool) -> String {
+        let mut used = self.used.borrow_mut();
+        if let Some(known) = used.get_mut(name) {
+            known.needed |= needed;
+            return format!("${}", known.variable);
+        }
+        let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+        let mut variable: String = name.chars().map(fits).take(76).collect();
+        if !variable.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            variable.insert(0, 'p');
+        }
+        let others: BTreeSet<&str> = used.values().map(|one| one.variable.as_str()).collect();
+        let is_taken = |name: &str| {
+            TAKEN.contains(&name)
+                || others.contains(name)
+                || self.data.values().any(|data| data == name)
+        };
+        while is_taken(&variable) {
+            variable.push('_');
+        }
+        used.insert(name.to_owned(), Used { variable: variable.clone(), needed });
+        format!("${variable}")
+    }
+
+    fn call(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
+        let word = |at: usize| given.get(at).map(as_text);
+        if let Some(constant) = self.constants.get(name) {
+            return Some((constant.code(), Kind::Text));
+        }
+        let plain = |code: String| Some((code, Kind::Text));
+        match name {
+            "concat" => plain(format!("({} & {})", word(0)?, word(1)?)),
+            "trim" => plain(format!(
+                "$replace({}, /^[\\u0000-\\u0020]+|[\\u0000-\\u0020]+$/, '')",
+                word(0)?
+            )),
+            "toLower" => plain(format!("$lowercase({})", word(0)?)),
+            "toUpper" => plain(format!("$uppercase({})", word(0)?)),
+            "replaceAll" => {
+                let pattern = literal(given.get(1)?)?;
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-/:, ".contains(c);
+                let replacement = literal(given.get(2)?)?;
+                // An expression of Java that JSONata might read otherwise has no counterpart.
+                (!pattern.is_empty()
+                    && pattern.chars().all(is_plain)
+                    && !replacement.contains(['$', '\\']))
+                .then(|| {
+                    format!("$replace({}, {}, {})", as_text(&given[0]), given[1].0, given[2].0)
+                })
+                .and_then(plain)
+            }
+            "timestamp" => plain(format!("$now('{PICTURE}')")),
+            "wf:conf" | "coord:conf" | "bundle:conf" => {
+                let name = literal(given.first()?)?;
+                if self.texts.contains_key(&name) {
+                    return Some(self.variable(&name, text));
+                }
+                Some((self.property(&name, false), Kind::Nullable))
+            }
+            "firstNotNull" => {
+                let (first, second) = (given.first()?, given.get(1)?);
+                match first.1 {
+                    Kind::Nullable => Some((
+                        format!("({0} = null ? {1} : {0})", first.0, second.0),
+                        if second.1 == Kind::Nullable { Kind::Nullable } else { Kind::Text },
+                    )),
+                    _ => Some(first.clone()),
+                }
+            }
+            _ => self.of_run(name, given, text),
+        }
+    }
+
+    /// Functions whose value is known once a run is there.
+    fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
+        let plain = |code: String| Some((code, Kind::Text));
+        match name {
+            "wf:id" | "coord:actionId" => {
+                text.differs.push("the id is that of the execution".to_owned());
+                plain("$states.context.Execution.Name".to_owned())
+            }
+            "wf:run" => {
+                text.differs.push("it counts the times that the execution was redriven".to_owned());
+                let code = "($exists($states.context.Execution.RedriveCount) ? $states.context.Execution.RedriveCount : 0)";
+                Some((code.to_owned(), Kind::Integer))
+            }
+            "wf:appPath" => Some(self.variable("oozie.wf.application.path", text)),
+            "wf:lastErrorNode" => plain(format!("$lastErrorNode{}", self.scope)),
+            "wf:errorMessage" | "wf:errorCode" => {
+                let field = if name == "wf:errorCode" { "Error" } else { "Cause" };
+                text.differs.push(format!("it is the {field} that Step Functions tells"));
+                plain(format!(
+                    "$string($lookup($errors{}, {}).{field})",
+                    self.scope,
+                    as_text(given.first()?)
+                ))
+            }
+            "coord:nominalTime" => Some(("$nominal".to_owned(), Kind::Time)),
+            "coord:actualTime" => {
+                text.differs.push("it is when the execution began".to_owned());
+                Some(("$toMillis($states.context.Execution.StartTime)".to_owned(), Kind::Time))
+            }
+            "coord:dateOffset" => {
+                let (time, unit) = (given.first()?, literal(given.get(2)?)?);
+                let (count, _) = number(given.get(1)?, text)?;
+                let length = match unit.as_str() {
+                    "MINUTE" => 60_000,
+                    "HOUR" => 3_600_000,
+                    "DAY" => 86_400_000,
+                    _ => return None,
+                };
+                (time.1 == Kind::Time)
+                    .then(|| (format!("({} + {count} * {length})", time.0), Kind::Time))
+            }
+            "coord:formatTime" => {
+                let time = given.first().filter(|time| time.1 == Kind::Time)?;
+                let picture = picture(&literal(given.get(1)?)?)?;
+                plain(format!("$fromMillis({}, {})", outer(&time.0), quoted(&picture)))
+            }
+            "coord:dataIn" | "coord:dataOut" => {
+                let variable = self.data.get(&literal(given.first()?)?)?;
+                plain(format!("$join(${variable}, ',')"))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The text that an operand is, where it is one as it stands.
+fn literal((code, kind): &Operand) -> Option<String> {
+    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
+    (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
+}
+
+/// The picture of a pattern of Java's SimpleDateFormat.
+fn picture(pattern: &str) -> Option<String> {
+    const LETTERS: [(&str, &str); 6] = [
+        ("yyyy", "[Y0001]"),
+        ("MM", "[M01]"),
+        ("dd", "[D01]"),
+        ("HH", "[H01]"),
+        ("mm", "[m01]"),
+        ("ss", "[s01]"),
+    ];
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        if c.is_ascii_alphabetic() {
+            let length = rest.chars().take_while(|other| *other == c).count();
+            let (_, code) = LETTERS.iter().find(|(letters, _)| *letters == &rest[..length])?;
+            out.push_str(code);
+            rest = &rest[length..];
+            continue;
+        }
+        if "'[]".contains(c) {
+            return None;
+        }
+        out.push(c);
+        rest = &rest[c.len_utf8()..];
+    }
+    Some(out)
+}
+
+/// An operand where a number is asked for.
+fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
+    match operand.1 {
+        Kind::Integer | Kind::Double => Some(operand.clone()),
+        Kind::Text | Kind::Nullable => {
+            text.differs.push(NUMBERS.to_owned());
+            Some((format!("$number({})", as_text(operand)), Kind::Integer))
+        }
+        Kind::Bool | Kind::Time => None,
+    }
+}
+
+fn binary(operator: Binary, left: &Operand, right: &Operand, text: &mut Text) -> Option<Operand> {
+    let is_number = |kind: Kind| matches!(kind, Kind::Integer | Kind::Double);
+    let (sign, is_arithmetic) = match operator {
+        Binary::Add => ("+", true),
+        Binary::Subtract => ("-", true),
+        Binary::Multiply => ("*", true),
+        Binary::Divide => ("/", true),
+        Binary::Modulo => ("%", true),
+        Binary::Equal => ("=", false),
+        Binary::NotEqual => ("!=", false),
+        Binary::Less => ("<", false),
+        Binary::Greater => (">", false),
+        Binary::LessEqual => ("<=", false),
+        Binary::GreaterEqual => (">=", false),
+        Binary::Concatenate => {
+            return Some((format!("({} & {})", as_text(left), as_text(right)), Kind::Text));
+        }
+    };
+    if is_arithmetic || is_number(left.1) || is_number(right.1) {
+        let (left, right) = (number(left, text)?, number(right, text)?);
+        let kind = match (is_arithmetic, sign) {
+            (false, _) => Kind::Bool,
+            (true, "/") => Kind::Double,
+            _ if left.1 == Kind::Double || right.1 == Kind::Double => Kind::Double,
+            _ => Kind::Integer,
+        };
+        return Some((format!("({} {sign} {})", left.0, right.0), kind));
+    }
+    if left.1 == Kind::Bool || right.1 == Kind::Bool {
+        let equals = matches!(operator, Binary::Equal | Binary::NotEqual);
+        return equals.then(|| (format!("({} {sign} {})", truth(left), truth(right)), Kind::Bool));
+    }
+    // A property that is not there equals nothing but null.
+    let raw = left.1 == Kind::Nullable || right.1 == Kind::Nullable;
+    if raw && !matches!(operator, Binary::Equal | Binary::NotEqual) {
+        return None;
+    }
+    let side = |operand: &Operand| if raw { operand.0.clone() } else { as_text(operand) };
+    Some((format!("({} {sign} {})", side(left), side(right)), Kind::Bool))
+}

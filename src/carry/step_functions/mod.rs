@@ -1,0 +1,331 @@
+//! AWS Step Functions: one state machine per coordinator, or per workflow that no coordinator starts.
+//!
+//! In: a definition with its analysis, and what it is submitted with. Out: the machine in the Amazon States Language with
+//! JSONata, a template of CloudFormation that makes it and its schedule, and the ledger. A workflow whose forks are not closed
+//! is refused with the reason.
+
+mod actions;
+mod coordinator;
+pub mod expression;
+mod states;
+mod template;
+
+use super::airflow::Coordinated;
+use super::ledger::{Ledger, Outcome};
+use super::{Conversion, Output, model};
+use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::settings::secrets::Secrets;
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use ankus_lang::el::{Dialect, Phase};
+use expression::{Names, Text, Used};
+use serde_json::{Map, Value, json};
+use states::Machine;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CREDENTIALS: &str =
+    "Step Functions takes rights from the role of the machine and of the cluster";
+const ROLE: &str = "give them to the role, or make the cluster with Kerberos";
+
+/// What is converted.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The path of the workflow.
+    pub path: &'a str,
+    /// The workflow; nothing where a coordinator starts one that is not there.
+    pub analysis: Option<&'a Analysis>,
+    /// What starts it.
+    pub coordinator: Option<Coordinated<'a>>,
+    /// The name of the machine.
+    pub name: &'a str,
+    /// What it is submitted with.
+    pub properties: &'a BTreeMap<String, String>,
+    /// What is secret.
+    pub secrets: &'a Secrets,
+    /// The library that evaluates expressions.
+    pub dialect: Dialect,
+    /// Names of the machines that it starts, by the places that name their applications.
+    pub started: &'a BTreeMap<Span, String>,
+}
+
+/// The name of a state machine: letters, digits, `_` and `-` alone.
+pub fn machine_name(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    name.chars().map(|c| if fits(c) { c } else { '_' }).take(80).collect()
+}
+
+/// Prints one machine.
+struct Printer<'a> {
+    given: Given<'a>,
+    /// The ledger of the text that is printed now.
+    ledger: Ledger,
+    tree: &'a Tree,
+    phase: Phase,
+    texts: BTreeMap<String, Text>,
+    constants: BTreeMap<&'static str, Text>,
+    data: BTreeMap<String, String>,
+    used: RefCell<BTreeMap<String, Used>>,
+    /// Names of states.
+    taken: BTreeSet<String>,
+    /// How many states there are.
+    count: usize,
+    /// How many branches there are.
+    branches: usize,
+    /// What names of the variables about errors end with.
+    scope: String,
+    /// Whether something asks for the last error.
+    tells_errors: bool,
+    /// Whether something asks for the nominal time.
+    is_timed: bool,
+    /// Machines that it starts, by the names that stand for them.
+    machines: BTreeMap<String, String>,
+    /// States before those of the workflow.
+    gates: Vec<(String, Value)>,
+    /// What starts it.
+    schedule: Option<template::Schedule>,
+}
+
+/// Carries an application over.
+pub fn convert(given: Given<'_>) -> Conversion {
+    let empty = Tree::parse("<none/>").0;
+    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+    let tree = first.map_or(&empty, |analysis| analysis.tree());
+    let asks = |analysis: Option<&Analysis>, words: &[&str]| {
+        let text = analysis.map_or("", |analysis| analysis.tree().text());
+        words.iter().any(|word| text.contains(word))
+    };
+    let mut printer = Printer {
+        given,
+        ledger: Ledger::new(tree),
+        tree,
+        phase: Phase::Workflow,
+        texts: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        data: BTreeMap::new(),
+        used: RefCell::default(),
+        taken: BTreeSet::new(),
+        count: 0,
+        branches: 0,
+        scope: String::new(),
+        tells_errors: asks(given.analysis, &["wf:error", "wf:lastErrorNode"]),
+        is_timed: false,
+        machines: BTreeMap::new(),
+        gates: Vec::new(),
+        schedule: None,
+    };
+    printer.taken.insert("Parameters".to_owned());
+    let mut entries = Vec::new();
+    let mut machine = Some(Machine::default());
+    if let Some(coordinator) = given.coordinator {
+        machine = Some(printer.coordinator(coordinator));
+        let listed = printer.ledger.entries(coordinator.analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    }
+    if let Some(analysis) = given.analysis {
+        printer.ledger = Ledger::new(analysis.tree());
+        printer.tree = analysis.tree();
+        printer.phase = Phase::Workflow;
+        machine = printer.workflow(analysis);
+        let listed = printer.ledger.entries(analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+    }
+    let outputs = machine.map(|machine| printer.outputs(machine)).unwrap_or_default();
+    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+}
+
+impl<'a> Printer<'a> {
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        let text = self.compile(scalar.as_str());
+        self.judge(scalar.span(), &text);
+        if text.known().is_none_or(str::is_empty) {
+            return text;
+        }
+        let shown = self.given.secrets.text(scalar.as_str());
+        if shown == scalar.as_str() {
+            return text;
+        }
+        let reason = "a secret stands in it, which is not written down again";
+        let remedy = "read it from Secrets Manager where it is needed";
+        self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+        Text::literal(&shown)
+    }
+
+    /// A secret, which is taken from the input.
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        let reason = "the value is a secret, and is taken from the input of the execution";
+        let remedy = "read it from Secrets Manager instead, so that no log of executions has it";
+        self.ledger.claim(span, Outcome::Approximate, reason, remedy);
+        let mut text = self.compile(&format!("${{wf:conf('{}')}}", name.replace('\'', "")));
+        text.differs.clear();
+        text
+    }
+
+    fn judge(&mut self, span: Span, text: &Text) {
+        if let Some(why) = text.lacks.first() {
+            let remedy = "rewrite the expression: the state fails when it is entered";
+            self.ledger.claim(span, Outcome::None, why, remedy);
+        } else if let Some(why) = text.differs.first() {
+            self.ledger.claim(span, Outcome::Approximate, why, "");
+        } else {
+            self.ledger.exact(span);
+        }
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        let properties = self.given.properties;
+        let secrets = self.given.secrets;
+        let given = |name: &str| properties.contains_key(name) && !secrets.covers(name);
+        let names = Names {
+            phase: self.phase,
+            texts: &self.texts,
+            constants: &self.constants,
+            data: &self.data,
+            used: &self.used,
+            scope: &self.scope,
+            given: &given,
+        };
+        let text = names.text(source, self.given.dialect);
+        self.is_timed |= text.parts.iter().any(
+            |part| matches!(part, expression::Part::Value((code, _)) if code.contains("$nominal")),
+        );
+        text
+    }
+
+    /// What stands for a machine in the definition.
+    fn machine(&mut self, name: &str) -> String {
+        let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        let mut key = format!("Machine{letters}");
+        while self.machines.get(&key).is_some_and(|other| other != name) {
+            key.push('X');
+        }
+        self.machines.insert(key.clone(), name.to_owned());
+        key
+    }
+
+    /// The states of a workflow; none where it is refused.
+    fn workflow(&mut self, analysis: &'a Analysis) -> Option<Machine> {
+        let flow = analysis.flow();
+        if let Some(name) = &flow.workflow.name {
+            let text = self.compile(name.as_str());
+            self.judge(name.span(), &text);
+            self.constants.insert("wf:name", text);
+        }
+        let entry = flow.workflow.start().and_then(|start| flow.next(start).next());
+        let entry = match (model::tasks(flow).broken, entry) {
+            (None, Some(entry)) => entry,
+            (why, _) => {
+                let why = why.unwrap_or("there is no start");
+                self.refuse(&format!("a server refuses the workflow: {why}"), "mend it first");
+                return None;
+            }
+        };
+        self.claim_flow(analysis);
+        match self.region(flow, entry, None, 0) {
+            Ok(machine) => Some(machine),
+            Err(why) => {
+                let remedy = "close its forks: `ankus convert --to airflow` takes them as they are";
+                self.refuse(&format!("no Parallel state can say it: {why}"), remedy);
+                None
+            }
+        }
+    }
+
+    fn refuse(&mut self, reason: &str, remedy: &str) {
+        if let Some(root) = self.tree.root() {
+            self.ledger.whole(root.span(), Outcome::None, reason, remedy);
+        }
+    }
+
+    /// The first state, which has what everything else asks for.
+    fn parameters(&self) -> Map<String, Value> {
+        let mut assign = Map::new();
+        if self.is_timed {
+            assign.insert("nominal".into(), json!("{% $toMillis($states.input.nominalTime) %}"));
+        }
+        if self.tells_errors {
+            assign.insert("lastErrorNode".into(), json!("{% '' %}"));
+            assign.insert("errors".into(), json!({}));
+        }
+        for (name, used) in self.used.borrow().iter() {
+            let from = format!("$states.input.{}", field(name));
+            let value =
+                self.given.properties.get(name).filter(|_| !self.given.secrets.covers(name));
+            let value = value.map(|value| resolve(value, self.given.properties));
+            let default = match value {
+                Some(value) => expression::quoted(&self.given.secrets.text(&value)),
+                None if used.needed => {
+                    assign.insert(used.variable.clone(), json!(format!("{{% $string({from}) %}}")));
+                    continue;
+                }
+                None => "null".to_owned(),
+            };
+            let code = format!("{{% $exists({from}) ? $string({from}) : {default} %}}");
+            assign.insert(used.variable.clone(), json!(code));
+        }
+        assign
+    }
+
+    fn outputs(&mut self, mut machine: Machine) -> Vec<Output> {
+        let mut states = Map::new();
+        let assign = self.parameters();
+        if machine.states.is_empty() {
+            machine.start = "Nothing".to_owned();
+            machine.states.insert("Nothing".to_owned(), json!({"Type": "Succeed"}));
+        }
+        let mut names: Vec<String> = self.gates.iter().map(|(name, _)| name.clone()).collect();
+        names.push(machine.start.clone());
+        let mut start = names[0].clone();
+        if !assign.is_empty() {
+            let state = json!({"Type": "Pass", "Assign": assign, "Next": start});
+            states.insert("Parameters".to_owned(), state);
+            start = "Parameters".to_owned();
+        }
+        for ((name, mut state), next) in self.gates.drain(..).zip(names.into_iter().skip(1)) {
+            let field = if state["Type"] == "Choice" { "Default" } else { "Next" };
+            state[field] = json!(next);
+            states.insert(name, state);
+        }
+        states.extend(machine.states);
+        if states.values().any(|state| {
+            state["Type"] == "Choice" && state["Choices"][0]["Next"] == coordinator::PASSED_OVER
+        }) {
+            states.insert(coordinator::PASSED_OVER.to_owned(), json!({"Type": "Succeed"}));
+        }
+        let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
+        let definition = json!({
+            "Comment": format!("{}, carried over from {from}", self.given.name),
+            "QueryLanguage": "JSONata",
+            "StartAt": start,
+            "States": states,
+        });
+        let text = format!("{definition:#}\n");
+        let path = format!("state-machines/{}.asl.json", self.given.name);
+        let template = self.template(from, &text);
+        let file = format!("templates/{}.yaml", self.given.name);
+        vec![Output { path, text }, Output { path: file, text: template }]
+    }
+}
+
+/// A field of an object, for JSONata.
+fn field(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_plain = name.chars().all(fits) && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_word = ["and", "or", "in", "true", "false", "null", "function"].contains(&name);
+    if is_plain && !is_word { name.to_owned() } else { format!("`{}`", name.replace('`', "")) }
+}
+
+/// A value with references to other properties resolved, as a submission does.
+fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
+    let mut value = value.to_owned();
+    for _ in 0..20 {
+        let Some(from) = value.find("${") else { break };
+        let Some(length) = value[from..].find('}') else { break };
+        let Some(known) = properties.get(&value[from + 2..from + length]) else { break };
+        value.replace_range(from..=from + length, known);
+    }
+    value
+}

@@ -1,0 +1,424 @@
+//! The flow of control, as states.
+//!
+//! A fork is a `Parallel` state: what lies between it and its join becomes its branches. States of a branch reach each other
+//! alone, so that a node that is reached from several branches is there once in each of them.
+
+use super::{Printer, expression::Text};
+use crate::analysis::Analysis;
+use crate::carry::ledger::Outcome;
+use crate::ir::workflow::{Action, Body, NodeId, Shape, Way, Workflow};
+use crate::passes::flow::Flow;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Forks within forks.
+const DEEPEST: usize = 40;
+/// States of a machine: AWS takes 10,000 or a megabyte.
+const MOST: usize = 10_000;
+
+/// A state machine, or what a branch of a `Parallel` state is.
+#[derive(Debug, Default)]
+pub(super) struct Machine {
+    /// Where it begins.
+    pub start: String,
+    /// Its states.
+    pub states: Map<String, Value>,
+}
+
+/// A part of a workflow that becomes states beside each other.
+struct Region<'a> {
+    flow: Flow<'a>,
+    /// The join at which it ends.
+    stop: Option<NodeId>,
+    depth: usize,
+    names: BTreeMap<NodeId, String>,
+    todo: Vec<NodeId>,
+    /// The state that ends it, where a choice or a failure leads to its join.
+    last: Option<String>,
+}
+
+impl<'a> Printer<'a> {
+    /// A part of a workflow from a node up to a join.
+    pub(super) fn region(
+        &mut self,
+        flow: Flow<'a>,
+        entry: NodeId,
+        stop: Option<NodeId>,
+        depth: usize,
+    ) -> Result<Machine, String> {
+        if depth > DEEPEST {
+            return Err("forks lie in forks too deeply".to_owned());
+        }
+        let (names, todo) = (BTreeMap::new(), Vec::new());
+        let mut region = Region { flow, stop, depth, names, todo, last: None };
+        let outer = self.scope.clone();
+        if depth > 0 {
+            self.branches += 1;
+            self.scope = self.branches.to_string();
+        }
+        let start = self.state_of(&mut region, entry)?;
+        let start = match start {
+            Some(start) => start,
+            None => self.last_of(&mut region),
+        };
+        let mut found: BTreeMap<NodeId, Value> = BTreeMap::new();
+        while let Some(id) = region.todo.pop() {
+            let state = self.state(&mut region, id)?;
+            found.insert(id, state);
+            self.count += 1;
+            if self.count > MOST {
+                return Err(format!("it has more than {MOST} states"));
+            }
+        }
+        let mut machine = Machine { start, states: Map::new() };
+        if depth > 0 && self.tells_errors {
+            // A branch cannot set what was set around it.
+            let name = self.name_of("Errors");
+            let assign = json!({
+                format!("lastErrorNode{}", self.scope): format!("{{% $lastErrorNode{outer} %}}"),
+                format!("errors{}", self.scope): format!("{{% $errors{outer} %}}"),
+            });
+            let state = json!({"Type": "Pass", "Assign": assign, "Next": machine.start});
+            machine.states.insert(name.clone(), state);
+            machine.start = name;
+        }
+        for (id, state) in found {
+            machine.states.insert(region.names[&id].clone(), state);
+        }
+        if let Some(last) = region.last {
+            machine.states.insert(last, json!({"Type": "Succeed"}));
+        }
+        self.scope = outer;
+        Ok(machine)
+    }
+
+    /// A name that no other state has.
+    pub(super) fn name_of(&mut self, wanted: &str) -> String {
+        let wanted: String = wanted.chars().take(70).collect();
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted} ({number})");
+        }
+        name
+    }
+
+    fn last_of(&mut self, region: &mut Region<'a>) -> String {
+        if let Some(last) = &region.last {
+            return last.clone();
+        }
+        let join = region.stop.map(|join| region.flow.workflow.node(join).name.text.to_string());
+        let name = self.name_of(&join.unwrap_or_default());
+        region.last = Some(name.clone());
+        name
+    }
+
+    /// The state of a node; none where the region ends.
+    fn state_of(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Option<String>, String> {
+        if region.stop == Some(id) {
+            return Ok(None);
+        }
+        if let Some(name) = region.names.get(&id) {
+            return Ok(Some(name.clone()));
+        }
+        let node = region.flow.workflow.node(id);
+        let name = &node.name.text;
+        match node.shape {
+            Shape::Join => {
+                return Err(format!("the join `{name}` is reached from elsewhere than its fork"));
+            }
+            Shape::End if region.stop.is_some() || region.depth > 0 => {
+                return Err(format!("`{name}` is reached while the paths of a fork run"));
+            }
+            _ => {}
+        }
+        let own = self.name_of(name);
+        region.names.insert(id, own.clone());
+        region.todo.push(id);
+        Ok(Some(own))
+    }
+
+    /// The name of the state that a node has or that ends the region.
+    fn target(&mut self, region: &mut Region<'a>, id: Option<NodeId>) -> Result<String, String> {
+        let id = id.ok_or("a transition leads to no node")?;
+        match self.state_of(region, id)? {
+            Some(name) => Ok(name),
+            None => Ok(self.last_of(region)),
+        }
+    }
+
+    /// Lets a state lead to a node.
+    fn lead(
+        &mut self,
+        region: &mut Region<'a>,
+        state: &mut Value,
+        id: Option<NodeId>,
+    ) -> Result<(), String> {
+        let id = id.ok_or("a transition leads to no node")?;
+        match self.state_of(region, id)? {
+            Some(name) => state["Next"] = json!(name),
+            None => state["End"] = json!(true),
+        }
+        Ok(())
+    }
+
+    fn state(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Value, String> {
+        let flow = region.flow;
+        let node = flow.workflow.node(id);
+        let next = |way: Way| flow.exit(id, way).and_then(|(_, target)| target);
+        match node.shape {
+            Shape::End => Ok(json!({"Type": "Succeed"})),
+            Shape::Kill => {
+                let message = node.message.as_deref().map(|text| self.say(text));
+                Ok(json!({
+                    "Type": "Fail",
+                    "Error": node.name.text.to_string(),
+                    "Cause": message.unwrap_or_default().field(),
+                }))
+            }
+            Shape::Action => {
+                let mut state = self.task(flow.workflow, id);
+                let target = self.target(region, next(Way::Error))?;
+                let mut catch = json!({"ErrorEquals": ["States.ALL"]});
+                if self.tells_errors {
+                    let (name, scope) = (&node.name.text, self.scope.clone());
+                    let merged = format!(
+                        "{{% $merge([$errors{scope}, {{{}: $states.errorOutput}}]) %}}",
+                        super::expression::quoted(name)
+                    );
+                    catch["Assign"] = json!({
+                        format!("lastErrorNode{scope}"): name.to_string(),
+                        format!("errors{scope}"): merged,
+                    });
+                }
+                catch["Next"] = json!(target);
+                state["Catch"] = json!([catch]);
+                self.lead(region, &mut state, next(Way::Ok))?;
+                Ok(state)
+            }
+            Shape::Decision => self.choice(region, id),
+            Shape::Fork => self.parallel(region, id),
+            Shape::Start | Shape::Join => {
+                let mut state = json!({"Type": "Pass"});
+                let target = flow.next(id).next();
+                self.lead(region, &mut state, target)?;
+                Ok(state)
+            }
+        }
+    }
+
+    fn choice(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Value, String> {
+        let flow = region.flow;
+        if let Some(element) = self.tree.element(flow.workflow.node(id).element)
+            && let Some(switch) = element.child("switch")
+        {
+            self.ledger.exact(switch.name_span());
+        }
+        let exits: Vec<_> = flow.exits(id).collect();
+        let (mut choices, mut default) = (Vec::new(), None);
+        for (exit, target) in exits {
+            let name = self.target(region, target)?;
+            match &exit.predicate {
+                Some(predicate) => {
+                    let condition = self.say(predicate).condition();
+                    choices.push(json!({"Condition": condition, "Next": name}));
+                }
+                None => default = Some(name),
+            }
+        }
+        let mut state = json!({"Type": "Choice", "Choices": choices});
+        match default {
+            // A choice needs a case.
+            Some(default) if choices.is_empty() => {
+                return Ok(json!({"Type": "Pass", "Next": default}));
+            }
+            Some(default) => state["Default"] = json!(default),
+            None => {}
+        }
+        Ok(state)
+    }
+
+    fn parallel(&mut self, region: &mut Region<'a>, id: NodeId) -> Result<Value, String> {
+        let flow = region.flow;
+        let name = &flow.workflow.node(id).name.text;
+        let join = join_of(flow, id)?;
+        let entries: Vec<Option<NodeId>> = flow.exits(id).map(|(_, target)| target).collect();
+        let mut branches = Vec::new();
+        for entry in entries {
+            let entry = entry.ok_or("a transition leads to no node")?;
+            // A fork without a join still ends nowhere but in failures.
+            let stop = join.or(region.stop);
+            let branch = self.region(flow, entry, stop, region.depth + 1)?;
+            branches.push(json!({"StartAt": branch.start, "States": branch.states}));
+        }
+        if branches.is_empty() {
+            return Err(format!("the fork `{name}` has no paths"));
+        }
+        let mut state = json!({"Type": "Parallel", "Branches": branches});
+        match join {
+            Some(join) => {
+                let next = flow.next(join).next();
+                self.lead(region, &mut state, next)?;
+            }
+            None => state["End"] = json!(true),
+        }
+        Ok(state)
+    }
+
+    /// The task of an action, with its retries.
+    fn task(&mut self, workflow: &Workflow, id: NodeId) -> Value {
+        let node = workflow.node(id);
+        let name = node.name.text.to_string();
+        let body = node.action.as_ref().and_then(|action| action.body.as_ref());
+        let body = body.map(|body| shared(workflow, body));
+        let known = body.as_ref().and_then(|body| self.action(&name, body));
+        let mut state = known.unwrap_or_else(|| {
+            let kind = body.map(|body| body.kind.to_string()).unwrap_or_default();
+            json!({
+                "Type": "Task",
+                "Resource": "arn:aws:states:::lambda:invoke",
+                "Arguments": {
+                    "FunctionName": "${TaskFunction}",
+                    "Payload": {"action": name, "type": kind},
+                },
+            })
+        });
+        if let Some(action) = node.action.as_deref() {
+            self.retries(action, &mut state);
+        }
+        state
+    }
+
+    fn retries(&mut self, action: &Action, state: &mut Value) {
+        if let Some(cred) = &action.cred {
+            self.differs(cred.span(), super::CREDENTIALS, super::ROLE);
+        }
+        let Some(most) = &action.retry_max else { return };
+        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
+        let times = number(&self.say(most));
+        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
+        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+            let reason = "the number of tries or the time between them is not known";
+            self.ledger.claim(most.span(), Outcome::None, reason, "write a Retry");
+            return;
+        };
+        let reason = "the server retries some errors only, and this retries all failures";
+        self.differs(most.span(), reason, "");
+        let mut rate = 1;
+        if let Some(policy) = &action.retry_policy
+            && self.say(policy).known().is_some_and(|known| known.trim() == "exponential")
+        {
+            rate = 2;
+        }
+        if times > 0 {
+            state["Retry"] = json!([{
+                "ErrorEquals": ["States.TaskFailed"],
+                "IntervalSeconds": (minutes * 60).max(1),
+                "MaxAttempts": times,
+                "BackoffRate": rate,
+            }]);
+        }
+    }
+
+    /// Nodes and transitions, and what belongs to none.
+    pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
+        let flow = analysis.flow();
+        for (id, node) in flow.workflow.nodes() {
+            if !flow.reach.is_reachable(id) {
+                let reason = "no run enters it, so that nothing is made of it";
+                self.ledger.whole(node.span, Outcome::Exact, reason, "");
+                continue;
+            }
+            self.ledger.exact(node.name.span);
+            self.ledger.exact(node.tag);
+            for exit in flow.workflow.exits(id) {
+                self.ledger.exact(exit.span);
+                self.ledger.exact(exit.target.span);
+            }
+            if node.shape == Shape::Join || node.shape == Shape::Start {
+                self.ledger.whole(node.span, Outcome::Exact, "", "");
+            }
+        }
+        let workflow = flow.workflow;
+        if let Some(name) = self.tree.root().and_then(|root| root.attribute("name")) {
+            self.ledger.exact(name.value_span());
+        }
+        for property in &workflow.parameters {
+            self.ledger.whole(property.span, Outcome::Exact, "", "");
+        }
+        for credential in &workflow.credentials {
+            let (reason, remedy) = (super::CREDENTIALS, super::ROLE);
+            self.ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
+        }
+        if let Some(global) = &workflow.global {
+            if workflow.actions().next().is_none() {
+                self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
+            }
+            if let Some(launcher) = &global.launcher {
+                let reason = "there is no launcher job";
+                self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
+            }
+        }
+        let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
+        for sla in slas.chain(&workflow.sla) {
+            self.sla(sla.span);
+        }
+    }
+
+    /// An SLA block, which has no counterpart.
+    pub(super) fn sla(&mut self, span: crate::source::Span) {
+        let reason = "Step Functions knows no agreements on service levels";
+        let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
+        self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+}
+
+/// An action with what all actions share.
+fn shared(workflow: &Workflow, body: &Body) -> Body {
+    let mut body = body.clone();
+    let Some(global) = &workflow.global else { return body };
+    body.name_node = body.name_node.or_else(|| global.name_node.clone());
+    body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
+    if body.job_xml.is_empty() {
+        body.job_xml.clone_from(&global.job_xml);
+    }
+    for property in &global.configuration {
+        let name = property.name.as_str();
+        if body.configuration.iter().all(|own| own.name.as_str() != name) {
+            body.configuration.push(property.clone());
+        }
+    }
+    body
+}
+
+/// The join at which the paths of a fork meet; none where each of them ends in a failure.
+fn join_of(flow: Flow<'_>, fork: NodeId) -> Result<Option<NodeId>, String> {
+    let name = &flow.workflow.node(fork).name.text;
+    let mut joins = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut todo: Vec<(NodeId, usize)> = flow.next(fork).map(|id| (id, 0)).collect();
+    while let Some((id, depth)) = todo.pop() {
+        if !seen.insert((id, depth)) {
+            continue;
+        }
+        if seen.len() > 100_000 {
+            return Err(format!("where the paths of `{name}` meet is too hard to find"));
+        }
+        let depth = match flow.workflow.node(id).shape {
+            Shape::Join if depth == 0 => {
+                joins.insert(id);
+                continue;
+            }
+            Shape::Join => depth - 1,
+            Shape::Fork => depth + 1,
+            _ => depth,
+        };
+        let exits = flow.exits(id).filter(|(exit, _)| exit.way != Way::Error);
+        todo.extend(exits.filter_map(|(_, target)| Some((target?, depth))));
+    }
+    if joins.len() > 1 {
+        return Err(format!("the paths of the fork `{name}` end at several joins"));
+    }
+    Ok(joins.into_iter().next())
+}

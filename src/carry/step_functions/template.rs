@@ -1,0 +1,71 @@
+//! The template of CloudFormation that makes a machine and what starts it.
+
+use super::{Printer, machine_name};
+use std::fmt::Write as _;
+
+/// A schedule of EventBridge.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    /// `cron(…)` or `rate(…)`.
+    pub expression: String,
+    /// The zone that it is read in.
+    pub zone: String,
+    /// The first nominal time.
+    pub start: String,
+    /// The last minute.
+    pub end: String,
+}
+
+/// What a definition may leave open: name, and what it is.
+const OPEN: [(&str, &str); 3] = [
+    ("ClusterId", "The EMR cluster that steps run on"),
+    ("MailFrom", "The address that mails come from, verified by Amazon SES"),
+    ("TaskFunction", "The Lambda function that does what was not carried over"),
+];
+
+impl Printer<'_> {
+    pub(super) fn template(&self, from: &str, definition: &str) -> String {
+        let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+        let name = self.given.name;
+        let mut out = String::from("AWSTemplateFormatVersion: '2010-09-09'\n");
+        let words = format!("{name}, carried over from {from}");
+        let _ = writeln!(out, "Description: {}", quoted(&words));
+        out.push_str("Parameters:\n  RoleArn:\n    Type: String\n    Description: The role of the state machine\n");
+        let open: Vec<_> =
+            OPEN.iter().filter(|(name, _)| definition.contains(&format!("${{{name}}}"))).collect();
+        for (name, description) in &open {
+            let _ = writeln!(out, "  {name}:\n    Type: String\n    Description: {description}");
+        }
+        if self.schedule.is_some() {
+            out.push_str("  SchedulerRoleArn:\n    Type: String\n    Description: The role that starts executions\n");
+        }
+        out.push_str("Resources:\n  StateMachine:\n    Type: AWS::StepFunctions::StateMachine\n    Properties:\n");
+        let _ = writeln!(out, "      StateMachineName: {}", quoted(&machine_name(name)));
+        // `aws cloudformation package` uploads it.
+        let _ = writeln!(out, "      DefinitionS3Location: ../state-machines/{name}.asl.json");
+        if !open.is_empty() || !self.machines.is_empty() {
+            out.push_str("      DefinitionSubstitutions:\n");
+        }
+        for (name, _) in &open {
+            let _ = writeln!(out, "        {name}: !Ref {name}");
+        }
+        for (key, machine) in &self.machines {
+            let arn = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMachine";
+            let machine = machine_name(machine);
+            let _ = writeln!(out, "        {key}: !Sub {}", quoted(&format!("{arn}:{machine}")));
+        }
+        out.push_str("      RoleArn: !Ref RoleArn\n");
+        if let Some(schedule) = &self.schedule {
+            out.push_str("  Schedule:\n    Type: AWS::Scheduler::Schedule\n    Properties:\n");
+            let _ = writeln!(out, "      ScheduleExpression: {}", schedule.expression);
+            let _ = writeln!(out, "      ScheduleExpressionTimezone: {}", schedule.zone);
+            let _ = writeln!(out, "      StartDate: '{}'", schedule.start);
+            let _ = writeln!(out, "      EndDate: '{}'", schedule.end);
+            out.push_str("      FlexibleTimeWindow:\n        Mode: 'OFF'\n      Target:\n        Arn: !Ref StateMachine\n        RoleArn: !Ref SchedulerRoleArn\n");
+            out.push_str(
+                "        Input: '{\"nominalTime\": \"<aws.scheduler.scheduled-time>\"}'\n",
+            );
+        }
+        out
+    }
+}
