@@ -205,7 +205,9 @@ impl Printer<'_> {
     /// Properties as options of a tool: `-D name=value`.
     fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
         for (name, value) in self.settings(body) {
-            out.push(one(option));
+            if !option.is_empty() {
+                out.push(one(option));
+            }
             let name = Text::literal(prefix).then(name);
             out.push(Word::One(name.then(Text::literal("=")).then(value)));
         }
@@ -478,7 +480,8 @@ impl Printer<'_> {
         match &body.details {
             Details::Pig { script, params, arguments } => {
                 out.add("pig");
-                self.options(body, "-D", "", &mut out.words);
+                // Its script takes them as one word alone.
+                self.options(body, "", "-D", &mut out.words);
                 self.named(params, "-param", out);
                 out.words.extend(self.all(arguments));
                 self.script(script.as_deref(), out);

@@ -215,7 +215,8 @@ impl<'a> Printer<'a> {
             self.constants.insert("wf:name", text);
         }
         let entry = flow.workflow.start().and_then(|start| flow.next(start).next());
-        let entry = match (model::tasks(flow).broken, entry) {
+        let tasks = model::tasks(flow);
+        let entry = match (tasks.broken, entry) {
             (None, Some(entry)) => entry,
             (why, _) => {
                 let why = why.unwrap_or("there is no start");
@@ -224,6 +225,12 @@ impl<'a> Printer<'a> {
             }
         };
         self.claim_flow(analysis);
+        for fork in &tasks.failing_forks {
+            let reason = "a failure stops the other branches, but steps that run already may go on to their end";
+            let remedy = "let the role of the machine cancel steps";
+            let tag = flow.workflow.node(*fork).tag;
+            self.ledger.claim(tag, Outcome::Approximate, reason, remedy);
+        }
         match self.region(flow, entry, None, 0) {
             Ok(machine) => Some(machine),
             Err(why) => {
