@@ -11,6 +11,7 @@ use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::Reader;
 use regex::Regex;
 use std::fmt;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
 /// Which part of a log.
@@ -324,7 +325,7 @@ pub(super) fn run(
             shell.line(format!("--- notification {url} {outcome}"))?;
         }
     }
-    for output in outputs(run, plan, node) {
+    for output in outputs(run, plan, node, u64::MAX) {
         shell.line(format!("--- {}: {}", output.node, output.stream))?;
         let text = mask.text(&output.text);
         shell.out(&text)?;
@@ -343,22 +344,43 @@ pub(crate) struct Written<'a> {
     pub(crate) text: String,
 }
 
-/// What the programs of a job wrote, or the one of a node, as far as it is still there.
-pub(crate) fn outputs<'a>(run: &Run, plan: &'a Plan, node: Option<&str>) -> Vec<Written<'a>> {
+/// What the programs of a job wrote, or the one of a node, as far as it is still there: the last `most` bytes of each stream.
+pub(crate) fn outputs<'a>(
+    run: &Run,
+    plan: &'a Plan,
+    node: Option<&str>,
+    most: u64,
+) -> Vec<Written<'a>> {
     let mut written = Vec::new();
     for (index, row) in run.in_order() {
         let name = plan.node(index).name.as_str();
         let folder = row.external.console().and_then(|url| url.strip_prefix("file://"));
         let (Some(folder), true) = (folder, node.is_none_or(|node| node == name)) else { continue };
         for stream in ["stdout", "stderr"] {
-            let Ok(bytes) = std::fs::read(Path::new(folder).join(stream)) else { continue };
+            let Ok((bytes, left_out)) = end_of(&Path::new(folder).join(stream), most) else {
+                continue;
+            };
             if !bytes.is_empty() {
-                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let mut text = String::from_utf8_lossy(&bytes).into_owned();
+                if left_out > 0 {
+                    text.insert_str(0, &format!("[{left_out} bytes before this are left out]\n"));
+                }
                 written.push(Written { node: name, stream, text });
             }
         }
     }
     written
+}
+
+/// The last bytes of a file, and how many stand before them.
+fn end_of(path: &Path, most: u64) -> io::Result<(Vec<u8>, u64)> {
+    let mut file = std::fs::File::open(path)?;
+    let left_out = file.metadata()?.len().saturating_sub(most);
+    file.seek(SeekFrom::Start(left_out))?;
+    let mut bytes = Vec::new();
+    // It may grow while it is read.
+    file.take(most).read_to_end(&mut bytes)?;
+    Ok((bytes, left_out))
 }
 
 /// What happened to a workflow, or to one node of it.

@@ -1,5 +1,7 @@
 //! `ankus serve`: Oozie's web services over the store, with the same engine as `ankus run`.
 
+mod pages;
+
 use super::coordinator::{self, Job};
 use super::runner::Runner;
 use super::store::{self, Masked, StoreArguments};
@@ -499,7 +501,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let (tell, told) = std::sync::mpsc::channel::<String>();
     let options = ankus_server::Options {
         backend: served.clone(),
+        pages: Box::new(pages::Site(served.clone())),
         keeper,
+        tls: None,
         // Nobody listens any more when we are about to end.
         log: Box::new(move |line| drop(tell.send(line.to_owned()))),
         has_prometheus: true,
@@ -534,9 +538,8 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let ended =
         runtime.block_on(async { tokio::time::timeout(Duration::from_secs(5), serving).await });
     match ended {
-        Ok(Ok(Err(why))) => return Err(unusable(why).into()),
         // Clients that hold a connection open are left.
-        Ok(Ok(Ok(()))) | Err(_) => {}
+        Ok(Ok(())) | Err(_) => {}
         Ok(Err(panic)) => {
             return Err(Failure::new(format!("the server has failed: {panic}")).into());
         }

@@ -1,49 +1,71 @@
 //! Oozie's web services over HTTP.
 //!
 //! In: a [`Backend`], which stands for a store and for what submits and commands jobs, and a socket. Out: the answers of a
-//! server, to unmodified clients. It opens no file itself and knows nothing of definitions.
+//! server, to unmodified clients, and the console. It opens no file itself and knows nothing of definitions.
 
 #![expect(clippy::disallowed_methods, reason = "cookies expire, and requests are timed")]
 
 mod answer;
 pub mod backend;
 mod beans;
+mod listen;
+mod pages;
 mod request;
 mod web;
 
 use std::future::Future;
-use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ankus_access::{Asked, Keeper, Who};
+use ankus_console::{Console, Pages};
 use answer::Answer;
 pub use answer::Fault;
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{ConnectInfo, Request as HttpRequest, State};
-use axum::http::header;
+use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use backend::Backend;
 use request::{Request, decoded, parameters};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+pub use tokio_rustls::rustls::ServerConfig;
 
 /// The largest body that is read, in bytes.
 const LARGEST_BODY: usize = 10 << 20;
+/// The largest archive of an application that is uploaded, in bytes.
+const LARGEST_UPLOAD: usize = 256 << 20;
+/// How long a client may take for the body of a request.
+const BODY: Duration = Duration::from_secs(120);
 
 /// How a server is run.
 pub struct Options {
     /// What stands behind it.
     pub backend: Arc<dyn Backend>,
+    /// What the console needs beside it.
+    pub pages: Box<dyn Pages>,
     /// Who knows who asks.
     pub keeper: Keeper,
+    /// How TLS is spoken; without it, HTTP is plain.
+    pub tls: Option<Arc<ServerConfig>>,
     /// Is told of every request, as one line.
     pub log: Box<dyn Fn(&str) + Send + Sync>,
     /// Whether metrics are served for Prometheus, as servers since 5.3 do.
     pub has_prometheus: bool,
+}
+
+/// The web services and the console over them.
+pub(crate) struct Site {
+    shared: Arc<Shared>,
+    pub(crate) console: Arc<Console>,
+    /// Becomes true when the server ends, and streams of events with it.
+    pub(crate) stops: watch::Receiver<bool>,
+    /// `http` or `https`.
+    scheme: &'static str,
 }
 
 /// What all requests share.
@@ -82,53 +104,96 @@ impl Shared {
     }
 }
 
-/// Serves the web services until `stop` ends; requests that are being answered are answered to their end.
-///
-/// # Errors
-/// Where the socket fails.
+/// Serves the web services and the console until `stop` ends; requests that are being answered are answered to their end.
 pub async fn serve(
     listener: TcpListener,
     options: Options,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> io::Result<()> {
-    let Options { backend, keeper, log, has_prometheus } = options;
+) {
+    let Options { backend, pages, keeper, tls, log, has_prometheus } = options;
     let mode = Mutex::new("NORMAL");
     let shared = Shared { backend, keeper, log, has_prometheus, mode, requests: AtomicU64::new(0) };
-    let router = Router::new().fallback(handle).with_state(Arc::new(shared));
-    let router = router.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, router).with_graceful_shutdown(stop).await
+    let shared = Arc::new(shared);
+    let console = Arc::new(Console::new(Box::new(pages::Within(shared.clone())), pages));
+    let (end, stops) = watch::channel(false);
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let site = Arc::new(Site { shared, console, stops, scheme });
+    let stop = async move {
+        stop.await;
+        // Where nobody follows events, nobody needs to hear of it.
+        let _ = end.send(true);
+    };
+    let router = Router::new().fallback(handle).with_state(site);
+    listen::serve(listener, router, tls, stop).await;
 }
 
-/// Answers a request on a thread that may block.
+/// What becomes of a request.
+enum Reply {
+    Answer(Answer),
+    /// The events of jobs are told as long as somebody listens.
+    Events(ankus_console::Request),
+}
+
+/// Answers a request: first it is known who asks, then the body is read, then it is done.
 async fn handle(
-    State(shared): State<Arc<Shared>>,
+    State(site): State<Arc<Site>>,
     ConnectInfo(from): ConnectInfo<SocketAddr>,
     http: HttpRequest,
 ) -> Response {
     let began = Instant::now();
-    let number = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
+    let number = site.shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     let line = format!("{} {}", http.method(), http.uri().path());
-    let (parts, body) = http.into_parts();
-    let answer = match to_bytes(body, LARGEST_BODY).await {
-        Ok(body) => {
-            let request = read(&parts, body.to_vec());
-            let shared = shared.clone();
-            let answered =
-                tokio::task::spawn_blocking(move || known(&shared, &parts, from, request)).await;
-            // A panic is told where it happens, and is the end of one request only.
-            answered.unwrap_or_else(|_| Answer { status: 500, ..Answer::done() })
-        }
-        Err(_) => Answer { status: 413, ..Answer::done() },
-    };
-    let (status, length) = (answer.status, answer.body.len());
-    let took = began.elapsed().as_millis();
     let line: String = line.chars().filter(|c| !c.is_control()).take(500).collect();
-    (shared.log)(&format!("request={number} {line} status={status} bytes={length} ms={took}"));
-    answer.with("x-request-id", number.to_string()).response()
+    let (reply, cookie) = replied(&site, from, http).await;
+    let (status, length, mut response) = match reply {
+        Reply::Answer(answer) => (answer.status, answer.body.len(), answer.response()),
+        Reply::Events(request) => match pages::events(&site, request).await {
+            Ok(response) => (200, 0, response),
+            Err(answer) => (answer.status, answer.body.len(), answer.response()),
+        },
+    };
+    let took = began.elapsed().as_millis();
+    let log = &site.shared.log;
+    log(&format!("request={number} {line} status={status} bytes={length} ms={took}"));
+    let headers = response.headers_mut();
+    headers.insert("x-request-id", HeaderValue::from(number));
+    if let Some(Ok(cookie)) = cookie.map(HeaderValue::try_from) {
+        headers.append(header::SET_COOKIE, cookie);
+    }
+    response
 }
 
-/// What a request says.
-fn read(parts: &Parts, body: Vec<u8>) -> Request {
+/// What becomes of a request, with the cookie that its client is given.
+async fn replied(site: &Arc<Site>, from: SocketAddr, http: HttpRequest) -> (Reply, Option<String>) {
+    let status = |status| (Reply::Answer(Answer { status, ..Answer::done() }), None);
+    let (parts, body) = http.into_parts();
+    let parts = Arc::new(parts);
+    let (there, asks) = (site.clone(), parts.clone());
+    // To try a password takes a while.
+    let who = tokio::task::spawn_blocking(move || known(&there.shared, &asks, from)).await;
+    let mut who = match who {
+        Ok(Ok(who)) => who,
+        Ok(Err(answer)) => return (Reply::Answer(answer), None),
+        // A panic is told where it happens, and is the end of one request only.
+        Err(_) => return status(500),
+    };
+    let cookie = who.cookie.take();
+    let most = if parts.uri.path() == "/oozie/upload" { LARGEST_UPLOAD } else { LARGEST_BODY };
+    let body = match tokio::time::timeout(BODY, to_bytes(body, most)).await {
+        Ok(Ok(body)) => body.to_vec(),
+        Ok(Err(_)) => return status(413),
+        Err(_) => return status(408),
+    };
+    let site = site.clone();
+    let done = tokio::task::spawn_blocking(move || {
+        let request = Request { who, body, ..read(&parts, site.scheme) };
+        routed(&site, &parts, request)
+    });
+    (done.await.unwrap_or_else(|_| status(500).0), cookie)
+}
+
+/// What a request says, its body left out.
+fn read(parts: &Parts, scheme: &str) -> Request {
     let text = |name: header::HeaderName| {
         parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
     };
@@ -143,56 +208,61 @@ fn read(parts: &Parts, body: Vec<u8>) -> Request {
         query,
         raw_query,
         content_type: text(header::CONTENT_TYPE),
-        body,
-        who: Who::default(),
+        base: format!("{scheme}://{host}/oozie"),
         version: 2,
-        base: format!("http://{host}/oozie"),
+        ..Request::default()
     }
 }
 
-/// Answers once it is known who asks; programs that tell of their end need not say so.
-fn known(shared: &Shared, parts: &Parts, from: SocketAddr, mut request: Request) -> Answer {
-    let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-    if matches!(path.as_slice(), ["oozie", "callback"] | ["healthz" | "readyz"]) {
-        return routed(shared, request);
+/// A header; of several with commas between, and cookies with semicolons.
+fn header_of(parts: &Parts, name: &str) -> Option<String> {
+    let all = parts.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    let all: Vec<&str> = all.collect();
+    let between = if name == "cookie" { "; " } else { ", " };
+    (!all.is_empty()).then(|| all.join(between))
+}
+
+/// Who asks; programs that tell of their end, and whoever asks whether the server is well, need not say so.
+fn known(shared: &Shared, parts: &Parts, from: SocketAddr) -> Result<Who, Answer> {
+    if matches!(parts.uri.path(), "/oozie/callback" | "/healthz" | "/readyz") {
+        return Ok(Who::default());
     }
-    let header = |name: &str| {
-        let all = parts.headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
-        let all: Vec<&str> = all.collect();
-        let between = if name == "cookie" { "; " } else { ", " };
-        (!all.is_empty()).then(|| all.join(between))
+    let query = parameters(parts.uri.query().unwrap_or_default());
+    let parameter = |name: &str| {
+        let found = query.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.clone())
     };
-    let parameter = |name: &str| request.parameter(name).map(str::to_owned);
-    let asked = Asked {
-        method: parts.method.as_str(),
-        header: &header,
-        parameter: &parameter,
-        from: from.ip(),
-    };
-    let has_body = matches!(parts.method.as_str(), "GET" | "POST" | "HEAD");
-    let who = match shared.keeper.who(&asked, shared.now()) {
-        Ok(who) => who,
-        Err(refusal) => {
-            let answer = Answer::fault(&Fault::from(&refusal), has_body);
-            let challenges = refusal.challenges.into_iter();
-            return challenges.fold(answer, |answer, one| answer.with("www-authenticate", one));
-        }
-    };
-    let cookie = who.cookie.clone();
-    request.who = who;
-    let answer = routed(shared, request);
-    match cookie {
-        Some(cookie) => answer.with("set-cookie", cookie),
-        None => answer,
-    }
+    let header = |name: &str| header_of(parts, name);
+    let method = parts.method.as_str();
+    let asked = Asked { method, header: &header, parameter: &parameter, from: from.ip() };
+    shared.keeper.who(&asked, shared.now()).map_err(|refusal| {
+        let has_body = matches!(method, "GET" | "POST" | "HEAD");
+        let answer = Answer::fault(&Fault::from(&refusal), has_body);
+        let challenges = refusal.challenges.into_iter();
+        challenges.fold(answer, |answer, one| answer.with("www-authenticate", one))
+    })
 }
 
 /// Answers by the first part of the path.
-fn routed(shared: &Shared, mut request: Request) -> Answer {
-    match request.path.first().map(String::as_str) {
+fn routed(site: &Site, parts: &Parts, mut request: Request) -> Reply {
+    let shared = &*site.shared;
+    // Relative links of the console begin behind the slash; so this leads there below any path of a proxy.
+    if matches!(parts.uri.path(), "/" | "/oozie") && request.method == "GET" {
+        let query = parts.uri.query().map_or(String::new(), |query| format!("?{query}"));
+        let answer = Answer { status: 302, ..Answer::done() };
+        return Reply::Answer(answer.with("location", format!("oozie/{query}")));
+    }
+    Reply::Answer(match request.path.first().map(String::as_str) {
         Some("oozie") => {
             request.path.remove(0);
-            web::answer(shared, &mut request)
+            let asked = pages::asked(&request, &|name| header_of(parts, name));
+            if request.method == "GET" && request.path == ["events"] {
+                return Reply::Events(asked);
+            }
+            match ankus_console::answer(&site.console, &asked) {
+                Some(answer) => pages::page(answer),
+                None => web::answer(shared, &mut request),
+            }
         }
         Some("healthz") => Answer::of(answer::TEXT, "ok\n"),
         Some("readyz") => match shared.backend.reader() {
@@ -203,5 +273,5 @@ fn routed(shared: &Shared, mut request: Request) -> Answer {
             status: 404,
             ..Answer::of(answer::TEXT, "not found; the web services are below /oozie\n")
         },
-    }
+    })
 }

@@ -82,7 +82,7 @@ fn bundle() -> String {
     text + "</bundle-app>"
 }
 
-fn browser() -> Option<&'static str> {
+pub(crate) fn browser() -> Option<&'static str> {
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let found = names.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok());
     if found.is_none() {

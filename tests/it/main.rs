@@ -13,6 +13,7 @@ mod clocks;
 mod clusters;
 mod codes;
 mod commands;
+mod console;
 mod convert;
 mod convert_targets;
 mod coordinator_rules;

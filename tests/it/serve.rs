@@ -19,20 +19,20 @@ const WORKFLOW: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="tid
 const BROKEN: &str = r#"<workflow-app xmlns="uri:oozie:workflow:1.0" name="b"><start to="nope"/><end name="end"/></workflow-app>"#;
 
 /// A server in a folder.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 /// An answer: status line, headers in lower case, body.
-struct Answer {
-    status: String,
-    head: String,
-    body: String,
+pub(crate) struct Answer {
+    pub(crate) status: String,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Server {
-    fn start(folder: &Path, more: &[&str]) -> Server {
+    pub(crate) fn start(folder: &Path, more: &[&str]) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(folder);
         command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env_remove("ANKUS_STORE");
@@ -48,7 +48,7 @@ impl Server {
     }
 
     #[track_caller]
-    fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
+    pub(crate) fn ask(&self, method: &str, path: &str, headers: &str, body: &str) -> Answer {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
         let length = body.len();
@@ -57,8 +57,9 @@ impl Server {
             "{method} /oozie/{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}"
         );
         stream.write_all(request.as_bytes()).expect("it reads");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("it answers");
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).expect("it answers");
+        let text = String::from_utf8_lossy(&bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let (status, head) = head.split_once("\r\n").unwrap_or((head, ""));
         let status = status.trim_start_matches("HTTP/1.1 ").to_owned();
@@ -66,14 +67,14 @@ impl Server {
     }
 
     #[track_caller]
-    fn json(&self, path: &str) -> Value {
+    pub(crate) fn json(&self, path: &str) -> Value {
         let answer = self.ask("GET", path, "", "");
         assert!(answer.status.starts_with("200"), "{path}: {} {}", answer.status, answer.body);
         serde_json::from_str(&answer.body).expect("JSON")
     }
 
     #[track_caller]
-    fn submit(&self, path: &str, name: &str) -> Answer {
+    pub(crate) fn submit(&self, path: &str, name: &str) -> Answer {
         let body = format!(
             "<configuration><property><name>user.name</name><value>ana</value></property><property><name>nameNode</name><value>hdfs://nn</value></property><property><name>oozie.wf.application.path</name><value>hdfs://nn/apps/{name}</value></property></configuration>"
         );
@@ -81,7 +82,7 @@ impl Server {
     }
 
     #[track_caller]
-    fn id(&self, path: &str, name: &str) -> String {
+    pub(crate) fn id(&self, path: &str, name: &str) -> String {
         let answer = self.submit(path, name);
         assert!(answer.status.starts_with("201"), "{} {}", answer.status, answer.body);
         let object: Value = serde_json::from_str(&answer.body).expect("JSON");
@@ -89,7 +90,7 @@ impl Server {
     }
 
     #[track_caller]
-    fn waits(&self, id: &str, wanted: &str) {
+    pub(crate) fn waits(&self, id: &str, wanted: &str) {
         let path = format!("v2/job/{id}?show=status");
         for _ in 0..600 {
             if self.json(&path)["status"] == wanted {

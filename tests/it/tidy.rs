@@ -72,10 +72,10 @@ const CRATES: &[(&str, &str)] = &[
     ("runtime/harness", "ankus-lang ankus-procedure ankus-engine"),
     ("", "ankus-lang"),
     ("project", "ankus ankus-engine ankus-lang"),
-    ("server", "ankus-access ankus-engine ankus-lang ankus-procedure"),
+    ("server", "ankus-access ankus-console ankus-engine ankus-lang ankus-procedure"),
     (
         "cli",
-        "ankus ankus-project ankus-engine ankus-lang ankus-procedure ankus-access ankus-server",
+        "ankus ankus-project ankus-engine ankus-lang ankus-procedure ankus-access ankus-console ankus-server",
     ),
 ];
 
@@ -186,6 +186,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ),
     ("cli/src/log.rs", "outputs of programs in the store"),
     ("cli/src/man.rs", "makes the folder that was asked for"),
+    ("cli/src/serve/pages.rs", "unpacks uploaded applications below the root"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
     ("cli/src/test.rs", "makes the folder of scenarios"),
     ("cli/src/test/timed.rs", "makes the folder of scenarios"),

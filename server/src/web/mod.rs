@@ -28,7 +28,8 @@ pub(crate) fn answer(shared: &Shared, request: &mut Request) -> Answer {
     }
 }
 
-fn served(shared: &Shared, request: &mut Request) -> Result<Answer, Fault> {
+/// The same, without an answer made of what is refused.
+pub(crate) fn served(shared: &Shared, request: &mut Request) -> Result<Answer, Fault> {
     let path = request.path.clone();
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     let (version, rest) = match path.as_slice() {

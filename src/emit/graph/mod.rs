@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 pub use build::build;
 pub use focus::{focus, named};
+pub use svg::STYLE;
 
 /// How many definitions one drawing unfolds.
 pub(crate) const GROUP_LIMIT: usize = 500;

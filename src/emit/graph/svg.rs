@@ -33,8 +33,8 @@ const PATH: usize = 60;
 /// Failures that lead to one `kill` and are drawn as lines.
 const MOST_FAILURES: usize = 5;
 
-/// In one file, so that it can be read as what it is.
-const STYLE: &str = include_str!("svg/style.css");
+/// The style of pictures, in a file so that it can be read as what it is; for pages that must have no style in them, too.
+pub const STYLE: &str = include_str!("svg/style.css");
 
 /// Lines between the same two nodes, as one.
 struct Line {

@@ -1,0 +1,89 @@
+//! Connections: plain or over TLS, each within limits of time, so that nobody holds the server by saying nothing.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::ConnectInfo;
+use axum::{Extension, Router};
+use hyper::rt::{Read, Write};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+
+/// How long a client may take for a handshake, and for the head of a request; also how long a connection may be idle.
+const HEAD: Duration = Duration::from_secs(30);
+/// How many connections there may be at once; others wait.
+const MOST: usize = 4_096;
+/// How long it is waited when the system can open no further connection.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The longest head of a request, in bytes.
+const LONGEST_HEAD: usize = 64 << 10;
+
+/// Serves connections until `stop` ends; requests that are being answered are answered to their end.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    router: Router,
+    tls: Option<Arc<ServerConfig>>,
+    stop: impl Future<Output = ()>,
+) {
+    let acceptor = tls.map(TlsAcceptor::from);
+    let places = Arc::new(Semaphore::new(MOST));
+    let graceful = GracefulShutdown::new();
+    tokio::pin!(stop);
+    loop {
+        let accepted = async {
+            let place = places.clone().acquire_owned().await;
+            (place, listener.accept().await)
+        };
+        let (place, accepted) = tokio::select! {
+            () = &mut stop => break,
+            accepted = accepted => accepted,
+        };
+        let Ok((stream, from)) = accepted else {
+            tokio::time::sleep(PAUSE).await;
+            continue;
+        };
+        // An answer goes at once, however small it is; that this fails has no consequence but slowness.
+        let _ = stream.set_nodelay(true);
+        let (acceptor, router) = (acceptor.clone(), router.clone());
+        let watcher = graceful.watcher();
+        tokio::spawn(async move {
+            let _place = place;
+            match acceptor {
+                None => connection(TokioIo::new(stream), from, router, watcher).await,
+                Some(acceptor) => {
+                    let shaken = tokio::time::timeout(HEAD, acceptor.accept(stream)).await;
+                    // Who does not speak TLS gets no answer that they could read.
+                    let Ok(Ok(stream)) = shaken else { return };
+                    connection(TokioIo::new(stream), from, router, watcher).await;
+                }
+            }
+        });
+    }
+    drop(listener);
+    graceful.shutdown().await;
+}
+
+/// Answers the requests of one connection.
+async fn connection<I: Read + Write + Unpin + Send + 'static>(
+    io: I,
+    from: SocketAddr,
+    router: Router,
+    watcher: Watcher,
+) {
+    let service = TowerToHyperService::new(router.layer(Extension(ConnectInfo(from))));
+    let served = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(io, service);
+    // A client that goes away, or that speaks no HTTP, has been told what could be told.
+    let _ = watcher.watch(served).await;
+}
