@@ -95,6 +95,11 @@ impl Accounts {
         Ok(accounts)
     }
 
+    /// Whether the user has a password or a token here.
+    pub fn knows(&self, user: &str) -> bool {
+        self.users.contains_key(user) || self.tokens.values().any(|token| token.user == user)
+    }
+
     /// Whether it is the password of the user. It takes as long for users that are not there.
     pub fn is_password(&self, user: &str, password: &str) -> bool {
         let known = self.users.get(user);

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use cookie::Secret;
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// How somebody may say who they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,8 +63,6 @@ pub struct Rules {
     pub methods: Vec<Method>,
     /// Whether, with methods, those may ask who say nothing.
     pub allows_anonymous: bool,
-    /// What is known of users.
-    pub accounts: Accounts,
     /// What cookies are signed with.
     pub secret: Secret,
     /// How long they hold, in milliseconds.
@@ -121,6 +119,8 @@ impl Refusal {
 #[derive(Debug)]
 pub struct Keeper {
     rules: Rules,
+    /// What is known of users.
+    accounts: RwLock<Arc<Accounts>>,
     /// Passwords that fitted, by a sum of user and password, and until when they are not tried again.
     fitted: Mutex<HashMap<Vec<u8>, i64>>,
     /// One password is tried at a time: it takes memory.
@@ -135,9 +135,21 @@ const FITTED: usize = 1_000;
 const LONGEST: usize = 8192;
 
 impl Keeper {
-    /// Knows by these rules.
-    pub fn new(rules: Rules) -> Keeper {
-        Keeper { rules, fitted: Mutex::default(), trying: Mutex::default() }
+    /// Knows these users by these rules.
+    pub fn new(rules: Rules, accounts: Accounts) -> Keeper {
+        let accounts = RwLock::new(Arc::new(accounts));
+        Keeper { rules, accounts, fitted: Mutex::default(), trying: Mutex::default() }
+    }
+
+    /// Knows these users from now on, and nobody else.
+    pub fn renew(&self, accounts: Accounts) {
+        *self.accounts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(accounts);
+        // A password that fitted may be another now.
+        self.fitted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn accounts(&self) -> Arc<Accounts> {
+        self.accounts.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Who asks.
@@ -161,8 +173,9 @@ impl Keeper {
         let Some(user) = who.user.take() else {
             return Err(Refusal::new(401, Some("E1400"), "doAs failed: nobody asks for another"));
         };
-        let groups = self.rules.accounts.groups_of(&other);
-        if !self.rules.accounts.may_stand_for(&user, &other, &groups, asked.from) {
+        let accounts = self.accounts();
+        let groups = accounts.groups_of(&other);
+        if !accounts.may_stand_for(&user, &other, &groups, asked.from) {
             let message =
                 format!("doAs failed: User [{user}] may not ask for [{other}] from there");
             return Err(Refusal::new(401, Some("E1400"), message));
@@ -235,7 +248,9 @@ impl Keeper {
         }
         let cookies = (asked.header)("cookie").unwrap_or_default();
         let signed = cookie::tokens(&cookies).find_map(|token| rules.secret.user_of(token, now_ms));
-        if let Some(user) = signed {
+        // Where users have to prove who they are, one who was taken out of the file is nobody any more.
+        let is_there = |user: &String| has(Method::Simple) || self.accounts().knows(user);
+        if let Some(user) = signed.filter(|user| rules.methods.is_empty() || is_there(user)) {
             return Ok(known(user, None));
         }
         match named {
@@ -254,7 +269,7 @@ impl Keeper {
         }
         let (scheme, proof) = header.split_once(' ')?;
         let proof = proof.trim();
-        let accounts = &self.rules.accounts;
+        let accounts = self.accounts();
         if scheme.eq_ignore_ascii_case("bearer") && self.rules.methods.contains(&Method::Token) {
             return Some((accounts.user_of_token(proof, now_ms)?.to_owned(), Method::Token));
         }
@@ -277,7 +292,10 @@ impl Keeper {
             if fitted.len() >= FITTED {
                 fitted.clear();
             }
-            fitted.insert(sum, now_ms.saturating_add(FITS_MS));
+            // What fitted users that are no longer these is tried again.
+            if Arc::ptr_eq(&accounts, &self.accounts()) {
+                fitted.insert(sum, now_ms.saturating_add(FITS_MS));
+            }
         }
         Some((user.to_owned(), Method::Basic))
     }
@@ -306,7 +324,7 @@ impl Keeper {
             Refusal::new(401, Some("E0508"), message)
         };
         let Some(user) = who.user.as_deref() else { return Err(refused("?")) };
-        let groups = self.rules.accounts.groups_of(user);
+        let groups = self.accounts().groups_of(user);
         let is_listed = job.list.is_some_and(|list| {
             let mut names = list.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
             names.any(|name| name == "*" || name == user || groups.iter().any(|it| it == name))
@@ -332,7 +350,7 @@ impl Keeper {
     }
 
     fn is_admin(&self, user: &str) -> bool {
-        self.rules.accounts.admins.iter().any(|admin| admin == user)
+        self.accounts().admins.iter().any(|admin| admin == user)
     }
 }
 

@@ -22,16 +22,9 @@ fn keeper(methods: &[Method], allows_anonymous: bool) -> (Keeper, String) {
     let secret = Secret::of(&[9; 32]).expect("long enough");
     let methods = methods.to_vec();
     let hosts = vec!["oozie".to_owned()];
-    let rules = Rules {
-        methods,
-        allows_anonymous,
-        accounts,
-        secret,
-        valid_ms: 1_000,
-        is_https: false,
-        hosts,
-    };
-    (Keeper::new(rules), token)
+    let rules =
+        Rules { methods, allows_anonymous, secret, valid_ms: 1_000, is_https: false, hosts };
+    (Keeper::new(rules, accounts), token)
 }
 
 fn ask(
@@ -230,5 +223,22 @@ fn accounts_that_are_not_as_they_should_be_are_refused() {
     ] {
         let error = Accounts::read(text).expect_err(text);
         assert!(error.contains(why), "{text}: {error}");
+    }
+}
+
+#[test]
+fn who_is_taken_out_of_the_file_is_nobody_at_once() {
+    let (keeper, token) = keeper(&[Method::Basic, Method::Token], false);
+    let (password, bearer) = (basic("ann:s3cret:x"), format!("Bearer {token}"));
+    let headers = [("authorization", password.as_str())];
+    let first = ask(&keeper, ("GET", &headers, &[]), "10.0.0.1").expect("ann");
+    let cookie = first.cookie.expect("a cookie");
+    let cookie = [("cookie", cookie.split(';').next().expect("a value"))];
+    assert_eq!(user(&keeper, ("GET", &cookie, &[])).as_deref(), Some("ann"));
+    keeper.renew(Accounts::read("admins = ['root']").expect("as it should be"));
+    let bearer = [("authorization", bearer.as_str())];
+    for headers in [&headers, &cookie, &bearer] {
+        let refusal = ask(&keeper, ("GET", headers, &[]), "10.0.0.1").expect_err("nobody");
+        assert_eq!(refusal.status, 401);
     }
 }

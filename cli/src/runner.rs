@@ -28,6 +28,8 @@ pub(crate) struct Runner {
     limits: Limits,
     /// Whether a request had to be made again, because nobody answered it.
     pub(crate) has_asked_again: bool,
+    /// As whom commands are asked for.
+    asks: String,
 }
 
 /// How it is reached.
@@ -73,7 +75,8 @@ impl Runner {
                 other => break other.map_err(store::failure)?,
             }
         };
-        Ok(Runner { link, store: store.clone(), needs, limits, has_asked_again: false })
+        let asks = needs.user.clone();
+        Ok(Runner { link, store: store.clone(), needs, limits, has_asked_again: false, asks })
     }
 
     /// What jobs run with that are submitted here.
@@ -180,11 +183,17 @@ impl Runner {
         })
     }
 
+    /// The same, asked by this user from now on; nobody in particular where it is empty.
+    pub(crate) fn on_behalf(&mut self, by: &str) -> &mut Runner {
+        by.clone_into(&mut self.asks);
+        self
+    }
+
     /// Has a job take a command.
     pub(crate) fn command(&mut self, id: &str, command: Command) -> Result<(), driver::Error> {
-        let by = self.needs.user.clone();
+        let by = self.asks.clone();
         self.ask(|link| match link {
-            Link::Mine(driver) => driver.command(id, command),
+            Link::Mine(driver) => driver.on_behalf(&by).command(id, command),
             Link::Theirs(client) => driver::command_there(client, &by, id, command),
         })
     }
@@ -195,9 +204,9 @@ impl Runner {
         id: &str,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), driver::Error> {
-        let by = self.needs.user.clone();
+        let by = self.asks.clone();
         self.ask(|link| match link {
-            Link::Mine(driver) => driver.rerun(id, None, properties),
+            Link::Mine(driver) => driver.on_behalf(&by).rerun(id, None, properties),
             Link::Theirs(client) => driver::rerun_there(client, &by, id, None, properties),
         })
     }
@@ -208,18 +217,18 @@ impl Runner {
         id: &str,
         message: &kept::Message,
     ) -> Result<(), driver::Error> {
-        let by = self.needs.user.clone();
+        let by = self.asks.clone();
         self.ask(|link| match link {
-            Link::Mine(driver) => driver.coordinator_message(id, message),
+            Link::Mine(driver) => driver.on_behalf(&by).coordinator(id, message),
             Link::Theirs(client) => driver::coordinator_there(client, &by, id, message),
         })
     }
 
     /// Has a bundle take what a client commands.
     pub(crate) fn bundle(&mut self, id: &str, event: &BundleEvent) -> Result<(), driver::Error> {
-        let by = self.needs.user.clone();
+        let by = self.asks.clone();
         self.ask(|link| match link {
-            Link::Mine(driver) => driver.bundle_event(id, event),
+            Link::Mine(driver) => driver.on_behalf(&by).bundle(id, event),
             Link::Theirs(client) => driver::bundle_there(client, &by, id, event),
         })
     }

@@ -1,5 +1,6 @@
 //! `ankus serve`: Oozie's web services over the store, with the same engine as `ankus run`.
 
+mod access;
 mod pages;
 
 use super::coordinator::{self, Job};
@@ -11,7 +12,6 @@ use ankus::emit::graph as picture;
 use ankus::settings::Settings;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission as Properties;
-use ankus_access::{self as access, Keeper, Method, Rules};
 use ankus_engine::driver::bundle::SubmitBundle;
 use ankus_engine::driver::coordinator::{Message, SubmitCoordinator};
 use ankus_engine::driver::object::Mask;
@@ -35,8 +35,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a command may take to show.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long a cookie holds, in milliseconds, as on a server.
-const VALID_MS: i64 = 36_000_000;
 /// The names of definitions, in the order of the properties that name their folders.
 const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"];
 
@@ -49,27 +47,19 @@ const DEFINITIONS: [&str; 3] = ["workflow.xml", "coordinator.xml", "bundle.xml"]
 #[command(before_help = "Examples:
   ankus serve                                    serve the jobs of .ankus on 127.0.0.1:11000
   ankus serve --store /var/lib/ankus             serve another store
+  ankus serve --listen 0.0.0.0:11443 --tls cert.pem key.pem --auth basic --accounts accounts.toml
   OOZIE_URL=http://localhost:11000/oozie oozie job -run -config job.properties")]
 pub(super) struct Arguments {
     #[command(flatten)]
     store: StoreArguments,
-    /// The address to listen on. Others than this machine are served only with --auth.
+    /// The address to listen on. Others than this machine reach the server only with --auth.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:11000")]
     listen: SocketAddr,
     /// The folder in which the file systems of applications lie; `root` in the store's folder if none is named.
     #[arg(long, value_name = "DIR")]
     root: Option<PathBuf>,
-    /// How clients say who they are: `simple` believes `user.name`, as a server without Kerberos does. Without it everybody on
-    /// this machine is served.
-    #[arg(long, value_name = "METHOD")]
-    auth: Option<Auth>,
-}
-
-/// A way to say who one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Auth {
-    /// By saying so.
-    Simple,
+    #[command(flatten)]
+    access: access::AccessArguments,
 }
 
 /// What serves: the store, and what its jobs are submitted with.
@@ -289,30 +279,30 @@ impl Backend for Served {
         Ok(id)
     }
 
-    fn command(&self, _by: &str, id: &str, command: Command) -> Result<(), Fault> {
+    fn command(&self, by: &str, id: &str, command: Command) -> Result<(), Fault> {
         let reader = self.reader()?;
         let moments = || store::job_record(&*reader, id).map(|record| record.moments);
         let before = moments().map_err(|report| failed(&report))?;
-        self.runner().command(id, command).map_err(refused)?;
+        self.runner().on_behalf(by).command(id, command).map_err(refused)?;
         let shows = || Ok(moments()? != before);
         store::until(PATIENCE, shows).map_err(|report| failed(&report))
     }
 
     fn rerun(
         &self,
-        _by: &str,
+        by: &str,
         id: &str,
         configuration: &BTreeMap<String, String>,
     ) -> Result<(), Fault> {
-        self.runner().rerun(id, configuration).map_err(refused)
+        self.runner().on_behalf(by).rerun(id, configuration).map_err(refused)
     }
 
-    fn coordinator(&self, _by: &str, id: &str, message: Message) -> Result<(), Fault> {
-        self.sent(id, |runner| runner.coordinator(id, &message))
+    fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault> {
+        self.sent(id, |runner| runner.on_behalf(by).coordinator(id, &message))
     }
 
-    fn bundle(&self, _by: &str, id: &str, event: BundleEvent) -> Result<(), Fault> {
-        self.sent(id, |runner| runner.bundle(id, &event))
+    fn bundle(&self, by: &str, id: &str, event: BundleEvent) -> Result<(), Fault> {
+        self.sent(id, |runner| runner.on_behalf(by).bundle(id, &event))
     }
 
     fn definition(&self, id: &str) -> Result<String, Fault> {
@@ -459,12 +449,10 @@ impl Backend for Served {
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     let store = &arguments.store;
-    let methods: Vec<Method> = match arguments.auth {
-        Some(Auth::Simple) => vec![Method::Simple],
-        None => Vec::new(),
-    };
-    let chosen = arguments.auth.map(|_| methods.as_slice());
-    access::may_listen(arguments.listen.ip(), chosen).map_err(Failure::new)?;
+    if let Some(exit) = arguments.access.prints(shell)? {
+        return Ok(exit);
+    }
+    let mut access = arguments.access.open(arguments.listen.ip(), &store.store)?;
     let signals = store::signals();
     let (settings, settings_file) = store::settings_of(shell, Path::new("workflow.xml"))?;
     let needs = needs::needs(arguments.root.as_deref(), &settings, settings_file.as_deref())?;
@@ -488,22 +476,16 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         unusable(why).help("another server may listen there; --listen names another address")
     })?;
     let address = listener.local_addr().map_err(unusable)?;
-    let keeper = Keeper::new(Rules {
-        methods,
-        allows_anonymous: true,
-        accounts: access::accounts::Accounts::default(),
-        secret: access::cookie::Secret::random().map_err(Failure::new)?,
-        valid_ms: VALID_MS,
-        is_https: false,
-        hosts: Vec::new(),
-    });
-    shell.say(format!("serving the jobs of `{}` on http://{address}/oozie", store.store.display()));
+    let tls = access.tls()?;
+    let scheme = if tls.is_some() { "https" } else { "http" };
+    let shown = store.store.display();
+    shell.say(format!("serving the jobs of `{shown}` on {scheme}://{address}/oozie"));
     let (tell, told) = std::sync::mpsc::channel::<String>();
     let options = ankus_server::Options {
         backend: served.clone(),
         pages: Box::new(pages::Site(served.clone())),
-        keeper,
-        tls: None,
+        keeper: access.keeper.clone(),
+        tls,
         // Nobody listens any more when we are about to end.
         log: Box::new(move |line| drop(tell.send(line.to_owned()))),
         has_prometheus: true,
@@ -525,6 +507,9 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
             continue;
         }
         looked = Instant::now();
+        for said in access.renew() {
+            shell.say(said);
+        }
         let mut runner = served.runner();
         if runner.is_handed_over().map_err(store::failure)? {
             runner.activate_all(false).map_err(store::failure)?;

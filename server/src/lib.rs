@@ -49,7 +49,7 @@ pub struct Options {
     /// What the console needs beside it.
     pub pages: Box<dyn Pages>,
     /// Who knows who asks.
-    pub keeper: Keeper,
+    pub keeper: Arc<Keeper>,
     /// How TLS is spoken; without it, HTTP is plain.
     pub tls: Option<Arc<ServerConfig>>,
     /// Is told of every request, as one line.
@@ -71,7 +71,7 @@ pub(crate) struct Site {
 /// What all requests share.
 pub(crate) struct Shared {
     pub(crate) backend: Arc<dyn Backend>,
-    pub(crate) keeper: Keeper,
+    pub(crate) keeper: Arc<Keeper>,
     log: Box<dyn Fn(&str) + Send + Sync>,
     pub(crate) has_prometheus: bool,
     mode: Mutex<&'static str>,

@@ -40,7 +40,7 @@ impl Server {
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();
         lines.read_line(&mut line).expect("it says where it serves");
-        let address = line.split_once("http://").and_then(|(_, rest)| rest.split_once('/'));
+        let address = line.split_once("://").and_then(|(_, rest)| rest.split_once('/'));
         let address = address.unwrap_or_else(|| panic!("{line}")).0.to_owned();
         // What it logs has to go somewhere.
         std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
@@ -238,4 +238,165 @@ fn others_than_this_machine_are_served_only_by_choice() {
     server.waits(&id, "PREP");
     assert_eq!(server.ask("PUT", &format!("{kill}&user.name=ana"), "", "").status, "200 OK");
     server.waits(&id, "KILLED");
+}
+
+/// A file of accounts with a password for ann and a token for etl.
+fn accounts(folder: &Path, groups: &str) -> String {
+    let ankus = |argument: &str, input: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        command.args(["serve", argument]).current_dir(folder);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("it starts");
+        child.stdin.take().expect("piped").write_all(input.as_bytes()).expect("it reads");
+        let output = child.wait_with_output().expect("it ends");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        (text(&output.stdout), text(&output.stderr))
+    };
+    let (hash, _) = ankus("--hash-password", "s3cret\n");
+    assert!(hash.starts_with("$argon2id$"), "{hash}");
+    let (token, line) = ankus("--new-token", "");
+    let sum = line.split("sha256 = \"").nth(1).and_then(|rest| rest.split('"').next());
+    let sum = sum.unwrap_or_else(|| panic!("{line}"));
+    let text = format!(
+        "admins = [\"root\"]\n[users]\nann = '{hash}'\n[tokens]\nci = {{ user = 'etl', sha256 = '{sum}' }}\n{groups}"
+    );
+    let path = folder.join("accounts.toml");
+    std::fs::write(&path, text).expect("writable");
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("ours");
+    token
+}
+
+#[test]
+fn passwords_and_tokens_say_who_asks_and_the_audit_log_names_them() {
+    use base64::Engine as _;
+    let folder = apps();
+    let groups = "[groups]\nstaff = ['bob']\n[proxies]\netl = { hosts = ['127.0.0.1'], groups = ['staff'] }\n";
+    let token = accounts(folder.path(), groups);
+    let how = ["--auth", "basic,token", "--accounts", "accounts.toml"];
+    let server = Server::start(folder.path(), &how);
+    let basic = |text: &str| {
+        let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+        format!("authorization: Basic {encoded}\r\n")
+    };
+    let bearer = format!("authorization: Bearer {token}\r\n");
+    let nobody = server.ask("GET", "v2/jobs", "", "");
+    assert!(nobody.status.starts_with("401"), "{}", nobody.status);
+    assert!(nobody.head.contains("www-authenticate: basic realm"), "{}", nobody.head);
+    assert!(nobody.head.contains("www-authenticate: bearer"), "{}", nobody.head);
+    for wrong in
+        [basic("ann:wrong"), basic("bob:s3cret"), "authorization: Bearer 00\r\n".to_owned()]
+    {
+        assert!(server.ask("GET", "", &wrong, "").status.starts_with("401"), "{wrong}");
+    }
+    assert!(server.ask("GET", "v2/jobs?user.name=ann", "", "").status.starts_with("401"));
+    assert_eq!(server.ask("GET", "", &basic("ann:s3cret"), "").status, "200 OK");
+    let kind = "content-type: application/xml;charset=UTF-8\r\n";
+    let body = "<configuration><property><name>user.name</name><value>etl</value></property><property><name>nameNode</name><value>hdfs://nn</value></property><property><name>oozie.wf.application.path</name><value>hdfs://nn/apps/tidy</value></property></configuration>";
+    let made = server.ask("POST", "v2/jobs", &format!("{kind}{bearer}"), body);
+    let id: Value = serde_json::from_str(&made.body).unwrap_or_else(|_| panic!("{}", made.body));
+    let id = id["id"].as_str().expect("an id").to_owned();
+    let kill = format!("v2/job/{id}?action=kill");
+    let other = server.ask("PUT", &kill, &basic("ann:s3cret"), "");
+    assert!(other.status.starts_with("401 E0508"), "{}", other.status);
+    // On behalf of somebody else, only as the file lets it.
+    let path = format!("{kill}&doAs=ann");
+    assert!(server.ask("PUT", &path, &bearer, "").status.starts_with("401"));
+    assert_eq!(server.ask("PUT", &kill, &bearer, "").status, "200 OK");
+    let audit = std::fs::read_to_string(folder.path().join(".ankus/audit.log")).expect("a log");
+    let killed = audit.lines().find(|line| line.contains("OPERATION [kill]")).expect("a line");
+    assert!(killed.contains("USER [etl]"), "{killed}");
+    // Cookies are those of the store, whoever serves it, until the file knows the user no more.
+    let answer = server.ask("GET", "v2/jobs", &basic("ann:s3cret"), "");
+    let cookie = answer.head.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    let cookie = cookie.and_then(|cookie| cookie.split(';').next()).expect("a cookie");
+    assert!(cookie.contains("t=basic"), "{cookie}");
+    drop(server);
+    let server = Server::start(folder.path(), &how);
+    // The case of a header is not lost in the helper above, so it is asked again here.
+    let fresh = raw_cookie(&server, &basic("ann:s3cret"));
+    let ask = || server.ask("GET", "v2/jobs", &format!("cookie: {fresh}\r\n"), "").status;
+    assert_eq!(ask(), "200 OK");
+    let path = folder.path().join("accounts.toml");
+    let text = std::fs::read_to_string(&path).expect("there");
+    std::fs::write(&path, text.replace("\nann =", "\nzoe =")).expect("writable");
+    for _ in 0..100 {
+        if ask().starts_with("401") {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("whoever was taken out of the file is still let in");
+}
+
+/// The cookie that an answer sets, as it was sent.
+fn raw_cookie(server: &Server, headers: &str) -> String {
+    let mut stream = TcpStream::connect(&server.address).expect("it listens");
+    let host = &server.address;
+    let request = format!(
+        "GET /oozie/v2/jobs HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let mut text = String::new();
+    stream.read_to_string(&mut text).expect("it answers");
+    let line = text.lines().find_map(|line| line.strip_prefix("set-cookie: "));
+    line.and_then(|line| line.split(';').next()).expect("a cookie").to_owned()
+}
+
+#[test]
+fn tls_is_spoken_with_a_certificate_that_is_renewed() {
+    let folder = apps();
+    let certify = || {
+        let names = vec!["localhost".to_owned()];
+        let made = rcgen::generate_simple_self_signed(names).expect("a certificate");
+        std::fs::write(folder.path().join("key.pem"), made.signing_key.serialize_pem())
+            .expect("writable");
+        std::fs::write(folder.path().join("cert.pem"), made.cert.pem()).expect("writable");
+        made.cert.der().to_vec()
+    };
+    let first = certify();
+    let server = Server::start(folder.path(), &["--tls", "cert.pem", "key.pem"]);
+    let port = server.address.rsplit_once(':').expect("a port").1.to_owned();
+    let ask = |certificate: &[u8]| {
+        let root = ureq::tls::Certificate::from_der(certificate).to_owned();
+        let tls =
+            ureq::tls::TlsConfig::builder().root_certs(ureq::tls::RootCerts::from([root])).build();
+        let agent: ureq::Agent = ureq::Agent::config_builder().tls_config(tls).build().into();
+        let mut answer = agent.get(format!("https://localhost:{port}/oozie/versions")).call()?;
+        answer.body_mut().read_to_string()
+    };
+    assert_eq!(ask(&first).expect("TLS"), "[0,1,2]");
+    let second = certify();
+    for _ in 0..100 {
+        if ask(&second).is_ok() {
+            ask(&first).expect_err("the first certificate is gone");
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the certificate was not renewed");
+}
+
+#[test]
+fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
+    let folder = apps();
+    std::fs::write(folder.path().join("open.toml"), "").expect("writable");
+    use std::os::unix::fs::PermissionsExt as _;
+    let open = std::fs::Permissions::from_mode(0o666);
+    std::fs::set_permissions(folder.path().join("open.toml"), open).expect("ours");
+    for (arguments, said) in [
+        (&["--auth", "basic"][..], "need --accounts"),
+        (&["--accounts", "open.toml"], "counts only with --auth"),
+        (&["--auth", "token", "--accounts", "open.toml"], "chmod 600"),
+        (&["--auth", "token", "--accounts", "absent.toml"], "cannot be read"),
+        (&["--tls", "absent.pem", "absent.pem"], "TLS cannot be spoken"),
+        (&["--auth", "kerberos"], "invalid value"),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+        let output = command.current_dir(folder.path()).output().expect("it starts");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {text}");
+        assert!(text.contains(said), "{arguments:?}: {text}");
+    }
 }

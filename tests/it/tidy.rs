@@ -186,6 +186,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ),
     ("cli/src/log.rs", "outputs of programs in the store"),
     ("cli/src/man.rs", "makes the folder that was asked for"),
+    ("cli/src/serve/access.rs", "accounts, certificates and keys that the command line names"),
     ("cli/src/serve/pages.rs", "unpacks uploaded applications below the root"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
     ("cli/src/test.rs", "makes the folder of scenarios"),

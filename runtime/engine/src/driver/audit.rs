@@ -31,6 +31,39 @@ pub fn read(store: &Path) -> io::Result<String> {
     }
 }
 
+/// Requests of a user, who need not be the one whose process this is: nobody in particular where it is empty.
+pub struct OnBehalf<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) by: &'a str,
+}
+
+impl OnBehalf<'_> {
+    /// Has a job take a command. A job that has ended takes none.
+    pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
+        self.shared.ask_command(id, command, self.by)
+    }
+
+    /// Runs an ended job again.
+    pub fn rerun(
+        &self,
+        id: &str,
+        plan: Option<Vec<u8>>,
+        properties: &BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        self.shared.ask_rerun(id, plan, properties, self.by)
+    }
+
+    /// Has a coordinator take a message, or says why it would not.
+    pub fn coordinator(&self, id: &str, message: &coordinator::Message) -> Result<(), Error> {
+        self.shared.ask_coordinator(id, message, self.by)
+    }
+
+    /// Has a bundle take a command, or says why it would not.
+    pub fn bundle(&self, id: &str, event: &BundleEvent) -> Result<(), Error> {
+        self.shared.ask_bundle(id, event, self.by)
+    }
+}
+
 /// Whom a request is about.
 #[derive(Default)]
 struct About {

@@ -41,6 +41,7 @@ use ankus_lang::plan::{Global, Plan};
 use ankus_procedure::store::{self, Reader, Store};
 use ankus_procedure::{self, Config, Executor, Host, New, ProcedureId, Registry, State, control};
 
+pub use audit::OnBehalf;
 pub use job::{FROM, HELD, ONLY};
 use keep::spaces;
 pub use keep::{Calls, JobRecord, Moment, Open};
@@ -601,13 +602,18 @@ impl Driver {
         self.shared.ask_submit_bundle(new, &self.shared.surroundings.needs, None)
     }
 
+    /// The same driver, asked by somebody else than whose process this is.
+    pub fn on_behalf<'a>(&'a self, by: &'a str) -> OnBehalf<'a> {
+        OnBehalf { shared: &self.shared, by }
+    }
+
     /// Has a coordinator take what a client wants, or says why it would not.
     pub fn coordinator_message(
         &self,
         id: &str,
         message: &coordinator::Message,
     ) -> Result<(), Error> {
-        self.shared.ask_coordinator(id, message, self.asker())
+        self.on_behalf(self.asker()).coordinator(id, message)
     }
 
     /// Has a bundle take what a client commands, or says why it would not.
@@ -616,7 +622,7 @@ impl Driver {
         id: &str,
         event: &ankus_lang::machine::coordinator::bundle::Event,
     ) -> Result<(), Error> {
-        self.shared.ask_bundle(id, event, self.asker())
+        self.on_behalf(self.asker()).bundle(id, event)
     }
 
     /// Waits so long for the end of a bundle, and says whether it has come.
@@ -667,7 +673,7 @@ impl Driver {
 
     /// Has a job take a command. A job that has ended takes none.
     pub fn command(&self, id: &str, command: Command) -> Result<(), Error> {
-        self.shared.ask_command(id, command, self.asker())
+        self.on_behalf(self.asker()).command(id, command)
     }
 
     /// Runs an ended job again.
@@ -677,7 +683,7 @@ impl Driver {
         plan: Option<Vec<u8>>,
         properties: &BTreeMap<String, String>,
     ) -> Result<(), Error> {
-        self.shared.ask_rerun(id, plan, properties, self.asker())
+        self.on_behalf(self.asker()).rerun(id, plan, properties)
     }
 
     /// Waits no more for programs of an ended job, wherever they may run.
