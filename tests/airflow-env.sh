@@ -4,14 +4,36 @@
 set -eu
 three=${ANKUS_AIRFLOW3:-/tmp/airflow3}
 two=${ANKUS_AIRFLOW2:-/tmp/airflow210}
-providers="apache-airflow-providers-apache-hdfs apache-airflow-providers-apache-spark apache-airflow-providers-ssh apache-airflow-providers-smtp"
-if [ ! -x "$three/bin/airflow" ]; then
-    python3.12 -m venv "$three"
+providers="apache-airflow-providers-apache-spark apache-airflow-providers-ssh apache-airflow-providers-smtp"
+
+# The Python of a release: the one of that name if it starts, or one of pyenv's.
+python_of() {
+    for python in "python$1" "$HOME/.pyenv/versions/$1".*/bin/python; do
+        if "$python" -c '' 2>/dev/null; then
+            echo "$python"
+            return
+        fi
+    done
+    echo "there is no Python $1" >&2
+    exit 1
+}
+
+# An environment in a folder, with a release of Python and packages. The provider of HDFS comes without what Kerberos needs,
+# which is built from C: nothing here reaches a cluster.
+make_env() {
+    folder=$1
+    python=$(python_of "$2")
+    shift 2
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
     # shellcheck disable=SC2086
-    "$three/bin/pip" install -q apache-airflow==3.3.2 apache-airflow-providers-standard $providers
+    "$folder/bin/pip" install -q "$@" $providers hdfs
+    "$folder/bin/pip" install -q --no-deps apache-airflow-providers-apache-hdfs
+}
+
+if [ ! -x "$three/bin/airflow" ]; then
+    make_env "$three" 3.12 apache-airflow==3.3.2 apache-airflow-providers-standard
 fi
 if [ ! -x "$two/bin/airflow" ]; then
-    python3.11 -m venv "$two"
-    # shellcheck disable=SC2086
-    "$two/bin/pip" install -q apache-airflow==2.10.5 $providers
+    make_env "$two" 3.11 apache-airflow==2.10.5
 fi

@@ -219,7 +219,7 @@ fn sum(summary: &Value) -> u64 {
 }
 
 /// The Python of a virtual environment with this Airflow: where a variable says, or where `tests/airflow-env.sh` puts it.
-fn airflow(version: &str) -> Option<PathBuf> {
+pub(crate) fn airflow(version: &str) -> Option<PathBuf> {
     let (variable, folder) = match version {
         "airflow" => ("ANKUS_AIRFLOW3", "/tmp/airflow3"),
         _ => ("ANKUS_AIRFLOW2", "/tmp/airflow210"),
@@ -235,8 +235,13 @@ fn airflow(version: &str) -> Option<PathBuf> {
 
 /// Asks a real Airflow: the last line that it prints.
 fn asked(python: &Path, arguments: &[&str]) -> Value {
+    asked_of(python, "in_airflow.py", arguments)
+}
+
+/// Asks a script in `tests/`, with the Python of an Airflow: the last line that it prints.
+pub(crate) fn asked_of(python: &Path, script: &str, arguments: &[&str]) -> Value {
     let home = tempfile::tempdir().expect("a folder");
-    let script = crate::root().join("tests/in_airflow.py");
+    let script = crate::root().join("tests").join(script);
     let output = Command::new(python)
         .arg(script)
         .args(arguments)

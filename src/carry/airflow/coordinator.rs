@@ -320,7 +320,7 @@ impl<'a> Printer<'a> {
                 Some(value) => self.say(value),
                 None => Text::default(),
             };
-            texts.insert(name, text);
+            texts.insert(name, text.as_text());
         }
         self.texts = texts;
     }

@@ -6,7 +6,7 @@
 
 use super::python::quoted;
 use ankus_lang::el::tree::{Binary, Node, Op};
-use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, is_identifier};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables, functions, is_identifier};
 use std::collections::BTreeMap;
 
 /// A part of a text.
@@ -46,6 +46,20 @@ impl Text {
             [Part::Literal(text)] => Some(text),
             _ => None,
         }
+    }
+
+    /// Whether its value is a text before anything makes it one.
+    fn is_text(&self) -> bool {
+        !matches!(&self.parts[..], [Part::Value(_, false)])
+    }
+
+    /// The text that its value becomes.
+    pub fn as_text(mut self) -> Text {
+        if let [Part::Value(code, is_text @ false)] = &mut self.parts[..] {
+            *code = format!("el.text({code})");
+            *is_text = true;
+        }
+        self
     }
 
     /// For a field that Airflow renders.
@@ -258,11 +272,11 @@ impl Names<'_> {
                 let (base, _) = stack.pop()?;
                 let written = template.span(node.start, node.end);
                 let name = written.rsplit('.').next()?.trim();
-                value(format!("el.get({base}, {})", quoted(name, '\'')))
+                value(within(&base, &quoted(name, '\'')))
             }
             Op::Bracket => {
                 let (key, (base, _)) = (stack.pop()?.0, stack.pop()?);
-                value(format!("el.get({base}, {key})"))
+                value(within(&base, &key))
             }
             Op::Negate => value(format!("el.neg({})", stack.pop()?.0)),
             Op::Not => value(format!("el.not_({})", stack.pop()?.0)),
@@ -306,11 +320,12 @@ impl Names<'_> {
         if let Some(known) = self.texts.get(name) {
             text.differs.extend(known.differs.iter().cloned());
             text.lacks.extend(known.lacks.iter().cloned());
-            return (known.code(), true);
+            return (known.code(), known.is_text());
         }
-        let power = ["KB", "MB", "GB", "TB", "PB"].contains(&name);
-        if power {
-            return (format!("el.{name}"), false);
+        match self.phase.constant(name) {
+            Some(ankus_lang::el::Value::String(text)) => return (quoted(&text, '\''), true),
+            Some(_) => return (format!("el.{name}"), false),
+            None => {}
         }
         (self.property(name), true)
     }
@@ -337,8 +352,13 @@ impl Names<'_> {
             let code = &given.get(at)?.0;
             Some(code.strip_prefix('\'')?.strip_suffix('\'')?.to_owned())
         };
+        // What a server does not know here, or not with so many arguments, is refused as it would be there.
+        let (_, function) = functions::find(name, self.phase)?;
+        if function.parameters.len() != given.len() {
+            return None;
+        }
         if let Some(constant) = self.constants.get(name) {
-            return Some((constant.code(), true));
+            return Some((constant.code(), constant.is_text()));
         }
         // Function, its counterpart, whether that gives a text.
         const PLAIN: [(&str, &str, bool); 23] = [
@@ -415,6 +435,14 @@ impl Names<'_> {
             text.differs.push(differs.to_owned());
         }
         Some((format!("{code}({list})"), *is_text))
+    }
+}
+
+/// A part of a value. Of a chain, only a first value that is null has no parts at all.
+fn within(base: &str, key: &str) -> String {
+    match base.strip_prefix("el.get(").and_then(|rest| rest.strip_suffix(')')) {
+        Some(inside) => format!("el.get({inside}, {key})"),
+        None => format!("el.get({base}, {key})"),
     }
 }
 

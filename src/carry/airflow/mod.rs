@@ -452,7 +452,8 @@ impl<'a> Printer<'a> {
             if !named || secrets.covers(name) || self.texts.contains_key(name) {
                 continue;
             }
-            let value = secrets.text(&resolved(value));
+            // A server takes the blanks off what becomes a variable.
+            let value = secrets.text(resolved(value).trim_matches(|c| c <= ' '));
             params.push((name.clone(), Value::Text(value)));
         }
         params

@@ -426,6 +426,8 @@ def file_status(
 @jinja2.pass_context
 def exists(context: Any, uri: str) -> bool:
     """`fs:exists()`, without patterns."""
+    if not uri or re.search(r"[*?{\[]", uri):
+        raise AirflowException(f"{uri!r} is not the path of one file")
     return bool(file_status(context, uri))
 
 

@@ -30,8 +30,16 @@ def text(value: Any) -> str:
     if isinstance(value, float):
         return _double(value)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{text(k)}={text(v)}" for k, v in value.items()) + "}"
+        pairs = (f"{_item(key)}={_item(value[key])}" for key in sorted(value))
+        return "{" + ", ".join(pairs) + "}"
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_item, value)) + "]"
     return str(value)
+
+
+def _item(value: Any) -> str:
+    """A value within a collection, where null has a name."""
+    return "null" if value is None else text(value)
 
 
 def _double(value: float) -> str:
@@ -86,9 +94,12 @@ def _number(value: Any) -> int | float:
     if value != value.strip() or "_" in value:
         raise Error(f"{value!r} is not a number")
     try:
-        return float(value) if _looks_double(value) else int(value)
+        number = float(value) if _looks_double(value) else int(value)
     except ValueError as error:
         raise Error(f"{value!r} is not a number") from error
+    if isinstance(number, int) and number != _long(number):
+        raise Error(f"{value!r} is too large a number")
+    return number
 
 
 def _long(value: int) -> int:
@@ -235,16 +246,29 @@ def ge(left: Any, right: Any) -> bool:
     return order is not None and order >= 0
 
 
-def get(base: Any, key: Any) -> Any:
-    """`base[key]`: null where there is no such key."""
-    if base is None or key is None:
-        return None
-    if isinstance(base, dict):
-        return base.get(text(key))
-    if isinstance(base, (list, tuple)):
-        index = _as_long(key)
-        return base[index] if 0 <= index < len(base) else None
-    raise Error(f"{base!r} has no properties")
+def get(base: Any, *keys: Any) -> Any:
+    """`base[key]`, or `base[key][key]` and so on: null where there is no such key."""
+    if base is None:
+        raise Error("null has no properties")
+    for key in keys:
+        if base is None or key is None:
+            return None
+        if isinstance(base, dict):
+            base = base.get(text(key))
+        elif isinstance(base, (list, tuple)):
+            index = _index(key)
+            base = base[index] if 0 <= index < len(base) else None
+        else:
+            raise Error(f"{base!r} has no properties")
+    return base
+
+
+def _index(key: Any) -> int:
+    if isinstance(key, bool):
+        return int(key)
+    if key == "":
+        raise Error("an empty text is no index")
+    return _as_long(key)
 
 
 def conf(values: Any, name: str) -> str | None:
@@ -296,8 +320,17 @@ def url_encode(value: Any) -> str:
 
 def replace_all(value: Any, pattern: Any, replacement: Any) -> str:
     """A text with every match of a pattern replaced."""
-    python = re.sub(r"\$(\d)", r"\\g<\1>", text(replacement))
-    return re.sub(text(pattern), python, text(value))
+    parts = re.findall(r"\\(.)|\$(\d)|([^\\$])|(.)", text(replacement), re.DOTALL)
+    if any(odd for *_, odd in parts):
+        raise Error(f"{replacement!r} is no replacement")
+
+    def replaced(match: re.Match[str]) -> str:
+        return "".join(
+            (match[int(group)] or "") if group else escaped or plain
+            for escaped, group, plain, _ in parts
+        )
+
+    return re.sub(text(pattern), replaced, text(value))
 
 
 def append_all(value: Any, suffix: Any, separator: Any) -> str:
@@ -315,15 +348,26 @@ def properties(output: Any) -> dict[str, str]:
             continue
         found = re.match(r"((?:\\.|[^=:\s\\])*)\s*[=:]?\s*(.*)", line)
         if found:
-            values[re.sub(r"\\(.)", r"\1", found[1])] = re.sub(
-                r"\\(.)", r"\1", found[2]
-            )
+            values[_unescaped(found[1])] = _unescaped(found[2])
     return values
+
+
+def _unescaped(written: str) -> str:
+    """A text of Java properties without its escapes."""
+    named = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
+    return re.sub(
+        r"\\(?:u([0-9a-fA-F]{4})|(.))",
+        lambda m: chr(int(m[1], 16)) if m[1] else named.get(m[2], m[2]),
+        written,
+    )
 
 
 def parse_time(value: Any) -> dt.datetime:
     """An instant as Oozie writes it: `2026-01-31T00:00Z`."""
-    return dt.datetime.strptime(text(value), "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+    written = text(value)
+    if not written.endswith("Z"):
+        raise Error(f"{written!r} is no time")
+    return dt.datetime.strptime(written, "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
 
 
 def write_time(instant: dt.datetime) -> str:
@@ -379,6 +423,8 @@ def format_time(value: Any, pattern: Any) -> str:
 
 
 def _field(at: dt.datetime, letter: str, width: int) -> str:
+    if letter == "Y":
+        return _field(_end_of_week(at), "y", width)
     if letter == "y":
         return f"{at.year % 100:02}" if width == 2 else f"{at.year:0{width}}"
     if letter in "ML" and width > 2:
@@ -398,6 +444,7 @@ def _field(at: dt.datetime, letter: str, width: int) -> str:
         return zones[letter]
     sunday = (at.weekday() + 1) % 7
     first = (sunday - (at.timetuple().tm_yday - 1)) % 7
+    week = (at.timetuple().tm_yday - 1 + first) // 7 + 1
     numbers = {
         "M": at.month,
         "L": at.month,
@@ -412,7 +459,7 @@ def _field(at: dt.datetime, letter: str, width: int) -> str:
         "D": at.timetuple().tm_yday,
         "F": (at.day - 1) // 7 + 1,
         "u": at.isoweekday(),
-        "w": (at.timetuple().tm_yday - 1 + first) // 7 + 1,
+        "w": 1 if _end_of_week(at).year > at.year else week,
         "W": (at.day - 1 + (sunday - at.day + 1) % 7) // 7 + 1,
     }
     if letter not in numbers:
@@ -420,10 +467,15 @@ def _field(at: dt.datetime, letter: str, width: int) -> str:
     return f"{numbers[letter]:0{width}}"
 
 
+def _end_of_week(at: dt.datetime) -> dt.datetime:
+    """The Saturday of a week, by which the week belongs to a year."""
+    return at + dt.timedelta(days=(5 - at.weekday()) % 7)
+
+
 def epoch_time(value: Any, millis: Any) -> str:
     """Seconds since 1970, or milliseconds."""
     seconds = int(parse_time(value).timestamp())
-    return str(seconds * 1000 if text(millis) == "true" else seconds)
+    return str(seconds * 1000 if text(millis).lower() == "true" else seconds)
 
 
 def add_time(
@@ -481,16 +533,48 @@ def start_of(instant: dt.datetime, period: str, zone: str) -> dt.datetime:
     return wall.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
+_UNITS = {
+    **{unit: unit for unit in ("MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "YEAR")},
+    **{f"END_OF_{unit}": unit for unit in ("DAY", "WEEK", "MONTH")},
+}
+
+
 def date_offset(value: Any, count: Any, unit: Any) -> str:
     """A time so many units later, in UTC."""
-    return write_time(add_time(parse_time(value), text(unit), _as_long(count)))
+    name = text(unit)
+    if name == "CRON":
+        return write_time(parse_time(value))
+    if name not in _UNITS:
+        raise Error(f"{name!r} is no unit of time")
+    return write_time(add_time(parse_time(value), _UNITS[name], _as_long(count)))
 
 
-def date_tz_offset(value: Any, zone: Any) -> str:
+# Names of three letters that Java gave a meaning of its own.
+_OLD_ZONES = {
+    "PST": "America/Los_Angeles",
+    "CST": "America/Chicago",
+    "AST": "America/Anchorage",
+    "CNT": "America/St_Johns",
+    "ECT": "Europe/Paris",
+    "IST": "Asia/Kolkata",
+    "JST": "Asia/Tokyo",
+    "CTT": "Asia/Shanghai",
+}
+
+
+def zone(name: Any) -> dt.tzinfo:
+    """A time zone by its name, or by its distance from Greenwich: `GMT+0530`."""
+    written = text(name)
+    found = re.fullmatch(r"GMT([+-])(\d{1,2}):?(\d\d)", written)
+    if not found:
+        return ZoneInfo(_OLD_ZONES.get(written, written))
+    distance = dt.timedelta(hours=int(found[2]), minutes=int(found[3]))
+    return dt.timezone(-distance if found[1] == "-" else distance)
+
+
+def date_tz_offset(value: Any, name: Any) -> str:
     """A time as the wall of a zone shows it. The letter Z stays, as with Oozie."""
-    return write_time(
-        parse_time(value).astimezone(ZoneInfo(text(zone))).replace(tzinfo=UTC)
-    )
+    return write_time(parse_time(value).astimezone(zone(name)).replace(tzinfo=UTC))
 
 
 def path_of(uri: str) -> str:

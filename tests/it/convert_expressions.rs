@@ -1,0 +1,118 @@
+//! Expressions as they are carried over to Airflow: what the helpers make of them, beside the server's own answers.
+
+use crate::convert::{airflow, asked_of};
+use crate::oracle;
+use ankus::carry::airflow::expression::{Names, Part, Text};
+use ankus_lang::el::{Dialect, Phase};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Functions whose results are those of a cluster or of Airflow, which a template alone does not have.
+const ELSEWHERE: [&str; 6] =
+    ["timestamp(", "wf:error", "wf:lastError", "hadoop:", "wf:external", "wf:transition"];
+
+/// A vector as a template, or why there is none.
+fn template(vector: &Value) -> Result<String, String> {
+    let group = vector["group"].as_str().expect("a group");
+    let phase = Phase::from_name(group).expect("a known group");
+    let state = &vector["state"];
+    let named = |field: &str| state[field].as_str().map(Text::literal);
+    let mut constants = BTreeMap::new();
+    let name = if group == "workflow" { "wf:name" } else { "coord:name" };
+    constants.insert(name, named("name").unwrap_or_default());
+    let mut data = BTreeMap::new();
+    for field in ["dataIn", "dataOut"] {
+        for name in state[field].as_object().into_iter().flatten().map(|(name, _)| name) {
+            data.insert(name.clone(), format!("data['{name}']"));
+        }
+    }
+    // Properties are texts; the vectors have other values as well.
+    let typed = vector["vars"].as_object().into_iter().flatten();
+    let typed = typed.filter(|(_, value)| !value.is_string());
+    let texts = typed.map(|(name, _)| {
+        let part = Part::Value(format!("params['{name}']"), false);
+        (name.clone(), Text { parts: vec![part], ..Text::default() })
+    });
+    let texts = texts.collect();
+    let tasks = BTreeMap::new();
+    let names = Names {
+        phase,
+        texts: &texts,
+        is_secret: &|_| false,
+        constants: &constants,
+        data: &data,
+        tasks: &tasks,
+    };
+    let text = names.text(vector["expr"].as_str().expect("a text"), Dialect::Tomcat);
+    match text.lacks.first() {
+        Some(why) => Err(why.clone()),
+        None => Ok(text.jinja()),
+    }
+}
+
+/// What a server says, as the text that it becomes; nothing for a refusal.
+fn expected(vector: &Value) -> Option<String> {
+    let expect = &vector["expect"];
+    if let Some(text) = expect["string"].as_str().or(expect["value"].as_str()) {
+        return Some(text.to_owned());
+    }
+    if let Some(truth) = expect["boolean"].as_bool() {
+        return Some(truth.to_string());
+    }
+    (expect["null"] == true).then(String::new)
+}
+
+fn is_compared(vector: &Value) -> bool {
+    let group = vector["group"].as_str().unwrap_or_default();
+    let written = vector["expr"].as_str().unwrap_or_default();
+    matches!(group, "none" | "workflow" | "coord-action-start")
+        && vector["expect"]["pattern"].is_null()
+        && vector["as"].is_null()
+        && !ELSEWHERE.iter().any(|name| written.contains(name))
+}
+
+#[test]
+fn expressions_come_to_what_a_server_makes_of_them() {
+    let Some(python) = airflow("airflow") else { return };
+    let Some(text) = oracle::file("ANKUS_REFERENCE", "reference", "el-vectors.json") else {
+        return;
+    };
+    let vectors: Value = serde_json::from_str(&text).expect("JSON");
+    let vectors = vectors.as_array().expect("a list").iter();
+    let vectors: Vec<&Value> = vectors.filter(|vector| is_compared(vector)).collect();
+    let (mut agree, mut refused) = (0, 0);
+    let (mut todo, mut asked) = (Vec::new(), Vec::new());
+    for vector in &vectors {
+        match template(vector) {
+            Ok(template) => {
+                asked.push(json!({
+                    "template": template, "vars": vector["vars"], "state": vector["state"],
+                }));
+                todo.push(vector);
+            }
+            // What the conversion refuses is said at once; it is right where a server refuses as well.
+            Err(_) if expected(vector).is_none() => agree += 1,
+            Err(_) => refused += 1,
+        }
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("vectors.json");
+    std::fs::write(&file, Value::Array(asked.clone()).to_string()).expect("writable");
+    let answers = asked_of(&python, "el_in_jinja.py", &[&file.to_string_lossy()]);
+    for ((vector, asked), answer) in
+        todo.iter().zip(&asked).zip(answers.as_array().expect("a list"))
+    {
+        if expected(vector).as_deref().map(|text| text.replace("@FS_ROOT@", "/files")).as_deref()
+            == answer.as_str()
+        {
+            agree += 1;
+            continue;
+        }
+        println!(
+            "{} {}\n   {}\n   expected {}\n   found    {answer}",
+            vector["group"], vector["expr"], asked["template"], vector["expect"]
+        );
+    }
+    println!("expressions in Airflow: {refused} refused by the conversion, with the reason");
+    oracle::agree("expressions in Airflow", agree, vectors.len());
+}
