@@ -18,22 +18,23 @@ python_of() {
     exit 1
 }
 
-# An environment in a folder, with a release of Python and packages. The provider of HDFS comes without what Kerberos needs,
-# which is built from C: nothing here reaches a cluster.
+# An environment in a folder, with a release of Python, the provider of HDFS and packages. That provider comes without what
+# Kerberos needs, which is built from C: nothing here reaches a cluster.
 make_env() {
     folder=$1
     python=$(python_of "$2")
-    shift 2
+    hdfs=$3
+    shift 3
     rm -rf "$folder"
     "$python" -m venv "$folder"
     # shellcheck disable=SC2086
     "$folder/bin/pip" install -q "$@" $providers hdfs
-    "$folder/bin/pip" install -q --no-deps apache-airflow-providers-apache-hdfs
+    "$folder/bin/pip" install -q --no-deps "$hdfs"
 }
 
 if [ ! -x "$three/bin/airflow" ]; then
-    make_env "$three" 3.12 apache-airflow==3.3.2 apache-airflow-providers-standard
+    make_env "$three" 3.12 apache-airflow-providers-apache-hdfs apache-airflow==3.3.2 apache-airflow-providers-standard
 fi
 if [ ! -x "$two/bin/airflow" ]; then
-    make_env "$two" 3.11 apache-airflow==2.10.5
+    make_env "$two" 3.11 'apache-airflow-providers-apache-hdfs<4.11' apache-airflow==2.10.5
 fi

@@ -1,5 +1,8 @@
 //! `ankus convert`.
 
+mod prove;
+mod turns;
+
 use super::check::count_of;
 use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
@@ -47,6 +50,15 @@ pub(crate) struct Arguments {
     /// Change nothing; fail if the output is not up to date.
     #[arg(long, requires = "output", conflicts_with = "diff")]
     check: bool,
+    /// Play scenarios of each application here and in Airflow with stubbed tasks, and compare.
+    #[arg(long, requires = "python")]
+    prove: bool,
+    /// For --prove: the Python of a virtual environment with the Airflow of the target.
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<PathBuf>,
+    /// For --prove: at most so many scenarios of an application.
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    scenarios: usize,
     #[command(flatten)]
     properties: PropertyArguments,
 }
@@ -68,15 +80,20 @@ fn report_file(text: &str) -> Result<PathBuf, String> {
 const MANIFEST: &str = ".ankus-convert.json";
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
-    if arguments.output.is_none() && arguments.report.is_empty() {
+    if arguments.output.is_none() && arguments.report.is_empty() && !arguments.prove {
         let failure = Failure::new("there is nowhere to write to");
         return Err(failure
-            .help("give a folder with -o DIR, or a report with --report FILE")
+            .help("give a folder with -o DIR, a report with --report FILE, or --prove")
             .into());
     }
     let project = shell.project()?;
     let search = project.definitions(&arguments.paths)?;
-    let conversions = convert(&project, search.found, &arguments.properties.given(), arguments.to)?;
+    let mut given = arguments.properties.given();
+    // Airflow's user, not the one who happens to convert.
+    if given.define.iter().all(|(name, _)| name != "user.name") {
+        given.define.push(("user.name".to_owned(), "airflow".to_owned()));
+    }
+    let (conversions, units) = convert(&project, search.found, &given, arguments.to)?;
     if conversions.is_empty() {
         return Err(Failure::new("there is no workflow, coordinator or bundle here").into());
     }
@@ -96,11 +113,44 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         write::file(path, text.as_bytes())?;
     }
     let lost = tell(&conversions, &arguments.allow, shell)?;
+    let mut wrong = 0;
+    if let (true, Some(python)) = (arguments.prove, &arguments.python) {
+        if arguments.to == Target::StepFunctions {
+            return Err(Failure::new("only a conversion to Airflow can be proved").into());
+        }
+        let most = arguments.scenarios;
+        let proof = prove::prove(&project, &units, &conversions, &given, python, most)?;
+        wrong = tell_proof(&proof, shell)?;
+    }
     shell.flush()?;
     if !search.failures.is_empty() {
         return Err(Failure::new(search.failures.join("\n")).into());
     }
-    Ok(Exit::fault_if(lost > 0 || stale > 0))
+    Ok(Exit::fault_if(lost > 0 || stale > 0 || wrong > 0))
+}
+
+/// Says what the scenarios came to; how many differ.
+fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> {
+    for (application, scenario, differs) in &proof.differs {
+        shell.line(format!("{application}: with `{scenario}` the two sides differ"))?;
+        for what in differs {
+            shell.line(format!("    {what}"))?;
+        }
+    }
+    for (application, why) in &proof.left_out {
+        shell.say(format!("{application}: not played: {why}"));
+    }
+    let prove::Proof { applications, scenarios, agree, loosely, told, .. } = proof;
+    shell.say(format!(
+        "replay: agree {} of {scenarios} scenarios of {}",
+        agree + loosely,
+        count_of(*applications, "application"),
+    ));
+    shell.say(format!(
+        "    {loosely} of them but for what goes on beside a path of a fork that failed"
+    ));
+    shell.say(format!("    {told} others differ where the report says that something is lost"));
+    Ok(proof.differs.len())
 }
 
 /// Says what is lost, and sums up; how much of it is not allowed.
@@ -225,13 +275,21 @@ struct Unit {
     name: String,
 }
 
+impl Unit {
+    /// The path of its definition, for people.
+    fn shown(&self) -> &str {
+        let first = self.coordinator.as_ref().map(|(loaded, _)| loaded);
+        first.or(self.workflow.as_ref()).map_or("", |loaded| &loaded.found.shown)
+    }
+}
+
 /// Everything below some paths, carried over.
 fn convert(
     project: &Project,
     found: Vec<Found>,
     given: &Given,
     target: Target,
-) -> miette::Result<Vec<Conversion>> {
+) -> miette::Result<(Vec<Conversion>, Vec<Unit>)> {
     let mut loaded: BTreeMap<PathBuf, Arc<Loaded>> = BTreeMap::new();
     for one in found {
         if matches!(one.kind, FileKind::Workflow | FileKind::Coordinator | FileKind::Bundle) {
@@ -273,7 +331,7 @@ fn convert(
     }
     conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path)));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
-    Ok(conversions)
+    Ok((conversions, units))
 }
 
 fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> Conversion {
@@ -328,8 +386,9 @@ fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> C
     })
 }
 
+/// A path by which a file is known: there is one of each file, however it was named.
 fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+    ankus_project::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn properties_of(submission: &Submission) -> BTreeMap<String, String> {

@@ -1,18 +1,13 @@
 //! `ankus test`: scenarios of applications, played in simulated time.
 
+mod first;
 mod timed;
 
 use super::{Exit, Failure, Shell};
-use ankus::analysis::Analysis;
-use ankus::lint::Facts;
-use ankus::lint::parameters::{Shape, parameters};
-use ankus::render;
 use ankus::text::{self, line};
 use ankus_engine::driver::Compiler;
 use ankus_engine::host::files::{FileUri, Files};
-use ankus_engine::scenario::{
-    Difference, Expect, ExpectAction, Outcome, Played, Scenario, Stub, compare, play,
-};
+use ankus_engine::scenario::{Difference, Expect, ExpectAction, Played, Scenario, compare, play};
 use ankus_lang::plan::{Global, Node, Plan, Work};
 use ankus_project::application::{self, Application, Frontend};
 use ankus_project::{Given, Kind, Project, shown, unreadable, write};
@@ -28,8 +23,6 @@ const ENDING: &str = ".scenario.toml";
 /// Of an application so many files, each at most so large, are in a simulated file root.
 const MOST_FILES: usize = 5_000;
 const LARGEST_FILE: u64 = 4 << 20;
-/// So many scenarios are written at most for one application.
-const MOST_WRITTEN: usize = 500;
 
 /// Play scenarios: applications with stubbed actions, in simulated time, in milliseconds.
 ///
@@ -114,9 +107,11 @@ impl Scored {
     }
 }
 
+pub(super) use first::{Draw, Explored, explore, first_action, try_out};
+
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {
     if let Some(path) = &arguments.init {
-        return init(path, shell);
+        return first::init(path, shell);
     }
     let project = shell.project()?;
     let mut found = Vec::new();
@@ -569,222 +564,4 @@ fn with_expectation(text: &str, expect: &Expect) -> miette::Result<String> {
     let written = toml::to_string(&Only { expect })
         .map_err(|error| Failure::new("cannot write what was seen as TOML").because(error))?;
     Ok(format!("{}\n\n{written}", kept.trim_end()))
-}
-
-/// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
-fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
-    let project = shell.project()?;
-    let application = project.application(path, &Given::default())?;
-    if timed::is_timed(&application) {
-        return timed::init(&application, &project, shell);
-    }
-    // What nobody gives is made up: names of servers, paths, numbers, as their uses ask for.
-    let mut made_up: BTreeMap<String, String> = missing(&application);
-    let (application, plan) = loop {
-        let define = made_up.clone().into_iter().collect();
-        let given = Given { define, ..Given::default() };
-        let application = project.application(path, &given)?;
-        let plan = match application.plan() {
-            Ok(plan) => Arc::new(plan),
-            Err(why) => {
-                shell.out(render::human::render(&application.errors(), shell.width()))?;
-                shell.say(why);
-                return Ok(Exit::Fault);
-            }
-        };
-        // What a sub-workflow reads shows when it runs.
-        let well = play_one(&application, &Scenario::default(), plan.clone(), &project);
-        let well = well.map_err(Failure::new)?;
-        match needed(&well)
-            .filter(|name| !made_up.contains_key(name) && made_up.len() < MOST_MADE_UP)
-        {
-            Some(name) => {
-                let value = plausible(&name, Shape::Text);
-                made_up.insert(name, value);
-            }
-            None => break (application, plan),
-        }
-    };
-    let folder = application
-        .loaded
-        .found
-        .path
-        .parent()
-        .map(|folder| folder.join("scenarios"))
-        .unwrap_or_default();
-    let file = application
-        .loaded
-        .found
-        .path
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
-    let app = if file == "workflow.xml" { "..".to_owned() } else { format!("../{file}") };
-    let mut open: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
-    let mut failed: BTreeSet<String> = BTreeSet::new();
-    let mut written = 0;
-    let mut unwell = None;
-    let mut taken: BTreeSet<(String, String)> = BTreeSet::new();
-    while let Some(failing) = open.pop() {
-        if written >= MOST_WRITTEN {
-            break;
-        }
-        let stub = |result| Stub { result, ..Stub::default() };
-        let mut scenario =
-            Scenario { app: app.clone(), properties: made_up.clone(), ..Scenario::default() };
-        for name in &failing {
-            scenario.actions.insert(name.clone(), stub(Outcome::Error));
-        }
-        let played =
-            play_one(&application, &scenario, plan.clone(), &project).map_err(Failure::new)?;
-        if let Some(refused) = &played.refused {
-            let help = "give what it asks for in a job.properties beside the application";
-            return Err(Failure::new(format!("the submission is refused: {refused}"))
-                .help(help)
-                .into());
-        }
-        taken.extend(
-            played
-                .taken
-                .iter()
-                .filter(|(of, ..)| *of == plan.path)
-                .map(|(_, from, to)| (from.clone(), to.clone())),
-        );
-        for node in &played.seen.nodes {
-            let is_action = plan
-                .find(&node.name)
-                .is_some_and(|index| matches!(plan.node(index).work, Work::Action(_)));
-            if is_action && failed.insert(node.name.clone()) {
-                let mut more = failing.clone();
-                more.insert(node.name.clone());
-                open.push(more);
-            }
-        }
-        if failing.is_empty() && played.seen.status != "SUCCEEDED" {
-            // What goes wrong where everything goes well is nothing to hold a workflow to.
-            unwell = Some(played);
-            continue;
-        }
-        let name = match failing.iter().next_back() {
-            None => "all-well".to_owned(),
-            Some(_) => {
-                failing.iter().map(String::as_str).collect::<Vec<_>>().join("-and-") + "-fails"
-            }
-        };
-        let name: String = name.chars().take(100).collect();
-        let target = folder.join(format!("{name}{ENDING}"));
-        if target.symlink_metadata().is_ok() {
-            shell.say(format!(
-                "{} is there already and stays as it is",
-                ankus_project::shown(&target)
-            ));
-            continue;
-        }
-        let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
-        if !made_up.is_empty() {
-            text.push_str("\n# Nobody gives these: they are made up.\n[properties]\n");
-            for (name, value) in &made_up {
-                let _ = writeln!(text, "{name:?} = {value:?}");
-            }
-        }
-        let stubbed =
-            played.seen.nodes.iter().filter(|node| {
-                failing.contains(&node.name) || played.unstubbed.contains(&node.name)
-            });
-        for node in stubbed {
-            let result = if failing.contains(&node.name) { "error" } else { "ok" };
-            let _ = write!(text, "\n[actions.{:?}]\nresult = \"{result}\"\n", node.name);
-        }
-        let text = with_expectation(&text, &expectation(&played))?;
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| ankus_project::unreadable(&folder, error))?;
-        write::file(&target, text.as_bytes())?;
-        shell.line(ankus_project::shown(&target))?;
-        written += 1;
-    }
-    let missed: Vec<_> = ways(&plan).into_iter().filter(|way| !taken.contains(way)).collect();
-    if !missed.is_empty() {
-        shell.say("not taken yet; give the properties, data or files that lead there in a scenario of your own:");
-        for (from, to) in missed {
-            shell.say(format!("  {from} -> {to}"));
-        }
-    }
-    let Some(unwell) = unwell else { return Ok(Exit::Success) };
-    let seen = &unwell.seen;
-    shell.say(format!(
-        "no `all-well` is written, for with every action well the job is {}",
-        seen.status
-    ));
-    let faults = seen.nodes.iter().filter_map(|node| {
-        let (code, message) = (node.code.as_deref()?, node.message.as_deref().unwrap_or_default());
-        let message = message.strip_prefix(code).unwrap_or(message).trim_start_matches(": ");
-        Some(format!("  {}: {code}: {message}", node.name))
-    });
-    for line in seen.message.iter().map(|message| format!("  {message}")).chain(faults) {
-        shell.say(line);
-    }
-    let names: Vec<&str> = made_up.keys().map(String::as_str).collect();
-    shell.say(match names.as_slice() {
-        [] => "give the properties, data or files that lead to its end in a scenario of your own".to_owned(),
-        names => format!(
-            "these properties are made up; give those that decide on the way in a job.properties beside the application: {}",
-            names.join(", ")
-        ),
-    });
-    Ok(Exit::Fault)
-}
-
-/// At most so many properties are made up.
-const MOST_MADE_UP: usize = 200;
-
-/// The properties that an application needs and nobody gives, each with a value that its uses may ask for.
-fn missing(application: &Application) -> BTreeMap<String, String> {
-    let loaded = &application.loaded;
-    let analysis = Analysis::new(loaded.source.clone());
-    let settings = &loaded.settings.settings;
-    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
-    parameters(&facts)
-        .into_iter()
-        .filter(|parameter| parameter.is_required && parameter.given.is_none())
-        .map(|parameter| {
-            let value = plausible(&parameter.name, parameter.shape);
-            (parameter.name, value)
-        })
-        .collect()
-}
-
-/// The variable without which a run in which all goes well fails.
-fn needed(played: &Played) -> Option<String> {
-    let of_nodes = played.seen.nodes.iter().filter_map(|node| node.message.as_ref());
-    played.seen.message.iter().chain(of_nodes).find_map(|text| {
-        let (_, rest) = text.split_once("no variable is named `")?;
-        Some(rest.split_once('`')?.0.to_owned())
-    })
-}
-
-/// A value that a property of this name and use may well have.
-fn plausible(name: &str, shape: Shape) -> String {
-    let lower = name.to_ascii_lowercase().replace(['.', '-', '_'], "");
-    let by_name = [
-        ("namenode", "hdfs://localhost:8020"),
-        ("defaultfs", "hdfs://localhost:8020"),
-        ("jobtracker", "localhost:8032"),
-        ("resourcemanager", "localhost:8032"),
-        ("queue", "default"),
-        ("mail", "someone@example.org"),
-        ("jdbc", "jdbc:hive2://localhost:10000/default"),
-        ("metastore", "thrift://localhost:9083"),
-    ];
-    if let Some((_, value)) = by_name.iter().find(|(part, _)| lower.contains(part)) {
-        return (*value).to_owned();
-    }
-    match shape {
-        Shape::Number => "1".to_owned(),
-        Shape::Time => "2024-01-01T00:00Z".to_owned(),
-        Shape::Zone => "UTC".to_owned(),
-        Shape::Path => format!("/user/someone/{name}"),
-        Shape::FileSystem => "hdfs://localhost:8020".to_owned(),
-        Shape::Host => "localhost:8032".to_owned(),
-        _ => name.to_owned(),
-    }
 }

@@ -54,6 +54,7 @@ mod mistakes;
 mod operators;
 mod panel;
 mod remote;
+mod replay;
 mod robust;
 mod run;
 mod sample;

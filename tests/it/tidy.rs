@@ -179,6 +179,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/check/cache.rs", "kept answers in the user's own folder"),
     ("cli/src/config.rs", "makes a file that is not there"),
     ("cli/src/convert.rs", "makes the folders of its output"),
+    ("cli/src/convert/prove.rs", "a folder of its own, for what Airflow reads and answers"),
     ("cli/src/doctor.rs", "looks for programs on PATH"),
     (
         "cli/src/fetched.rs",
@@ -189,7 +190,7 @@ const AT_THE_DISK: &[(&str, &str)] = &[
     ("cli/src/serve/access.rs", "accounts, certificates and keys that the command line names"),
     ("cli/src/serve/pages.rs", "unpacks uploaded applications below the root"),
     ("cli/src/stores.rs", "stores and their copies, by the names that were given"),
-    ("cli/src/test.rs", "makes the folder of scenarios"),
+    ("cli/src/test/first.rs", "makes the folder of scenarios"),
     ("cli/src/test/timed.rs", "makes the folder of scenarios"),
 ];
 

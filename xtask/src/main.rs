@@ -17,6 +17,7 @@
 //! their lines and opens quotes, and says which findings of untouched parts are lost. `cargo xtask attack [NAME] [--program FILE]
 //! [--command WORD] [--every] [--percent N]` measures the commands on files that were made to be expensive.
 //! `cargo xtask panel [FOLDER] [--profile NAME] [--sample N] [--seed N] [--alike N]` lists findings to be judged by people.
+//! `cargo xtask replay [--folder FOLDER] [--scenarios N]` plays scenarios of the corpus here and in real Airflow.
 //! `cargo xtask wide [--branches N] [--actions N] [--max N] [--nap MS] [--program FILE]` measures a wide fork under a limit of programs beside `xargs -P`.
 
 #![expect(
@@ -34,6 +35,7 @@ mod graphs;
 mod mutate;
 mod panel;
 mod peers;
+mod replay;
 mod runs;
 mod scale;
 #[path = "../../tests/it/storms.rs"]
@@ -63,6 +65,10 @@ fn main() -> ExitCode {
         Some("floors") => floors(&root()),
         Some("crates") => told(crates::run(&root())),
         Some("bench-peers") => peers::run(&root()),
+        Some("replay") => {
+            let folder = text("--folder");
+            told(replay::run(&root(), folder.as_deref(), option("--scenarios").unwrap_or(100)))
+        }
         Some("bench-durable") => told(durable::run()),
         Some("simulate") => {
             storms(option("--seeds").unwrap_or(100_000), option("--first").unwrap_or(0))

@@ -286,6 +286,20 @@ fn drafts(application: &timed::Application, file: &str) -> Vec<Draft> {
     drafts
 }
 
+/// Plays a coordinator whose data are all there, and whose workflows succeed.
+pub(super) fn first(application: &Application, project: &Project) -> Result<Played, String> {
+    let mut prepared = match prepare(application, project)? {
+        Ok(prepared) => prepared,
+        Err(refused) => return Err(format!("the submission is refused: {refused}")),
+    };
+    let Some(draft) = drafts(&prepared.application, "").into_iter().next() else {
+        return Err("it has no nominal time".to_owned());
+    };
+    let mut scenario = draft.scenario;
+    scenario.workflow = Some(WorkflowStub { takes: Some("1m".to_owned()), ..Default::default() });
+    play_prepared(&mut prepared, application, &scenario)
+}
+
 /// Writes a first set of scenarios.
 pub(super) fn init(
     application: &Application,

@@ -212,11 +212,13 @@ class Data:
         if self.first is None or self.last is None:
             found = [self._one(text, at) for text in self.instances]
             return [uri for uri in found if uri]
-        last = int(_arguments(self.last)[1][0])
         count = self.dataset.current(at)
         name, arguments = _arguments(self.first)
         if count is None:
             return []
+        if name == "offset":
+            return self._between(count, arguments, _arguments(self.last)[1])
+        last = int(_arguments(self.last)[1][0])
         if name == "current":
             first = int(arguments[0])
         else:
@@ -229,6 +231,18 @@ class Data:
             raise AirflowException(f"{self.first} is after {self.last}")
         numbers = range(count + last, count + first - 1, -1)
         return [self.dataset.uri(self.dataset.instance(n)) for n in numbers if n >= 0]
+
+    def _between(self, count: int, first: list[str], last: list[str]) -> list[str]:
+        base = self.dataset.instance(count)
+        begin, end = (
+            el.add_time(base, unit, int(steps), self.dataset.timezone)
+            for steps, unit in (first, last)
+        )
+        newest, oldest = self.dataset.current(end), self.dataset.current(begin)
+        if newest is None:
+            return []
+        found = (self.dataset.instance(n) for n in range(newest, (oldest or 0) - 1, -1))
+        return [self.dataset.uri(instance) for instance in found if instance >= begin]
 
     def _one(self, text: str, at: dt.datetime) -> str | None:
         name, arguments = _arguments(text)
@@ -353,6 +367,15 @@ def states(context: Any, task_ids: list[str]) -> dict[str, str | None]:
     return {task_id: str(instances[task_id].state) for task_id in task_ids}
 
 
+def not_entered(context: Any, reason: str) -> Exception:
+    """What a task raises that no run got to: it is skipped, unless the run failed before its first task."""
+    dag = context["dag"]
+    sensors = [task.task_id for task in dag.tasks if isinstance(task, DataSensor)]
+    if sensors and "failed" in states(context, sensors).values():
+        return AirflowFailException("the data of the run did not come")
+    return AirflowSkipException(reason)
+
+
 def route(action: str, ok: str, error: str, **context: Any) -> str:
     """The task behind an action: one where it succeeded, another where it failed."""
     state = states(context, [action])[action]
@@ -360,14 +383,14 @@ def route(action: str, ok: str, error: str, **context: Any) -> str:
         return ok
     if state == "failed":
         return error
-    raise AirflowSkipException(f"{action} did not run")
+    raise not_entered(context, f"{action} did not run")
 
 
 def only_if_failed(context: Any) -> None:
     """Lets a handler run only where an action before it failed itself, and not one before that."""
     before = list(context["task"].upstream_task_ids)
     if "failed" not in states(context, before).values():
-        raise AirflowSkipException("none of the actions before failed itself")
+        raise not_entered(context, "none of the actions before failed itself")
 
 
 def is_on_time(minutes: int = 1, **context: Any) -> bool:
@@ -476,6 +499,6 @@ def entered(ok: list[str], error: list[str]) -> Any:
             return
         if any(found[task] == "failed" for task in error):
             return
-        raise AirflowSkipException("no run got here")
+        raise not_entered(context, "no run got here")
 
     return check

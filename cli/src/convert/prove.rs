@@ -1,0 +1,455 @@
+//! Whether converted DAGs do what the workflows did: scenarios are played by our simulator and by a real Airflow with
+//! stubbed operators, and compared.
+//!
+//! In: applications as they are converted. Out: [`Proof`]. What is compared: which tasks ran, how each ended, that none
+//! began before what it comes after, how the run ended, and the message of a kill node. Where a path of a fork fails, the
+//! other paths are stopped by a server and not by Airflow; that the report calls approximate, and it is told apart here.
+
+use super::Unit;
+use super::turns::{Turn, turns};
+use crate::Failure;
+use crate::test::{Draw, Explored, explore, first_action, try_out};
+use ankus::carry::airflow::{dag_id, python};
+use ankus::carry::{Conversion, Output, Target, Version};
+use ankus::settings::secrets::Secrets;
+use ankus_engine::host::files::FileUri;
+use ankus_engine::scenario::Played;
+use ankus_lang::plan::{Plan, Work};
+use ankus_project::{Given, Loaded, Project};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+/// What plays scenarios in an Airflow.
+const SCRIPT: &str = include_str!("replay.py");
+
+/// What came of all scenarios.
+#[derive(Debug, Default)]
+pub(super) struct Proof {
+    /// Applications of which a scenario was played.
+    pub(super) applications: usize,
+    /// Scenarios that were played.
+    pub(super) scenarios: usize,
+    /// Those of them that agree.
+    pub(super) agree: usize,
+    /// Those that agree but for what goes on beside a path of a fork that failed.
+    pub(super) loosely: usize,
+    /// Those that differ where the report says that something is lost.
+    pub(super) told: usize,
+    /// What differs otherwise: application, scenario, and how.
+    pub(super) differs: Vec<(String, String, Vec<String>)>,
+    /// What was not played, and why.
+    pub(super) left_out: Vec<(String, String)>,
+}
+
+/// A scenario that both sides play.
+struct Trial {
+    application: String,
+    dag: String,
+    title: String,
+    /// For the other side.
+    scenario: Value,
+    plan: Arc<Plan>,
+    played: Played,
+    /// Whether the words of kill nodes are only nearly the same.
+    words_differ: bool,
+    /// Folders that the run reads, by the sensor that waits for them.
+    inputs: BTreeMap<String, Vec<String>>,
+}
+
+/// Plays scenarios of each application; at most so many of one.
+pub(super) fn prove(
+    project: &Project,
+    units: &[Unit],
+    conversions: &[Conversion],
+    given: &Given,
+    python: &Path,
+    most: usize,
+) -> miette::Result<Proof> {
+    let mut outputs = Target::Airflow(Version::Three).helpers();
+    outputs.extend(conversions.iter().flat_map(|conversion| conversion.outputs.clone()));
+    let made: BTreeSet<&str> = outputs.iter().map(|output| output.path.as_str()).collect();
+    let losing = conversions.iter().filter(|one| one.lost(&[]).next().is_some());
+    let losing: BTreeSet<&str> = losing.map(|one| one.name.as_str()).collect();
+    let mut proof = Proof::default();
+    let mut trials = Vec::new();
+    for unit in units {
+        let shown = unit.shown().to_owned();
+        if !made.contains(format!("dags/{}.py", unit.name).as_str()) {
+            proof.left_out.push((shown, "nothing could be made of it".to_owned()));
+            continue;
+        }
+        match of_unit(project, unit, given, most) {
+            Ok(more) if more.is_empty() => {
+                proof.left_out.push((shown, "no scenario of it ends".to_owned()));
+            }
+            Ok(more) => {
+                proof.applications += 1;
+                trials.extend(more);
+            }
+            Err(why) => proof.left_out.push((shown, why)),
+        }
+    }
+    let answers = asked(python, &outputs, &trials)?;
+    for (trial, answer) in trials.iter().zip(&answers) {
+        let is_loose = is_loose(&trial.plan, &trial.played);
+        let differs = compare(trial, answer, is_loose);
+        proof.scenarios += 1;
+        match (differs.is_empty(), is_loose) {
+            (true, false) => proof.agree += 1,
+            (true, true) => proof.loosely += 1,
+            _ if losing.contains(trial.dag.as_str()) => proof.told += 1,
+            _ => proof.differs.push((trial.application.clone(), trial.title.clone(), differs)),
+        }
+    }
+    Ok(proof)
+}
+
+/// The scenarios of an application, or why there are none.
+fn of_unit(
+    project: &Project,
+    unit: &Unit,
+    given: &Given,
+    most: usize,
+) -> Result<Vec<Trial>, String> {
+    let words = |report: miette::Report| report.to_string();
+    let Some(workflow) = &unit.workflow else {
+        return Err("its workflow does not lie around it".to_owned());
+    };
+    let mut define: Vec<(String, String)> = given.define.clone();
+    let mut nominal = None;
+    let mut inputs = BTreeMap::new();
+    let mut conf: BTreeMap<String, String> = BTreeMap::new();
+    let mut own = Given { define: define.clone(), ..given.clone() };
+    if let Some((coordinator, definition)) = &unit.coordinator {
+        definition.as_ref().map_err(Clone::clone)?;
+        define.extend(unit.properties.clone());
+        let coordinated = Given { define: define.clone(), ..given.clone() };
+        let path = &coordinator.found.path;
+        let application = project.application(path, &coordinated).map_err(words)?;
+        let action = first_action(project, &application)?;
+        conf.extend(application.properties());
+        nominal = Some(action.nominal);
+        inputs = action.inputs;
+        let configuration = action.configuration.into_iter().collect();
+        own = Given { define: configuration, files: Vec::new(), no_properties: true };
+    }
+    let explored = explore(project, &workflow.found.path, &own).map_err(words)?;
+    let explored = explored.map_err(|(_, why)| why)?;
+    conf.extend(explored.made_up.clone());
+    if unit.coordinator.is_none() {
+        conf.extend(explored.application.properties());
+    }
+    let secrets = &explored.application.settings().secrets;
+    let words_differ = {
+        let text = &workflow.source.text;
+        text.contains("wf:error") || text.contains("wf:lastErrorNode") || text.contains("wf:id")
+    };
+    let mut trials = Vec::new();
+    let drawn = drawn(project, &explored, workflow, unit.coordinator.is_none())?;
+    for (title, draw, changes) in drawn.into_iter().take(most) {
+        let status = draw.played.seen.status.as_str();
+        if !matches!(status, "SUCCEEDED" | "KILLED" | "FAILED") {
+            continue;
+        }
+        let nominal = nominal.map(|nominal| {
+            let mut text = String::new();
+            ankus_lang::time::ProcessingZone::UTC.write(nominal, &mut text);
+            text
+        });
+        let mut scenario =
+            scenario(&unit.name, &explored.plan, &draw.played, &conf, secrets, nominal, &inputs);
+        scenario["changes"] = json!(changes);
+        trials.push(Trial {
+            application: unit.shown().to_owned(),
+            dag: unit.name.clone(),
+            title,
+            scenario,
+            plan: Arc::clone(&explored.plan),
+            played: draw.played,
+            words_differ,
+            inputs: inputs.clone(),
+        });
+    }
+    Ok(trials)
+}
+
+/// A scenario by its name, and the properties that it changes.
+type Drawn = (String, Draw, BTreeMap<String, String>);
+
+/// The first scenarios, and those that make decisions turn out otherwise.
+fn drawn(
+    project: &Project,
+    explored: &Explored,
+    workflow: &Loaded,
+    takes_properties: bool,
+) -> Result<Vec<Drawn>, String> {
+    let words = |report: miette::Report| report.to_string();
+    let mut taken: BTreeSet<(String, String, String)> = BTreeSet::new();
+    let mut all = Vec::new();
+    for draw in &explored.draws {
+        taken.extend(draw.played.taken.iter().cloned());
+        let draw = Draw { failing: draw.failing.clone(), played: draw.played.clone() };
+        all.push((title(None, &draw.failing), draw, BTreeMap::new()));
+    }
+    // What a coordinator gives its workflow is not for a run to change.
+    let turns = turns(workflow);
+    let singles: Vec<&Turn> =
+        turns.iter().filter(|turn| takes_properties || turn.properties.is_empty()).collect();
+    let mut open: Vec<Turn> = singles.iter().rev().map(|turn| (*turn).clone()).collect();
+    let mut tries = 0;
+    while let Some(turn) = open.pop() {
+        tries += 1;
+        if tries > MOST_TURNS {
+            break;
+        }
+        let changed = turn.changed(project, explored).map_err(words)?;
+        let found = failures(project, &changed, &turn, &mut taken).map_err(words)?;
+        if !found.is_empty() {
+            open.extend(singles.iter().map(|other| turn.and(other)).filter(|both| *both != turn));
+        }
+        for draw in found {
+            all.push((title(Some(&turn), &draw.failing), draw, turn.properties.clone()));
+        }
+    }
+    Ok(all)
+}
+
+/// So many changes are tried for one application.
+const MOST_TURNS: usize = 60;
+
+/// With a change, the scenario in which all goes well and those in which an action fails, as far as they take new ways.
+fn failures(
+    project: &Project,
+    changed: &Explored,
+    turn: &Turn,
+    taken: &mut BTreeSet<(String, String, String)>,
+) -> miette::Result<Vec<Draw>> {
+    let mut found = Vec::new();
+    let mut open = vec![BTreeSet::new()];
+    while let Some(failing) = open.pop() {
+        let played = try_out(project, changed, &failing, turn.scenario())?;
+        let is_new = played.taken.iter().any(|way| !taken.contains(way));
+        if played.refused.is_some() || !is_new {
+            continue;
+        }
+        taken.extend(played.taken.iter().cloned());
+        for node in &played.seen.nodes {
+            let is_action = changed
+                .plan
+                .find(&node.name)
+                .is_some_and(|index| matches!(changed.plan.node(index).work, Work::Action(_)));
+            if is_action && !failing.contains(&node.name) {
+                let mut more = failing.clone();
+                more.insert(node.name.clone());
+                open.push(more);
+            }
+        }
+        found.push(Draw { failing, played });
+    }
+    Ok(found)
+}
+
+fn title(turn: Option<&Turn>, failing: &BTreeSet<String>) -> String {
+    let names: Vec<&str> = failing.iter().map(String::as_str).collect();
+    let outcome = match names.as_slice() {
+        [] => "all well".to_owned(),
+        names => format!("{} fails", names.join(" and ")),
+    };
+    match turn {
+        Some(turn) => format!("{}: {outcome}", turn.title()),
+        None => outcome,
+    }
+}
+
+/// What the other side plays.
+fn scenario(
+    dag: &str,
+    plan: &Plan,
+    played: &Played,
+    conf: &BTreeMap<String, String>,
+    secrets: &Secrets,
+    nominal: Option<String>,
+    inputs: &BTreeMap<String, Vec<String>>,
+) -> Value {
+    let mut tasks = serde_json::Map::new();
+    for node in &played.seen.nodes {
+        let is_action = plan
+            .find(&node.name)
+            .is_some_and(|index| matches!(plan.node(index).work, Work::Action(_)));
+        if !is_action {
+            continue;
+        }
+        let mut output = String::new();
+        for (name, value) in &node.data {
+            ankus_lang::configuration::write_property(name, value, &mut output);
+        }
+        let result = if node.status == "ERROR" { "error" } else { "ok" };
+        tasks.insert(dag_id(&node.name), json!({"result": result, "output": output}));
+    }
+    let mut files: BTreeMap<String, usize> = played
+        .seen
+        .files
+        .iter()
+        .map(|(uri, text)| (FileUri::parse(uri).path, text.len()))
+        .collect();
+    // Data that are there are complete, whatever shows it.
+    for uri in inputs.values().flatten() {
+        let path = FileUri::parse(uri).path;
+        for flag in ["_SUCCESS", "_done", "_DONE", "done", "trigger.dat"] {
+            files.insert(format!("{}/{flag}", path.trim_end_matches('/')), 0);
+        }
+    }
+    let (hidden, open): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        conf.iter().partition(|(name, _)| secrets.covers(name));
+    let variables: BTreeMap<String, &String> =
+        hidden.into_iter().map(|(name, value)| (python::identifier(name), value)).collect();
+    json!({
+        "dag": dag, "conf": open, "variables": variables, "files": files, "tasks": tasks,
+        "nominal": nominal,
+    })
+}
+
+/// Plays the scenarios in Airflow.
+fn asked(python: &Path, outputs: &[Output], trials: &[Trial]) -> miette::Result<Vec<Value>> {
+    let folder = std::env::temp_dir().join(format!("ankus-prove-{}", std::process::id()));
+    let result = in_folder(&folder, python, outputs, trials);
+    let _ = std::fs::remove_dir_all(&folder);
+    result
+}
+
+fn in_folder(
+    folder: &Path,
+    python: &Path,
+    outputs: &[Output],
+    trials: &[Trial],
+) -> miette::Result<Vec<Value>> {
+    let failed = |what: &str| Failure::new(format!("cannot {what} in `{}`", folder.display()));
+    ankus_procedure::private::claim(folder)
+        .map_err(|error| failed("make a folder").because(error))?;
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        let parent = path.parent().unwrap_or(folder);
+        ankus_procedure::private::folder(parent)
+            .and_then(|()| ankus_procedure::private::write(&path, text))
+            .map_err(|error| failed("write").because(error))
+    };
+    for output in outputs {
+        write(&output.path, &output.text)?;
+    }
+    let scenarios: Vec<&Value> = trials.iter().map(|trial| &trial.scenario).collect();
+    write("scenarios.json", &json!(scenarios).to_string())?;
+    write("replay.py", SCRIPT)?;
+    let answers = folder.join("answers.json");
+    let done = Command::new(python)
+        .arg(folder.join("replay.py"))
+        .args([folder, &folder.join("scenarios.json"), &answers])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .output()
+        .map_err(|error| {
+            Failure::new(format!("cannot start `{}`", python.display())).because(error)
+        })?;
+    let text = match done.status.success() {
+        true => std::fs::read_to_string(&answers).ok(),
+        false => None,
+    };
+    let read = text.and_then(|text| serde_json::from_str::<Vec<Value>>(&text).ok());
+    let Some(read) = read.filter(|read| read.len() == trials.len()) else {
+        let said = String::from_utf8_lossy(&done.stderr);
+        let last: Vec<&str> = said.lines().rev().take(5).collect();
+        let last: Vec<&str> = last.into_iter().rev().collect();
+        let failure = Failure::new(format!("Airflow did not answer: {}", last.join(" ")));
+        return Err(failure
+            .help("--python names the Python of a virtual environment with that Airflow")
+            .into());
+    };
+    Ok(read)
+}
+
+/// Whether a path of a fork failed while others were on their way.
+fn is_loose(plan: &Plan, played: &Played) -> bool {
+    let count = |wanted: fn(&Work) -> bool| {
+        let nodes = played.seen.nodes.iter();
+        let works = nodes.filter_map(|node| plan.find(&node.name));
+        works.filter(|index| wanted(&plan.node(*index).work)).count()
+    };
+    let forks = count(|work| matches!(work, Work::Fork { .. }));
+    let joins = count(|work| matches!(work, Work::Join { .. }));
+    played.seen.status != "SUCCEEDED" && forks > joins
+}
+
+/// What differs.
+fn compare(trial: &Trial, answer: &Value, is_loose: bool) -> Vec<String> {
+    if let Some(error) = answer["error"].as_str() {
+        return vec![error.to_owned()];
+    }
+    let mut differs = Vec::new();
+    let seen = &trial.played.seen;
+    let wanted = if seen.status == "SUCCEEDED" { "success" } else { "failed" };
+    if answer["state"] != wanted {
+        differs.push(format!("the job is {}, and the run {}", seen.status, answer["state"]));
+    }
+    let state = |name: &str| answer["states"][dag_id(name)].as_str().unwrap_or("none").to_owned();
+    let mut ran = BTreeSet::new();
+    for node in &seen.nodes {
+        ran.insert(node.name.as_str());
+        let Some(index) = trial.plan.find(&node.name) else { continue };
+        let expected = match (&trial.plan.node(index).work, node.status.as_str()) {
+            (Work::Kill { .. }, _) | (_, "ERROR" | "FAILED") => "failed",
+            (Work::Action(_) | Work::Decision { .. }, "OK") => "success",
+            _ => continue,
+        };
+        let found = state(&node.name);
+        if found != expected {
+            differs.push(format!("`{}` is {}, and the task {found}", node.name, node.status));
+        }
+    }
+    for node in &trial.plan.nodes {
+        let counts =
+            matches!(node.work, Work::Action(_) | Work::Decision { .. } | Work::Kill { .. });
+        let found = state(&node.name);
+        let did = matches!(found.as_str(), "success" | "failed");
+        if counts && did && !is_loose && !ran.contains(node.name.as_str()) {
+            differs.push(format!("`{}` was not entered, and the task is {found}", node.name));
+        }
+    }
+    differs.extend(disorder(trial, answer));
+    if let Some(message) = seen.message.as_ref().filter(|_| seen.status == "KILLED")
+        && !trial.words_differ
+    {
+        let said = answer["messages"].as_array().into_iter().flatten();
+        if !said.filter_map(Value::as_str).any(|said| said == message) {
+            differs.push(format!("the message is `{message}`, and {}", answer["messages"]));
+        }
+    }
+    for (name, uris) in &trial.inputs {
+        let sensor = format!("wait_for_{}", python::identifier(name));
+        let found = &answer["found"][&sensor];
+        if *found != json!(uris) && !found.is_null() {
+            differs.push(format!("`{name}` is {}, and {found}", uris.join(",")));
+        }
+    }
+    differs
+}
+
+/// Tasks that began before what they come after.
+fn disorder(trial: &Trial, answer: &Value) -> Vec<String> {
+    let order: Vec<&str> = answer["order"]
+        .as_array()
+        .map(|all| all.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let place = |name: &str| order.iter().position(|task| *task == dag_id(name));
+    let own = trial.played.taken.iter().filter(|(path, ..)| *path == trial.plan.path);
+    let mut differs = Vec::new();
+    for (_, from, to) in own {
+        if let (Some(before), Some(after)) = (place(from), place(to))
+            && before > after
+        {
+            differs.push(format!("`{to}` began before `{from}`, in `{}`", trial.dag));
+        }
+    }
+    differs
+}

@@ -1,0 +1,295 @@
+//! A first set of scenarios: one in which all goes well, and those that together fail every action that can be reached.
+
+use super::{ENDING, expectation, play_one, timed, ways, with_expectation};
+use crate::{Exit, Failure, Shell};
+use ankus::analysis::Analysis;
+use ankus::lint::Facts;
+use ankus::lint::parameters::{Shape, parameters};
+use ankus::render;
+use ankus_engine::scenario::timed::SeenAction;
+use ankus_engine::scenario::{Outcome, Played, Scenario, Stub};
+use ankus_lang::plan::{Plan, Work};
+use ankus_project::application::Application;
+use ankus_project::{Given, Project, write};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+/// So many scenarios are drawn up at most for one application.
+const MOST_DRAWN: usize = 500;
+
+/// A scenario that was tried out.
+pub(crate) struct Draw {
+    /// Actions that fail, all others succeed.
+    pub(crate) failing: BTreeSet<String>,
+    /// What came of it.
+    pub(crate) played: Played,
+}
+
+/// An application with its first scenarios.
+pub(crate) struct Explored {
+    /// With what it needs.
+    pub(crate) application: Application,
+    /// Its plan.
+    pub(crate) plan: Arc<Plan>,
+    /// Properties that nobody gives, with the values that were made up.
+    pub(crate) made_up: BTreeMap<String, String>,
+    /// The scenarios.
+    pub(crate) draws: Vec<Draw>,
+}
+
+/// Draws up scenarios of a workflow: within, why there is no plan of it.
+pub(crate) fn explore(
+    project: &Project,
+    path: &Path,
+    given: &Given,
+) -> miette::Result<Result<Explored, (Application, String)>> {
+    let application = project.application(path, given)?;
+    // What nobody gives is made up: names of servers, paths, numbers, as their uses ask for.
+    let mut made_up: BTreeMap<String, String> = missing(&application);
+    let (application, plan) = loop {
+        let define = given.define.iter().cloned().chain(made_up.clone()).collect();
+        let given = Given { define, ..given.clone() };
+        let application = project.application(path, &given)?;
+        let plan = match application.plan() {
+            Ok(plan) => Arc::new(plan),
+            Err(why) => return Ok(Err((application, why))),
+        };
+        // What a sub-workflow reads shows when it runs.
+        let well = play_one(&application, &Scenario::default(), plan.clone(), project);
+        let well = well.map_err(Failure::new)?;
+        match needed(&well)
+            .filter(|name| !made_up.contains_key(name) && made_up.len() < MOST_MADE_UP)
+        {
+            Some(name) => {
+                let value = plausible(&name, Shape::Text);
+                made_up.insert(name, value);
+            }
+            None => break (application, plan),
+        }
+    };
+    let mut explored = Explored { application, plan, made_up, draws: Vec::new() };
+    let mut open: Vec<BTreeSet<String>> = vec![BTreeSet::new()];
+    let mut failed: BTreeSet<String> = BTreeSet::new();
+    while let Some(failing) = open.pop() {
+        if explored.draws.len() >= MOST_DRAWN {
+            break;
+        }
+        let played = try_out(project, &explored, &failing, Scenario::default())?;
+        if let Some(refused) = &played.refused {
+            let help = "give what it asks for in a job.properties beside the application";
+            return Err(Failure::new(format!("the submission is refused: {refused}"))
+                .help(help)
+                .into());
+        }
+        for node in &played.seen.nodes {
+            let is_action = explored
+                .plan
+                .find(&node.name)
+                .is_some_and(|index| matches!(explored.plan.node(index).work, Work::Action(_)));
+            if is_action && failed.insert(node.name.clone()) {
+                let mut more = failing.clone();
+                more.insert(node.name.clone());
+                open.push(more);
+            }
+        }
+        explored.draws.push(Draw { failing, played });
+    }
+    Ok(Ok(explored))
+}
+
+/// Plays a workflow with some actions failing.
+pub(crate) fn try_out(
+    project: &Project,
+    explored: &Explored,
+    failing: &BTreeSet<String>,
+    mut scenario: Scenario,
+) -> miette::Result<Played> {
+    for name in failing {
+        let stub = Stub { result: Outcome::Error, ..Stub::default() };
+        scenario.actions.insert(name.clone(), stub);
+    }
+    let plan = explored.plan.clone();
+    let played = play_one(&explored.application, &scenario, plan, project);
+    Ok(played.map_err(Failure::new)?)
+}
+
+/// The first action of a coordinator whose data are all there.
+pub(crate) fn first_action(
+    project: &Project,
+    application: &Application,
+) -> Result<SeenAction, String> {
+    let played = timed::first(application, project)?;
+    if let Some(refused) = &played.refused {
+        return Err(format!("the submission is refused: {refused}"));
+    }
+    let actions = played.seen.timed.into_iter().flat_map(|timed| timed.actions);
+    actions.min_by_key(|action| action.nominal).ok_or_else(|| "it has no action".to_owned())
+}
+
+/// Writes scenarios that together fail every action that can be reached, and one in which all goes well.
+pub(super) fn init(path: &Path, shell: &mut Shell) -> miette::Result<Exit> {
+    let project = shell.project()?;
+    let application = project.application(path, &Given::default())?;
+    if timed::is_timed(&application) {
+        return timed::init(&application, &project, shell);
+    }
+    let explored = match explore(&project, path, &Given::default())? {
+        Ok(explored) => explored,
+        Err((application, why)) => {
+            shell.out(render::human::render(&application.errors(), shell.width()))?;
+            shell.say(why);
+            return Ok(Exit::Fault);
+        }
+    };
+    let place = &explored.application.loaded.found.path;
+    let folder = place.parent().map(|folder| folder.join("scenarios")).unwrap_or_default();
+    let file = place.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let app = if file == "workflow.xml" { "..".to_owned() } else { format!("../{file}") };
+    let mut unwell = None;
+    let mut taken: BTreeSet<(String, String)> = BTreeSet::new();
+    for draw in &explored.draws {
+        let own = draw.played.taken.iter().filter(|(of, ..)| *of == explored.plan.path);
+        taken.extend(own.map(|(_, from, to)| (from.clone(), to.clone())));
+        if draw.failing.is_empty() && draw.played.seen.status != "SUCCEEDED" {
+            // What goes wrong where everything goes well is nothing to hold a workflow to.
+            unwell = Some(&draw.played);
+            continue;
+        }
+        write_one(&folder, &app, &explored.made_up, draw, shell)?;
+    }
+    let missed: Vec<_> =
+        ways(&explored.plan).into_iter().filter(|way| !taken.contains(way)).collect();
+    if !missed.is_empty() {
+        shell.say("not taken yet; give the properties, data or files that lead there in a scenario of your own:");
+        for (from, to) in missed {
+            shell.say(format!("  {from} -> {to}"));
+        }
+    }
+    let Some(unwell) = unwell else { return Ok(Exit::Success) };
+    tell_unwell(unwell, &explored.made_up, shell);
+    Ok(Exit::Fault)
+}
+
+/// Writes a scenario, unless it is there.
+fn write_one(
+    folder: &Path,
+    app: &str,
+    made_up: &BTreeMap<String, String>,
+    draw: &Draw,
+    shell: &mut Shell,
+) -> miette::Result<()> {
+    let Draw { failing, played } = draw;
+    let name = match failing.iter().next_back() {
+        None => "all-well".to_owned(),
+        Some(_) => failing.iter().map(String::as_str).collect::<Vec<_>>().join("-and-") + "-fails",
+    };
+    let name: String = name.chars().take(100).collect();
+    let target = folder.join(format!("{name}{ENDING}"));
+    if target.symlink_metadata().is_ok() {
+        let shown = ankus_project::shown(&target);
+        shell.say(format!("{shown} is there already and stays as it is"));
+        return Ok(());
+    }
+    let mut text = format!("app = \"{app}\"\ntitle = \"{}\"\n", name.replace('-', " "));
+    if !made_up.is_empty() {
+        text.push_str("\n# Nobody gives these: they are made up.\n[properties]\n");
+        for (name, value) in made_up {
+            let _ = writeln!(text, "{name:?} = {value:?}");
+        }
+    }
+    let stubbed = played
+        .seen
+        .nodes
+        .iter()
+        .filter(|node| failing.contains(&node.name) || played.unstubbed.contains(&node.name));
+    for node in stubbed {
+        let result = if failing.contains(&node.name) { "error" } else { "ok" };
+        let _ = write!(text, "\n[actions.{:?}]\nresult = \"{result}\"\n", node.name);
+    }
+    let text = with_expectation(&text, &expectation(played))?;
+    std::fs::create_dir_all(folder).map_err(|error| ankus_project::unreadable(folder, error))?;
+    write::file(&target, text.as_bytes())?;
+    shell.line(ankus_project::shown(&target))
+}
+
+/// Says why there is no scenario in which all goes well.
+fn tell_unwell(unwell: &Played, made_up: &BTreeMap<String, String>, shell: &mut Shell) {
+    let seen = &unwell.seen;
+    shell.say(format!(
+        "no `all-well` is written, for with every action well the job is {}",
+        seen.status
+    ));
+    let faults = seen.nodes.iter().filter_map(|node| {
+        let (code, message) = (node.code.as_deref()?, node.message.as_deref().unwrap_or_default());
+        let message = message.strip_prefix(code).unwrap_or(message).trim_start_matches(": ");
+        Some(format!("  {}: {code}: {message}", node.name))
+    });
+    for line in seen.message.iter().map(|message| format!("  {message}")).chain(faults) {
+        shell.say(line);
+    }
+    let names: Vec<&str> = made_up.keys().map(String::as_str).collect();
+    shell.say(match names.as_slice() {
+        [] => "give the properties, data or files that lead to its end in a scenario of your own".to_owned(),
+        names => format!(
+            "these properties are made up; give those that decide on the way in a job.properties beside the application: {}",
+            names.join(", ")
+        ),
+    });
+}
+
+/// At most so many properties are made up.
+const MOST_MADE_UP: usize = 200;
+
+/// The properties that an application needs and nobody gives, each with a value that its uses may ask for.
+fn missing(application: &Application) -> BTreeMap<String, String> {
+    let loaded = &application.loaded;
+    let analysis = Analysis::new(loaded.source.clone());
+    let settings = &loaded.settings.settings;
+    let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
+    parameters(&facts)
+        .into_iter()
+        .filter(|parameter| parameter.is_required && parameter.given.is_none())
+        .map(|parameter| {
+            let value = plausible(&parameter.name, parameter.shape);
+            (parameter.name, value)
+        })
+        .collect()
+}
+
+/// The variable without which a run in which all goes well fails.
+fn needed(played: &Played) -> Option<String> {
+    let of_nodes = played.seen.nodes.iter().filter_map(|node| node.message.as_ref());
+    played.seen.message.iter().chain(of_nodes).find_map(|text| {
+        let (_, rest) = text.split_once("no variable is named `")?;
+        Some(rest.split_once('`')?.0.to_owned())
+    })
+}
+
+/// A value that a property of this name and use may well have.
+fn plausible(name: &str, shape: Shape) -> String {
+    let lower = name.to_ascii_lowercase().replace(['.', '-', '_'], "");
+    let by_name = [
+        ("namenode", "hdfs://localhost:8020"),
+        ("defaultfs", "hdfs://localhost:8020"),
+        ("jobtracker", "localhost:8032"),
+        ("resourcemanager", "localhost:8032"),
+        ("queue", "default"),
+        ("mail", "someone@example.org"),
+        ("jdbc", "jdbc:hive2://localhost:10000/default"),
+        ("metastore", "thrift://localhost:9083"),
+    ];
+    if let Some((_, value)) = by_name.iter().find(|(part, _)| lower.contains(part)) {
+        return (*value).to_owned();
+    }
+    match shape {
+        Shape::Number => "1".to_owned(),
+        Shape::Time => "2024-01-01T00:00Z".to_owned(),
+        Shape::Zone => "UTC".to_owned(),
+        Shape::Path => format!("/user/someone/{name}"),
+        Shape::FileSystem => "hdfs://localhost:8020".to_owned(),
+        Shape::Host => "localhost:8032".to_owned(),
+        _ => name.to_owned(),
+    }
+}
