@@ -73,6 +73,7 @@ mod tidy;
 mod timeline;
 mod traces;
 mod verdicts;
+mod ws_api;
 
 #[path = "../oracle.rs"]
 mod oracle;

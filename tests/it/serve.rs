@@ -33,9 +33,14 @@ pub(crate) struct Answer {
 
 impl Server {
     pub(crate) fn start(folder: &Path, more: &[&str]) -> Server {
+        Server::start_with(folder, more, "/nowhere/ankus.toml")
+    }
+
+    /// The same with the settings of a user.
+    pub(crate) fn start_with(folder: &Path, more: &[&str], settings: &str) -> Server {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(more).current_dir(folder);
-        command.env("ANKUS_USER_CONFIG", "/nowhere/ankus.toml").env_remove("ANKUS_STORE");
+        command.env("ANKUS_USER_CONFIG", settings).env_remove("ANKUS_STORE");
         let mut child = command.stderr(Stdio::piped()).spawn().expect("it starts");
         let mut lines = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut line = String::new();

@@ -1,0 +1,328 @@
+//! The recorded exchanges of a real server with its clients, replayed in order against `ankus serve`.
+//!
+//! Ids, moments of the run, the folder of applications and the test server's `script` action are made even; everything else
+//! of an answer counts: status, reason, headers and body.
+
+mod even;
+
+use crate::cli::folder;
+use crate::{agree, shared};
+use even::{Even, Ids};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How long it is waited in all until jobs have come as far as they had on the real server.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How long for one answer.
+const EACH: Duration = Duration::from_secs(6);
+
+/// The test server's `script` action: what its definitions ask of it.
+const SCRIPT: &str = r#"#!/bin/sh
+value() { sed -n "s/.*<$1>\(.*\)<\/$1>.*/\1/p" "$2"; }
+start=$(value start "$1")
+case "$start" in
+  async*) exec sleep 600 ;;
+  "error:UR1|sync") if mkdir "$0.tried" 2>/dev/null; then echo scripted; exit 11; fi ;;
+  error:*) echo "${start##*:}"; exit 77 ;;
+esac
+data=$(value data "$1")
+if [ -n "$data" ]; then printf '%s\n' "$data" > "$ANKUS_ACTION_OUTPUT"; fi
+exit 0
+"#;
+
+const SETTINGS: &str = r#"
+[server]
+site = "oozie-site.xml"
+
+[[actions.types]]
+name = "script"
+schemas = ["uri:oozie:script:0.1"]
+elements = ["start?", "check?", "end?", "kill?", "data?", "echo*"]
+"#;
+
+const SITE: &str = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property><property><name>oozie.service.LiteWorkflowStoreService.user.retry.error.code.ext</name><value>11</value></property></configuration>";
+
+fn workflow(name: &str, action: &str) -> String {
+    format!(
+        "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"{name}\">\n<start to=\"a\"/>\n{action}<kill name=\"fail\"><message>failed</message></kill>\n<end name=\"end\"/>\n</workflow-app>\n"
+    )
+}
+
+fn coordinator(name: &str, head: &str, concurrency: u32, inner: &str, app: &str) -> String {
+    format!(
+        "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"{name}\" {head} timezone=\"UTC\"><controls><timeout>10</timeout><concurrency>{concurrency}</concurrency><execution>FIFO</execution></controls>{inner}<action><workflow><app-path>file:///APPS/{app}</app-path></workflow></action></coordinator-app>"
+    )
+}
+
+/// Applications that the recordings do not show; those that they show are taken from there.
+fn unseen() -> Vec<(&'static str, String)> {
+    let long =
+        "frequency=\"${coord:days(1)}\" start=\"2026-11-15T00:00Z\" end=\"2030-01-01T00:00Z\"";
+    let daily =
+        "frequency=\"${coord:days(1)}\" start=\"2026-11-20T00:00Z\" end=\"2030-01-01T00:00Z\"";
+    let future = "frequency=\"60\" start=\"2029-01-01T00:00Z\" end=\"2029-01-02T00:00Z\"";
+    let data = "<datasets><dataset name=\"d\" frequency=\"${coord:days(1)}\" initial-instance=\"2026-11-01T00:00Z\" timezone=\"UTC\"><uri-template>file:///APPS/data/${YEAR}${MONTH}${DAY}</uri-template></dataset></datasets><input-events><data-in name=\"in\" dataset=\"d\"><instance>${coord:current(0)}</instance></data-in></input-events>";
+    let script = |attributes: &str, inner: &str| {
+        format!(
+            "<action name=\"a\"{attributes}><script xmlns=\"uri:oozie:script:0.1\">{inner}</script><ok to=\"end\"/><error to=\"fail\"/></action>\n"
+        )
+    };
+    vec![
+        ("async/workflow.xml", workflow("async-wf", &script("", "<start>async</start>"))),
+        (
+            "retry/workflow.xml",
+            workflow(
+                "retry-wf",
+                &script(" retry-max=\"2\" retry-interval=\"0\"", "<start>error:UR1|sync</start>"),
+            ),
+        ),
+        ("el/workflow.xml", workflow("el-wf", &script("", "<echo>${nosuch}</echo>"))),
+        (
+            "bad/workflow.xml",
+            "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"bad\"><start to=\"nope\"/><end name=\"end\"/></workflow-app>".to_owned(),
+        ),
+        (
+            "badxsd/workflow.xml",
+            "<workflow-app xmlns=\"uri:oozie:workflow:1.0\"><start/></workflow-app>".to_owned(),
+        ),
+        ("c2/coordinator.xml", coordinator("c-long", long, 2, "", "async")),
+        ("c3/coordinator.xml", coordinator("c-dep", daily, 2, data, "ok")),
+        ("cfut/coordinator.xml", coordinator("c-fut", future, 2, "", "ok")),
+    ]
+}
+
+/// A recorded request with its answer.
+struct Exchange {
+    file: String,
+    line: String,
+    headers: BTreeMap<String, String>,
+    body: String,
+    status: u64,
+    reason: String,
+    told: BTreeMap<String, String>,
+    answer: String,
+}
+
+fn recorded(folder: &Path) -> Vec<Exchange> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there").flatten().collect();
+    paths.sort_by_key(std::fs::DirEntry::file_name);
+    let mut all = Vec::new();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let headers = |value: &Value| -> BTreeMap<String, String> {
+        let pairs = value.as_object().into_iter().flatten();
+        pairs.map(|(name, value)| (name.clone(), text(value))).collect()
+    };
+    for path in paths.iter().map(std::fs::DirEntry::path) {
+        let bytes = std::fs::read(&path).expect("readable");
+        let session: Value = serde_json::from_slice(&bytes).expect("JSON");
+        for one in session["exchanges"].as_array().into_iter().flatten() {
+            let (request, response) = (&one["request"], &one["response"]);
+            all.push(Exchange {
+                file: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+                line: text(&request["line"]),
+                headers: headers(&request["headers"]),
+                body: text(&request["body"]),
+                status: response["status"].as_u64().unwrap_or_default(),
+                reason: text(&response["reason"]),
+                told: headers(&response["headers"]),
+                answer: text(&response["body"]),
+            });
+        }
+    }
+    all
+}
+
+/// What came back.
+struct Answer {
+    status: u64,
+    reason: String,
+    headers: BTreeMap<String, String>,
+    body: String,
+}
+
+fn ask(address: &str, line: &str, headers: &BTreeMap<String, String>, body: &str) -> Answer {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+    let mut head = format!("{line} HTTP/1.1\r\nhost: localhost:11000\r\nconnection: close\r\n");
+    for (name, value) in headers.iter().filter(|(name, _)| name.as_str() != "content-length") {
+        head.push_str(&format!("{name}: {value}\r\n"));
+    }
+    head.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
+    stream.write_all(head.as_bytes()).expect("it reads");
+    let mut bytes = Vec::new();
+    // A body that is refused unread may end the connection.
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let mut lines = head.lines();
+    let status = lines.next().unwrap_or_default().trim_start_matches("HTTP/1.1 ");
+    let (code, reason) = status.split_once(' ').unwrap_or((status, ""));
+    let mut told: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in lines.filter_map(|line| line.split_once(": ")) {
+        told.insert(name.to_lowercase(), value.to_owned());
+    }
+    Answer {
+        status: code.parse().unwrap_or_default(),
+        reason: reason.to_owned(),
+        headers: told,
+        body: body.to_owned(),
+    }
+}
+
+/// Writes the applications as they were when this exchange took place.
+fn laid_out(apps: &Path, even: &Even, file: &str) {
+    let number: u32 = file[..3].parse().expect("a number");
+    let concurrency = match number {
+        141..=514 => 7,
+        516.. => 9,
+        _ => 2,
+    };
+    let text = &unseen()[5].1;
+    let text = text.replace("<concurrency>2<", &format!("<concurrency>{concurrency}<"));
+    std::fs::write(apps.join("c2/coordinator.xml"), even.sent(&text)).expect("writable");
+}
+
+/// What differs between what was told then and now, if anything does.
+fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
+    if (then.status, &even.told(&then.reason)) != (now.status, &even.ours(&now.reason)) {
+        return Some(format!(
+            "status {} {}\n      now {} {}",
+            then.status,
+            even.told(&then.reason),
+            now.status,
+            even.ours(&now.reason)
+        ));
+    }
+    for (name, value) in &then.told {
+        if matches!(name.as_str(), "content-length" | "transfer-encoding" | "date") {
+            continue;
+        }
+        let (told, ours) =
+            (even.told(value), even.ours(now.headers.get(name).map_or("(none)", String::as_str)));
+        if told != ours {
+            return Some(format!("{name}: {told}\n      now {ours}"));
+        }
+    }
+    if even::is_excerpt(&then.line, &then.answer) {
+        return (then.answer.is_empty() != now.body.is_empty()).then(|| "emptiness".to_owned());
+    }
+    let (told, ours) = (even.told(&then.answer), even.ours(&now.body));
+    if let (Ok(told), Ok(ours)) = (serde_json::from_str(&told), serde_json::from_str(&ours)) {
+        // The order of members says nothing; that slashes are escaped is seen in the text.
+        if then.answer.contains("\\/") != now.body.contains("\\/") {
+            return Some("slashes".to_owned());
+        }
+        let mut differs = Vec::new();
+        even::compared("", &told, &ours, &mut differs);
+        return (!differs.is_empty()).then(|| differs.join("\n      "));
+    }
+    let at = told.bytes().zip(ours.bytes()).position(|(a, b)| a != b);
+    let at = at.or_else(|| (told.len() != ours.len()).then(|| told.len().min(ours.len())))?;
+    let part = |text: &str| {
+        let from = (0..=at.saturating_sub(60)).rev().find(|at| text.is_char_boundary(*at));
+        let from = from.unwrap_or_default();
+        text[from..].chars().take(200).collect::<String>()
+    };
+    Some(format!("body {}\n       now {}", part(&told), part(&ours)))
+}
+
+#[test]
+fn recorded_exchanges_are_answered_as_the_server_answered_them() {
+    let Some(verdicts) = shared("ANKUS_VERDICTS", "verdicts") else { return };
+    let all = recorded(&verdicts.join("ws-api"));
+    let place = folder(&[
+        ("ankus.toml", SETTINGS),
+        ("oozie-site.xml", SITE),
+        ("script.sh", SCRIPT),
+        ("apps/lib/a.txt", ""),
+        ("user.toml", ""),
+    ]);
+    let script = place.path().join("script.sh");
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let settings = format!("{SETTINGS}\n[tools]\nscript = \"{}\"\n", script.display());
+    std::fs::write(place.path().join("user.toml"), settings).expect("writable");
+    let apps = place.path().join("apps");
+    let even = Even::new(&apps);
+    let mut definitions = unseen();
+    for (from, name) in [
+        ("032-wf-definition", "ok/workflow.xml"),
+        ("329-raw-wf-show-definition", "err/workflow.xml"),
+        ("109-coord-definition", "c1/coordinator.xml"),
+        ("167-bundle-definition", "b1/bundle.xml"),
+    ] {
+        let shown = all.iter().rfind(|one| one.file == from).expect("recorded");
+        definitions.push((name, shown.answer.clone()));
+    }
+    for (name, text) in &definitions {
+        let path = apps.join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+        std::fs::write(path, even.sent(text)).expect("writable");
+    }
+    let user = place.path().join("user.toml").display().to_string();
+    let server = crate::serve::Server::start_with(place.path(), &[], &user);
+    let mut ids = Ids::default();
+    prepared(&server.address, &mut ids, &apps);
+    let mut left = PATIENCE;
+    let (mut agreed, mut differ) = (0, Vec::new());
+    for then in &all {
+        laid_out(&apps, &even, &then.file);
+        let line = ids.sent(&even.sent(&then.line));
+        let body = ids.sent(&even.sent(&then.body));
+        let began = Instant::now();
+        let difference = loop {
+            let now = ask(&server.address, &line, &then.headers, &body);
+            ids.learn(&then.answer, &now.body);
+            let difference = difference(&even, then, &now);
+            let may_come = line.starts_with("GET")
+                && even::states(&then.answer) != even::states(&now.body)
+                && began.elapsed() < EACH.min(left);
+            if difference.is_none() || !may_come {
+                break difference;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        left = left.saturating_sub(began.elapsed());
+        match difference {
+            None => agreed += 1,
+            Some(difference) => {
+                differ.push(format!("{}: {}\n      {difference}", then.file, then.line))
+            }
+        }
+    }
+    for one in &differ {
+        println!("{one}");
+    }
+    agree("ws-api", agreed, all.len());
+}
+
+/// The two jobs that were there before the first exchange.
+fn prepared(address: &str, ids: &mut Ids, apps: &Path) {
+    let kind = BTreeMap::from([("content-type".to_owned(), "application/xml".to_owned())]);
+    for (number, name, last) in [(0, "ok", "SUCCEEDED"), (1, "async", "SUSPENDED")] {
+        let path = apps.join(name);
+        let body = format!(
+            "<configuration><property><name>user.name</name><value>tester</value></property><property><name>x</name><value>1</value></property><property><name>oozie.wf.application.path</name><value>file://{}</value></property></configuration>",
+            path.display()
+        );
+        let made = ask(address, "POST /oozie/v2/jobs?action=start", &kind, &body);
+        let id: Value =
+            serde_json::from_str(&made.body).unwrap_or_else(|_| panic!("{}", made.body));
+        let id = id["id"].as_str().expect("an id").to_owned();
+        ids.learn(&format!("000000{number}-261121033243558-oozie-eng-W"), &id);
+        let none = BTreeMap::new();
+        if last == "SUSPENDED" {
+            ask(address, &format!("PUT /oozie/v2/job/{id}?action=suspend"), &none, "");
+        }
+        let began = Instant::now();
+        let show = format!("GET /oozie/v2/job/{id}?show=status");
+        while !ask(address, &show, &none, "").body.contains(last) {
+            assert!(began.elapsed() < EACH * 5, "{id} is not {last}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}

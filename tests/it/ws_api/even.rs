@@ -1,0 +1,246 @@
+//! What may differ between two runs of the same server, made even.
+
+use jiff::civil::Date;
+use jiff::{Span, Timestamp, ToSpan as _};
+use regex::{Captures, Regex};
+use serde_json::Value;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// The day on which the exchanges were recorded. Dates of requests and answers are moved by the days since.
+const RECORDED: &str = "2026-11-21";
+
+static ID: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\d{7}-\d{15}-[a-z]+(?:-[a-z]+)?-[WCB]").expect("a pattern"));
+static DATE: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(\d{4})-(\d\d)-(\d\d)(?:T(\d\d):(\d\d)Z| (\d\d):(\d\d):(\d\d)(?:,\d\d\d)?)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d) (?:UTC|GMT) (\d{4})";
+    Regex::new(pattern).expect("a pattern")
+});
+static FOLDER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"/data/(\d{4})(\d\d)(\d\d)").expect("a pattern"));
+/// What only the stub of the test server has, or only ours.
+static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let all = [
+        (r#""externalId":"(?:x-|<id-W>#)(\w+)""#, r#""externalId":"x-$1""#),
+        (r#""trackerUri":(?:"[^"]*"|null)"#, r#""trackerUri":"-""#),
+        (r#""consoleUrl":"file:[^"]*""#, r#""consoleUrl":"-""#),
+        (r"e=\d+&s=[^&;]*", "e=<end>&s=<sum>"),
+        (r"Expires=[^;]*", "Expires=<end>"),
+        (r"E77\b", "77"),
+        (r"gen_app_\d+", "gen_app"),
+    ];
+    all.iter().map(|(from, to)| (Regex::new(from).expect("a pattern"), *to)).collect()
+});
+
+/// Makes even.
+pub(super) struct Even {
+    apps: String,
+    days: Span,
+    today: Date,
+}
+
+/// A moment that a text names: a day, and the time of the day in seconds.
+fn moment(found: &Captures<'_>) -> Option<(Date, i64)> {
+    let number = |at: usize| found.get(at)?.as_str().parse::<i16>().ok();
+    let month = |at: usize| {
+        let name = found.get(at)?.as_str();
+        let names =
+            ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+        i8::try_from(names.iter().position(|known| *known == name)? + 1).ok()
+    };
+    let small = |at: usize| i8::try_from(number(at)?).ok();
+    let second = |h: i16, m: i16, s: i16| i64::from(h) * 3600 + i64::from(m) * 60 + i64::from(s);
+    if let Some(year) = number(1) {
+        let hour = number(4).or(number(6))?;
+        let minute = number(5).or(number(7))?;
+        let date = Date::new(year, small(2)?, small(3)?).ok()?;
+        return Some((date, second(hour, minute, number(8).unwrap_or(0))));
+    }
+    if let Some(year) = number(11) {
+        let date = Date::new(year, month(10)?, small(9)?).ok()?;
+        return Some((date, second(number(12)?, number(13)?, number(14)?)));
+    }
+    let date = Date::new(number(20)?, month(15)?, small(16)?).ok()?;
+    Some((date, second(number(17)?, number(18)?, number(19)?)))
+}
+
+impl Even {
+    pub(super) fn new(apps: &Path) -> Even {
+        let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let recorded: Date = RECORDED.parse().expect("a day");
+        let days = recorded.until(today).expect("days").get_days().days();
+        Even { apps: apps.display().to_string(), days, today }
+    }
+
+    /// A recorded text as it is sent now.
+    pub(super) fn sent(&self, text: &str) -> String {
+        let text = self.moved(text, false);
+        text.replace("/APPS", &self.apps)
+    }
+
+    /// A recorded answer, made even.
+    pub(super) fn told(&self, text: &str) -> String {
+        self.evened(&self.moved(text, true))
+    }
+
+    /// An answer of now, made even.
+    pub(super) fn ours(&self, text: &str) -> String {
+        let text = text.replace(&self.apps, "/APPS");
+        let text = text.replace(&self.apps.replace('/', "\\/"), "\\/APPS");
+        let escaped = self.apps.replace('/', "%2F");
+        self.evened(&self.now(&text.replace(&escaped, "%2FAPPS")))
+    }
+
+    fn evened(&self, text: &str) -> String {
+        let mut text = ID.replace_all(text, |found: &Captures<'_>| {
+            let id = &found[0];
+            if id.starts_with("0000000-000000000000000") {
+                return id.to_owned();
+            }
+            format!("<id-{}>", &id[id.len() - 1..])
+        });
+        for (from, to) in STUB.iter() {
+            text = from.replace_all(&text, *to).into_owned().into();
+        }
+        text.into_owned()
+    }
+
+    /// Moves the days of a recorded text; moments of the run itself become the same word.
+    fn moved(&self, text: &str, is_answer: bool) -> String {
+        let recorded: Date = RECORDED.parse().expect("a day");
+        let text = DATE.replace_all(text, |found: &Captures<'_>| {
+            let Some((date, second)) = moment(found) else { return found[0].to_owned() };
+            // What lies years ahead was written so in the definitions.
+            if date.year() >= 2028 || date.year() < 2026 {
+                return found[0].to_owned();
+            }
+            if is_answer && date == recorded && second % 3600 != 0 {
+                return "<now>".to_owned();
+            }
+            rewritten(&found[0], date, date.checked_add(self.days).expect("a day"))
+        });
+        let text = FOLDER.replace_all(&text, |found: &Captures<'_>| {
+            let number = |at: usize| found[at].parse::<i16>().expect("digits");
+            let small = |at: usize| i8::try_from(number(at)).expect("two digits");
+            let date = Date::new(number(1), small(2), small(3)).expect("a day");
+            let date = date.checked_add(self.days).expect("a day");
+            format!("/data/{}", date.strftime("%Y%m%d"))
+        });
+        text.into_owned()
+    }
+
+    fn now(&self, text: &str) -> String {
+        let text = DATE.replace_all(text, |found: &Captures<'_>| match moment(found) {
+            Some((date, second)) if date == self.today && second % 3600 != 0 => "<now>".to_owned(),
+            _ => found[0].to_owned(),
+        });
+        text.into_owned()
+    }
+}
+
+/// A date with another day, in the same form.
+fn rewritten(text: &str, before: Date, after: Date) -> String {
+    let text = text.replace(&before.to_string(), &after.to_string());
+    let form = |date: Date, form: &str| date.strftime(form).to_string();
+    for pattern in ["%a, %d %b %Y", "%a %b %d"] {
+        let (from, to) = (form(before, pattern), form(after, pattern));
+        if text.contains(&from) {
+            return text.replace(&from, &to);
+        }
+    }
+    text
+}
+
+/// Recorded ids with ours.
+#[derive(Default)]
+pub(super) struct Ids(HashMap<String, String>);
+
+impl Ids {
+    /// A recorded text with our ids.
+    pub(super) fn sent(&self, text: &str) -> String {
+        let ours = |found: &Captures<'_>| {
+            let id = &found[0];
+            self.0.get(id).cloned().unwrap_or_else(|| id.to_owned())
+        };
+        ID.replace_all(text, ours).into_owned()
+    }
+
+    /// Learns which of our ids stand for recorded ones, where two answers name as many.
+    pub(super) fn learn(&mut self, then: &str, now: &str) {
+        let ids = |text: &str| -> Vec<String> {
+            ID.find_iter(text).map(|found| found.as_str().to_owned()).collect()
+        };
+        let (then, now) = (ids(then), ids(now));
+        if then.len() != now.len() {
+            return;
+        }
+        for (then, now) in then.into_iter().zip(now) {
+            if then[then.len() - 1..] == now[now.len() - 1..] {
+                self.0.entry(then).or_insert(now);
+            }
+        }
+    }
+}
+
+/// The states in an answer, in order.
+pub(super) fn states(text: &str) -> Vec<&str> {
+    let pieces = text.split("\"status\":\"").skip(1);
+    pieces.map(|piece| piece.split('"').next().unwrap_or_default()).collect()
+}
+
+/// Whether only a part of an answer was recorded, or one that is another on every machine.
+pub(super) fn is_excerpt(line: &str, answer: &str) -> bool {
+    let of_machine = ["show=log", "show=errorlog", "admin/metrics", "admin/instrumentation"];
+    answer.contains("\"_note\"")
+        || answer.starts_with("PNG image")
+        || answer.starts_with("SVG image")
+        || answer.contains("\n… ")
+        || of_machine.iter().any(|part| line.contains(part))
+}
+
+/// The members in which two objects differ, at most some of them.
+pub(super) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<String>) {
+    if differs.len() > 8 {
+        return;
+    }
+    match (told, ours) {
+        (Value::Object(told), Value::Object(ours)) => {
+            for (name, value) in told {
+                let other = ours.get(name).unwrap_or(&Value::Bool(false));
+                compared(&format!("{at}.{name}"), value, other, differs);
+            }
+            for name in ours.keys().filter(|name| !told.contains_key(*name)) {
+                differs.push(format!("{at}.{name} was not there"));
+            }
+        }
+        (Value::Array(told), Value::Array(ours)) => {
+            if told.len() != ours.len() {
+                differs.push(format!("{at}: {} entries, now {}", told.len(), ours.len()));
+            }
+            for (number, (told, ours)) in told.iter().zip(ours).enumerate() {
+                compared(&format!("{at}[{number}]"), told, ours, differs);
+            }
+        }
+        (Value::String(told), Value::String(ours)) if properties(told) == properties(ours) => {}
+        _ if told != ours => {
+            let cut = |value: &Value| value.to_string().chars().take(220).collect::<String>();
+            differs.push(format!("{at}: {}\n          now {}", cut(told), cut(ours)));
+        }
+        _ => {}
+    }
+}
+
+/// The properties of a configuration, whose order says nothing; what is none is compared as it is.
+fn properties(text: &str) -> Vec<&str> {
+    if !text.starts_with("<configuration>") {
+        return vec![text];
+    }
+    let mut all: Vec<&str> = text.split("<property>").collect();
+    if let Some(last) = all.last_mut() {
+        *last = last.trim_end_matches("</configuration>").trim_end();
+    }
+    all.iter_mut().for_each(|one| *one = one.trim());
+    all.sort_unstable();
+    all
+}
