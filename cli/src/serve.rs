@@ -2,6 +2,7 @@
 
 mod access;
 mod pages;
+mod texts;
 
 use super::coordinator::{self, Job};
 use super::runner::Runner;
@@ -31,6 +32,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// What is said of a file that is not there.
+const ABSENT: &str = "does not exist and app definition cannot be created because of missing config value [oozie.jobs.api.generated.xml]";
+/// The file systems that Hadoop knows.
+const SCHEMES: [&str; 14] = [
+    "abfs", "abfss", "adl", "file", "ftp", "gs", "har", "hdfs", "o3fs", "ofs", "s3a", "s3n",
+    "wasb", "webhdfs",
+];
 /// How often it is looked whether we are to end, and whether whoever runs the store is still there.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long a command may take to show.
@@ -84,6 +92,10 @@ fn refused(error: driver::Error) -> Fault {
         driver::Error::State(why) | driver::Error::Control(ControlError::Refused(why)) => why,
         other => return Fault::internal(other.to_string()),
     };
+    if text.contains("does not take this: E1018") {
+        let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
+        return Fault::new("E1018", why);
+    }
     let coded = text.split_once(": ").filter(|(code, _)| {
         code.len() == 5 && code.starts_with('E') && code[1..].bytes().all(|b| b.is_ascii_digit())
     });
@@ -113,8 +125,18 @@ impl Served {
             format!("{}/{name}", uri.trim_end_matches('/'))
         };
         let absent = || {
-            let why = "does not exist and app definition cannot be created because of missing config value [oozie.jobs.api.generated.xml]";
-            Fault::new("E0307", format!("Runtime error [XML file [{file}] {why}]"))
+            if let Some((scheme, _)) =
+                file.split_once("://").filter(|(scheme, _)| !SCHEMES.contains(scheme))
+            {
+                let why =
+                    format!("E0902: Exception occurred: [No FileSystem for scheme: {scheme}]");
+                let what = format!("Could not check whether file [{file}] exists on HDFS");
+                return Fault::new(
+                    "E0307",
+                    format!("Runtime error [{what}. Error message: {why}]"),
+                );
+            }
+            Fault::new("E0307", format!("Runtime error [XML file [{file}] {ABSENT}]"))
         };
         let base = self.settings_file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
         let root = self.root.as_deref();
@@ -139,7 +161,7 @@ impl Served {
             let submit = reference.submit.as_ref().filter(|submit| submit.code.is_some());
             let verdict = submit.unwrap_or(&reference.verdict);
             if let Some(code) = verdict.code {
-                return Err(Fault::new(code, verdict.subject.join(", ")));
+                return Err(Fault::new(code, texts::refused(code, &verdict.subject)));
             }
         }
         let plan = application.plan().map_err(|why| Fault::new("E0701", why))?;
@@ -235,12 +257,20 @@ impl Served {
     }
 }
 
+/// Nothing names an application: the server looks where its library that makes workflows would have written one.
+fn unnamed() -> Fault {
+    let user = ankus_project::user();
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let file = format!("/user/{user}/oozie-fluent-job-api-generated/gen_app_{since}/workflow.xml");
+    Fault::new("E0307", format!("Runtime error [XML file [{file}] {ABSENT}]"))
+}
+
 /// Why a server would not take a coordinator or a bundle.
 fn limits(loaded: &ankus_project::Loaded) -> Option<Fault> {
     let answer = check::answer(&loaded.input())?;
     let submit = answer.submit.as_ref().filter(|submit| submit.code.is_some());
     let verdict = submit.unwrap_or(&answer.verdict);
-    verdict.code.map(|code| Fault::new(code, verdict.subject.join(", ")))
+    verdict.code.map(|code| Fault::new(code, texts::refused(code, &verdict.subject)))
 }
 
 impl Backend for Served {
@@ -253,11 +283,9 @@ impl Backend for Served {
         configuration: &BTreeMap<String, String>,
         how: Submission,
     ) -> Result<String, Fault> {
-        let named = PATHS.iter().position(|path| configuration.contains_key(*path));
-        let at = named.ok_or_else(|| {
-            let why = "no property names an application: oozie.wf.application.path, oozie.coord.application.path or oozie.bundle.application.path";
-            Fault::new("E0307", format!("Runtime error [{why}]"))
-        })?;
+        let is_named =
+            |path: &&str| configuration.get(*path).is_some_and(|it| !it.trim().is_empty());
+        let at = PATHS.iter().position(|path| is_named(&path)).ok_or_else(unnamed)?;
         let mut fetched = self.brought(&configuration[PATHS[at]], DEFINITIONS[at])?;
         let path = match fetched.path.is_dir() {
             true => fetched.path.join(DEFINITIONS[at]),
@@ -401,7 +429,8 @@ impl Backend for Served {
         match verdict.and_then(|verdict| Some((verdict.code?, verdict.subject))) {
             None => Ok(()),
             Some((code, subject)) => {
-                Err(Fault::new(code, format!("XML schema error, {name}, {}", subject.join(", "))))
+                let why = texts::parsed(&subject, text);
+                Err(Fault::new(code, format!("XML schema error, {name}, {why}")))
             }
         }
     }

@@ -7,8 +7,8 @@ use ankus_engine::driver::coordinator::{Kept, Record};
 use ankus_engine::driver::object::{self, Mask};
 use ankus_engine::driver::{FROM, HELD, ONLY};
 use ankus_lang::coordinator::{Bundle, Definition};
-use ankus_lang::machine::{Job, Run};
-use ankus_lang::plan::Plan;
+use ankus_lang::machine::{Job, Row, Run};
+use ankus_lang::plan::{NodeIndex, Plan, Work};
 use ankus_lang::time::Instant;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -26,6 +26,9 @@ const DATES: &[&str] = &[
     "nominalTime",
     "lastModifiedTime",
 ];
+
+/// The user of a job, as Hadoop names it.
+const HADOOP_USER: &str = "mapreduce.job.user.name";
 
 /// A time of a coordinator.
 fn time(at: Option<Instant>) -> Value {
@@ -66,9 +69,16 @@ pub(crate) fn configuration<'p>(
 ) -> String {
     let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let mut text = String::from("<configuration>\r\n");
-    for (name, value) in properties {
+    let mut all: Vec<(&str, &str)> =
+        properties.into_iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // The server adds it to whatever is submitted.
+    let user = all.iter().find(|(name, _)| *name == "user.name").map(|(_, user)| *user);
+    if let Some(user) = user.filter(|_| all.iter().all(|(name, _)| *name != HADOOP_USER)) {
+        all.push((HADOOP_USER, user));
+    }
+    for (name, value) in all {
         // What ankus itself keeps with a job is no part of it.
-        if [FROM, ONLY, HELD].contains(&name.as_str()) {
+        if [FROM, ONLY, HELD].contains(&name) {
             continue;
         }
         let (value, name) = (escape(&mask.value(name, value)), escape(name));
@@ -125,10 +135,34 @@ pub(crate) fn workflow(
     let skipped = usize::try_from(from.max(1) - 1).unwrap_or(usize::MAX);
     let most = usize::try_from(length).ok().filter(|most| *most > 0).unwrap_or(usize::MAX);
     let rows = run.in_order().into_iter().skip(skipped).take(most);
-    let actions = rows.map(|(node, row)| object::action(run, plan, node, row, mask));
+    let actions = rows.map(|(node, row)| action(run, plan, node, row, mask));
     object["actions"] = actions.collect();
     object
 }
+
+/// An action of a workflow. What it was given is laid out, and what it captured begins with when that was, as on the server.
+pub(crate) fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &dyn Mask) -> Value {
+    let mut object = object::action(run, plan, node, row, mask);
+    if let Some(conf) = object["conf"].as_str() {
+        object["conf"] = crate::layout::laid_out(conf).into();
+    }
+    if let (Work::Kill { message, .. }, None) = (&plan.node(node).work, object["conf"].as_str()) {
+        object["conf"] = message.source().into();
+    }
+    if let (Some(data), Some(ended)) = (object["data"].as_str(), row.ended)
+        && let Ok(at) = jiff::Timestamp::from_millisecond(ended)
+    {
+        let at = at.strftime("%a %b %d %H:%M:%S UTC %Y");
+        object["data"] = format!("#\n#{at}\n{data}").into();
+    }
+    if let Work::Decision { .. } = &plan.node(node).work {
+        object["userRetryInterval"] = USER_RETRY_MINUTES.into();
+    }
+    object
+}
+
+/// How long it is waited before an action that says nothing of it is tried again, in minutes.
+const USER_RETRY_MINUTES: u32 = 10;
 
 /// A coordinator without its actions.
 pub(crate) fn coordinator(
@@ -237,6 +271,68 @@ pub(crate) fn bundle(
         "bundleCoordJobs": [],
         "toString": format!("Bundle id[{}] status[{status}]", record.id),
     })
+}
+
+/// The bundle of an action in a bulk answer, of which the server reads little.
+pub(crate) fn bulk_bundle(record: &bundle::Record) -> Value {
+    let status = record.job.status.name();
+    json!({
+        "bundleJobPath": null,
+        "bundleJobName": record.name,
+        "bundleJobId": record.id,
+        "bundleExternalId": null,
+        "conf": null,
+        "status": status,
+        "timeUnit": "NONE",
+        "timeOut": 0,
+        "kickoffTime": null,
+        "startTime": null,
+        "endTime": null,
+        "pauseTime": null,
+        "createdTime": null,
+        "user": record.user,
+        "group": null,
+        "acl": null,
+        "consoleUrl": null,
+        "bundleCoordJobs": [],
+        "toString": format!("Bundle id[{}] status[{status}]", record.id),
+    })
+}
+
+/// The coordinator of an action in a bulk answer.
+pub(crate) fn bulk_coordinator(record: &Record) -> Value {
+    let mut object = coordinator(record, None, None);
+    for unread in [
+        "bundleId",
+        "executionPolicy",
+        "lastAction",
+        "nextMaterializedTime",
+        "createdTime",
+        "endTime",
+        "pauseTime",
+        "user",
+    ] {
+        object[unread] = Value::Null;
+    }
+    for (name, value) in [("concurrency", 0), ("timeOut", 0), ("mat_throttling", 0)] {
+        object[name] = value.into();
+    }
+    for (name, value) in [("frequency", "0"), ("timeUnit", "NONE"), ("executionPolicy", "FIFO")] {
+        object[name] = value.into();
+    }
+    object
+}
+
+/// An action in a bulk answer.
+pub(crate) fn bulk_action(id: &str, number: i64, kept: &Kept) -> Value {
+    let mut object = coordinator_action(id, number, kept);
+    object["lastModifiedTime"] = Value::Null;
+    for name in ["errorCode", "errorMessage"] {
+        if object[name].is_null() {
+            object[name] = "".into();
+        }
+    }
+    object
 }
 
 #[cfg(test)]

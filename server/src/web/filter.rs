@@ -21,8 +21,8 @@ const ACTION_STATUSES: [&str; 11] = [
     "SUCCEEDED",
     "KILLED",
     "FAILED",
-    "SKIPPED",
     "IGNORED",
+    "SKIPPED",
 ];
 
 impl ActionFilter {
@@ -48,10 +48,9 @@ impl ActionFilter {
             match (name.to_lowercase().as_str(), operator) {
                 ("status", "=" | "!=") => {
                     if !ACTION_STATUSES.contains(&value) {
-                        let known = ACTION_STATUSES.map(|status| format!(" {status}")).concat();
+                        let known = ACTION_STATUSES.join(", ");
                         return Err(broken(format!(
-                            "invalid status value [{value}]. Valid status values are: [{} ]",
-                            known.trim_end()
+                            "invalid status value [{value}]. Valid status values are: [{known}]"
                         )));
                     }
                     let list = if operator == "=" {
@@ -75,9 +74,8 @@ impl ActionFilter {
                     )));
                 }
                 _ => {
-                    let why = format!(
-                        "invalid filter [{name}]. Only filtering by status and nominaltime is allowed"
-                    );
+                    let why =
+                        format!("invalid filter [{name}]. Valid filters [status, nominaltime]");
                     return Err(broken(why));
                 }
             }

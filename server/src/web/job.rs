@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::filter::ActionFilter;
-use super::jobs;
+use super::{change, jobs};
 use crate::Shared;
 use crate::answer::{Answer, Fault, TEXT, XML};
 use crate::backend::{Log, Picture};
@@ -13,14 +13,18 @@ use ankus_access::Owned;
 use ankus_engine::driver::coordinator::{Kept, Message};
 use ankus_engine::driver::{JobRecord, bundle, coordinator, list, object, view};
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
-use ankus_lang::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind};
-use ankus_lang::machine::{Change, Command, Status};
+use ankus_lang::machine::coordinator::{
+    ActionStatus, Event, RerunOptions, ScopeKind, Status as Timed,
+};
+use ankus_lang::machine::{Change, Command, JobStatus, Status};
 use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
 
 /// How many actions of a coordinator are shown unless somebody asks for another number.
 const ACTIONS: i64 = 1_000;
+/// How many actions a range may name.
+const MOST_NUMBERS: i64 = 100_000;
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +71,36 @@ const WORKFLOW_QUERY: &str = "select OBJECT(w) from WorkflowJobBean w where w.id
 const COORDINATOR_QUERY: &str = "select OBJECT(w) from CoordinatorJobBean w where w.id = :id";
 const BUNDLE_QUERY: &str = "select OBJECT(w) from BundleJobBean w where w.id = :id";
 
+/// The query by which the server looks for a job that is to be shown or commanded so.
+fn query(kind: Kind, what: &str) -> &'static str {
+    match (kind, what) {
+        (Kind::Workflow, "status" | "suspend") => {
+            "select w.statusStr from WorkflowJobBean w where w.id = :id"
+        }
+        (Kind::Workflow, "definition" | "graph") => {
+            "select w.id, w.user, w.group, w.appName, w.logToken, w.wfInstance from WorkflowJobBean w where w.id = :id"
+        }
+        (Kind::Workflow, "resume") => {
+            "select w.id, w.user, w.group, w.appName, w.appPath, w.statusStr, w.parentId, w.startTimestamp, w.endTimestamp, w.logToken, w.wfInstance, w.protoActionConf from WorkflowJobBean w where w.id = :id"
+        }
+        (Kind::Workflow, "kill") => {
+            "select w.id, w.user, w.group, w.appName, w.appPath, w.statusStr, w.parentId, w.startTimestamp, w.endTimestamp, w.logToken, w.wfInstance, w.slaXml, w.protoActionConf from WorkflowJobBean w where w.id = :id"
+        }
+        (Kind::Coordinator, "status") => {
+            "select w.statusStr from CoordinatorJobBean w where w.id = :id"
+        }
+        (Kind::Coordinator, "suspend" | "kill") => {
+            "select w.id, w.user, w.group, w.appName, w.statusStr, w.bundleId, w.appNamespace, w.doneMaterialization from CoordinatorJobBean w where w.id = :id"
+        }
+        (Kind::Bundle, "status" | "change") => {
+            "select w.statusStr from BundleJobBean w where w.id = :id"
+        }
+        (Kind::Workflow, _) => WORKFLOW_QUERY,
+        (Kind::Coordinator, _) => COORDINATOR_QUERY,
+        (Kind::Bundle, _) => BUNDLE_QUERY,
+    }
+}
+
 pub(super) fn answer(shared: &Shared, request: &Request, id: &str) -> Result<Answer, Fault> {
     let id = Id::new(id);
     match request.method.as_str() {
@@ -89,47 +123,46 @@ fn newer(request: &Request, least: u8) -> Result<(), Fault> {
 fn show(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
     let reader = shared.backend.reader()?;
     let reader = &*reader;
-    let mut object =
-        match request.parameter("show").filter(|show| !show.is_empty()).unwrap_or("info") {
-            "info" => info(shared, request, reader, id)?,
-            "definition" => return definition(shared, request, reader, id),
-            "log" => return log(shared, request, reader, id, Log::All),
-            "errorlog" => {
-                newer(request, 2)?;
-                return log(shared, request, reader, id, Log::Errors);
-            }
-            "auditlog" => {
-                newer(request, 2)?;
-                return log(shared, request, reader, id, Log::Audit);
-            }
-            "graph" => return picture(shared, request, reader, id),
-            "status" => {
-                newer(request, 2)?;
-                json!({"status": status(reader, id)?})
-            }
-            "allruns" => {
-                newer(request, 1)?;
-                all_runs(reader, request, id)?
-            }
-            "jmstopic" => {
-                newer(request, 2)?;
-                let why = "JMSTopicService is not initialized. JMS notificationmay not be enabled";
-                return Err(Fault::new("E1602", format!("Cannot retrieve Topic name [{why}]")));
-            }
-            "retries" => {
-                newer(request, 2)?;
-                retries(reader, id)?
-            }
-            "missing-dependencies" => {
-                newer(request, 2)?;
-                missing(reader, request, id)?
-            }
-            "wf-actions" => {
-                newer(request, 2)?;
-                workflow_actions(shared, reader, request, id)?
-            }
-            other => return Err(Fault::value("show", other)),
-        };
+    let mut object = match request.parameter("show").unwrap_or("info") {
+        "info" => info(shared, request, reader, id)?,
+        "definition" => return definition(shared, request, reader, id),
+        "log" => return log(shared, request, reader, id, Log::All),
+        "errorlog" => {
+            newer(request, 2)?;
+            return log(shared, request, reader, id, Log::Errors);
+        }
+        "auditlog" => {
+            newer(request, 2)?;
+            return log(shared, request, reader, id, Log::Audit);
+        }
+        "graph" => return picture(shared, request, reader, id),
+        "status" => {
+            newer(request, 2)?;
+            json!({"status": status(reader, id)?})
+        }
+        "allruns" => {
+            newer(request, 1)?;
+            all_runs(reader, request, id)?
+        }
+        "jmstopic" => {
+            newer(request, 2)?;
+            let why = "JMSTopicService is not initialized. JMS notificationmay not be enabled";
+            return Err(Fault::new("E1602", format!("Cannot retrieve Topic name [{why}]")));
+        }
+        "retries" => {
+            newer(request, 2)?;
+            retries(reader, id)?
+        }
+        "missing-dependencies" => {
+            newer(request, 2)?;
+            missing(reader, request, id)?
+        }
+        "wf-actions" => {
+            newer(request, 2)?;
+            workflow_actions(shared, reader, request, id)?
+        }
+        other => return Err(Fault::value("show", other)),
+    };
     beans::in_zone(&mut object, request.parameter("timezone"));
     Ok(Answer::json(&object))
 }
@@ -163,7 +196,7 @@ fn info(
             let mask = shared.backend.mask(&run.conf);
             let node = plan.find(name).ok_or_else(unknown)?;
             let row = run.rows.get(&node).ok_or_else(unknown)?;
-            Ok(object::action(&run, &plan, node, row, &*mask))
+            Ok(beans::action(&run, &plan, node, row, &*mask))
         }
         (Kind::Coordinator, None) => {
             let record = coordinator::record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
@@ -209,7 +242,9 @@ fn info(
             let mask = shared.backend.mask(definition.as_ref().map_or(&none, |it| &it.properties));
             let mut object = beans::bundle(&record, definition.as_ref(), &*mask);
             let mut members = Vec::new();
-            for member in record.coordinators.iter().flatten() {
+            // Before it starts it has none, as on a server.
+            let is_there = record.job.status != Timed::Prep;
+            for member in record.coordinators.iter().flatten().filter(|_| is_there) {
                 let Some(member) = coordinator::record(reader, member)? else { continue };
                 let definition = coordinator::definition(reader, &member.id).ok();
                 let properties = definition.as_ref().map_or(&none, |it| &it.properties);
@@ -237,7 +272,7 @@ fn definition(
     id: &Id<'_>,
 ) -> Result<Answer, Fault> {
     exists(reader, id).map_err(|()| match id.kind {
-        Kind::Workflow => no_row(WORKFLOW_QUERY),
+        Kind::Workflow => no_row(query(id.kind, "definition")),
         _ => no_job(id.job),
     })?;
     if request.version == 0 && id.kind != Kind::Workflow {
@@ -270,9 +305,17 @@ fn log(
         )
     };
     exists(reader, id).map_err(|()| match which {
-        Log::All => wrapped(&format!("E0604: Job does not exist [{}]", id.job)),
+        Log::All if id.kind == Kind::Bundle => {
+            wrapped(&format!("E0604: Job does not exist [{}]", id.job))
+        }
+        Log::All => {
+            let inner = format!("E0604: Job does not exist [{}]", id.job);
+            Fault::new("E0307", format!("Runtime error [{inner}]"))
+        }
         _ if id.kind == Kind::Bundle => {
-            Fault::internal(format!("the bundle {} does not exist", id.job))
+            let inner = format!("E0604: Job does not exist [{}]", id.job);
+            let outer = "java.io.IOException: org.apache.oozie.command.CommandException";
+            Fault::internal(format!("{outer}: {inner}"))
         }
         _ => no_job(id.job),
     })?;
@@ -300,14 +343,11 @@ fn picture(
     id: &Id<'_>,
 ) -> Result<Answer, Fault> {
     if id.kind != Kind::Workflow {
-        return Err(Fault::new(
-            "E0306",
-            format!("Graph is only supported for workflows [{}]", id.job),
-        ));
+        return Err(Fault::new("E0306", "Invalid parameter"));
     }
     exists(reader, id).map_err(|()| {
-        Fault::new("E0307", format!("Runtime error [E0604: Job does not exist [{}]]", id.job))
-            .status(404)
+        let inner = format!("E0605: Action does not exist [{}]", query(id.kind, "graph"));
+        Fault::new("E0307", format!("Runtime error [{inner}]")).status(404)
     })?;
     let with_kills = matches!(request.parameter("show-kill"), Some("yes" | "1" | "true"));
     match request.parameter("format").unwrap_or("svg") {
@@ -319,20 +359,26 @@ fn picture(
             let dot = shared.backend.picture(id.job, Picture::Dot, with_kills)?;
             Ok(Answer::of("text/plain", dot))
         }
-        other => Err(Fault::value("format", other)),
+        other => {
+            let kind = "org.apache.oozie.util.graph.OutputFormat";
+            let why = format!("No enum constant {kind}.{}", other.to_uppercase());
+            Err(Fault::new("E0307", format!("Runtime error [{why}]")).status(404))
+        }
     }
 }
 
 fn status(reader: &dyn Reader, id: &Id<'_>) -> Result<String, Fault> {
     let word = match (id.kind, id.action) {
         (Kind::Workflow, Some(name)) => {
-            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            let record =
+                workflow_record(reader, id.job)?.ok_or_else(|| no_row(query(id.kind, "status")))?;
             let plan = view::plan(reader, &record)?;
             let row = plan.find(name).map(|node| view::row(reader, id.job, node)).transpose()?;
             row.flatten().ok_or_else(|| no_row(id.whole))?.status.name()
         }
         (Kind::Workflow, None) => {
-            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            let record =
+                workflow_record(reader, id.job)?.ok_or_else(|| no_row(query(id.kind, "status")))?;
             record.job.status.name()
         }
         (Kind::Coordinator, Some(number)) => {
@@ -340,11 +386,11 @@ fn status(reader: &dyn Reader, id: &Id<'_>) -> Result<String, Fault> {
         }
         (Kind::Coordinator, None) => {
             let record = coordinator::record(reader, id.job)?;
-            record.ok_or_else(|| no_row(COORDINATOR_QUERY))?.job.status.name()
+            record.ok_or_else(|| no_row(query(id.kind, "status")))?.job.status.name()
         }
         (Kind::Bundle, _) => {
             let record = bundle::record(reader, id.job)?;
-            record.ok_or_else(|| no_row(BUNDLE_QUERY))?.job.status.name()
+            record.ok_or_else(|| no_row(query(id.kind, "status")))?.job.status.name()
         }
     };
     Ok(word.to_owned())
@@ -408,10 +454,8 @@ fn retries(reader: &dyn Reader, id: &Id<'_>) -> Result<Value, Fault> {
 
 fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value, Fault> {
     let numbers = match (id.action, request.parameter("action-list"), request.parameter("date")) {
-        (Some(number), ..) => scoped(reader, id.job, ScopeKind::Action, number)?.0,
-        (None, Some(list), _) if !list.is_empty() => {
-            scoped(reader, id.job, ScopeKind::Action, list)?.0
-        }
+        (Some(list), ..) => numbers(list)?,
+        (None, Some(list), _) if !list.is_empty() => numbers(list)?,
         (None, _, Some(dates)) if !dates.is_empty() => {
             scoped(reader, id.job, ScopeKind::Date, dates)?.0
         }
@@ -423,26 +467,29 @@ fn missing(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value,
     let actions = coordinator::actions(reader, id.job)?;
     let mut found = Vec::new();
     for number in numbers {
-        let Some(kept) = actions.get(&number) else { continue };
-        let waits = kept.run.status == ActionStatus::Waiting;
-        let blocked = kept.run.missing.as_deref().filter(|_| waits).unwrap_or_default();
+        let kept = actions.get(&number);
+        let kept = kept.ok_or_else(|| no_row(&format!("{}@{number}", id.job)))?;
+        let missing = kept.run.missing.as_deref().unwrap_or_default();
+        if kept.run.status != ActionStatus::Waiting || missing.is_empty() {
+            continue;
+        }
+        let absent: Vec<&str> = missing.split('#').filter(|uri| !uri.is_empty()).collect();
         let sets: Vec<Value> = kept
             .run
             .data
             .inputs
             .iter()
             .filter_map(|input| {
-                let absent: Vec<&String> = input
-                    .uris
-                    .iter()
-                    .chain(&input.unresolved)
-                    .skip_while(|uri| !blocked.contains(uri.as_str()))
-                    .collect();
-                let is_blocked = waits && !blocked.is_empty() && !absent.is_empty();
-                is_blocked.then(|| json!({"dataSet": input.name, "missingDependencies": absent}))
+                let all = input.uris.iter().chain(&input.unresolved);
+                let all: Vec<&String> = all.collect();
+                // Behind the URI of an instance stands the name of its done flag.
+                let is_of = |uri: &&&str| all.iter().any(|one| uri.starts_with(one.as_str()));
+                let absent: Vec<&&str> = absent.iter().filter(is_of).collect();
+                let named = || json!({"dataSet": input.name, "missingDependencies": absent});
+                (!absent.is_empty()).then(named)
             })
             .collect();
-        found.push(json!({"id": number, "blockedOn": blocked, "dataSets": sets}));
+        found.push(json!({"id": number, "blockedOn": absent.first(), "dataSets": sets}));
     }
     Ok(json!({"missingDependencies": found}))
 }
@@ -478,7 +525,7 @@ fn workflow_actions(
         found.push(match row {
             Some((node, row)) => json!({
                 "actionNumber": number, "nullReason": null,
-                "action": object::action(&run, &plan, node, row, &*mask),
+                "action": beans::action(&run, &plan, node, row, &*mask),
             }),
             None => none("no matching action"),
         });
@@ -494,6 +541,25 @@ fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
     }
 }
 
+/// The numbers in a list such as `1,3-4`.
+fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
+    let mut all = Vec::new();
+    for part in list.split(',').map(str::trim) {
+        let (from, to) = part.split_once('-').unwrap_or((part, part));
+        let number = |text: &str| {
+            let text = text.trim();
+            let why = || format!("Invalid parameter [could not parse {text}into an integer]");
+            text.parse::<i64>().map_err(|_| Fault::new("E0302", why()))
+        };
+        let (from, to) = (number(from)?, number(to)?);
+        if to.saturating_sub(from) > MOST_NUMBERS {
+            return Err(Fault::new("E0302", format!("Invalid parameter [{part} are too many]")));
+        }
+        all.extend(from..=to);
+    }
+    Ok(all)
+}
+
 /// The actions that a scope names, and what it asked for that is not there.
 fn scoped(
     reader: &dyn Reader,
@@ -502,7 +568,7 @@ fn scoped(
     scope: &str,
 ) -> Result<(Vec<i64>, bool), Fault> {
     let actions = coordinator::actions(reader, id)?;
-    let mut numbers = Vec::new();
+    let mut all = Vec::new();
     let mut is_any_missing = false;
     let broken = |part: &str| {
         let why = format!(
@@ -513,17 +579,11 @@ fn scoped(
     for part in scope.split(',').map(str::trim) {
         match kind {
             ScopeKind::Action => {
-                let (from, to) = part.split_once('-').unwrap_or((part, part));
-                let (Ok(from), Ok(to)) = (from.trim().parse::<i64>(), to.trim().parse::<i64>())
-                else {
-                    return Err(broken(part));
-                };
-                let found: Vec<i64> = match from <= to {
-                    true => actions.range(from..=to).map(|(number, _)| *number).collect(),
-                    false => Vec::new(),
-                };
+                let wanted = numbers(part)?;
+                let found: Vec<i64> =
+                    wanted.into_iter().filter(|number| actions.contains_key(number)).collect();
                 is_any_missing |= found.is_empty();
-                numbers.extend(found);
+                all.extend(found);
             }
             ScopeKind::Other => is_any_missing = true,
             ScopeKind::Date => {
@@ -534,11 +594,11 @@ fn scoped(
                 let found = actions.iter().filter(|(_, kept)| {
                     from <= kept.run.data.nominal && kept.run.data.nominal <= to
                 });
-                numbers.extend(found.map(|(number, _)| *number));
+                all.extend(found.map(|(number, _)| *number));
             }
         }
     }
-    Ok((numbers, is_any_missing))
+    Ok((all, is_any_missing))
 }
 
 /// Has a job take `kill`, `suspend` or `resume`; one that has ended takes nothing, and that is no fault.
@@ -587,13 +647,13 @@ pub(super) fn may_change(
 fn absent(id: &Id<'_>, action: &str) -> Fault {
     match (action, id.kind) {
         ("start", Kind::Coordinator) => Fault::value("action", "start"),
-        ("suspend", Kind::Workflow) => Fault::new("E0603", "SQL error in operation, null"),
-        ("suspend", Kind::Coordinator) => Fault::new("E0603", "SQL error in operation, null"),
+        ("suspend", Kind::Workflow | Kind::Coordinator) => {
+            let inner = no_row(query(id.kind, action)).message;
+            Fault::new("E0603", format!("SQL error in operation, {inner}"))
+        }
         ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.job),
         ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.job),
-        (_, Kind::Coordinator) => no_row(COORDINATOR_QUERY),
-        (_, Kind::Bundle) => no_row(BUNDLE_QUERY),
-        (_, Kind::Workflow) => no_row(WORKFLOW_QUERY),
+        (_, kind) => no_row(query(kind, action)),
     }
 }
 
@@ -656,8 +716,14 @@ fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault>
     match (action, id.kind) {
         ("start", Kind::Workflow) => {
             let record = workflow_record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
-            if !record.job.status.is_end() {
-                shared.backend.command(by, id.job, Command::Start)?;
+            match record.job.status {
+                JobStatus::Prep => shared.backend.command(by, id.job, Command::Start)?,
+                JobStatus::Running => {
+                    let why = format!("Workflow already running, workflow [{}]", id.job);
+                    return Err(Fault::new("E0801", why));
+                }
+                // As on a server, nothing comes of it.
+                _ => {}
             }
             Ok(Answer::done())
         }
@@ -680,9 +746,13 @@ fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault>
         ("change", kind) => {
             let value = request.required("value")?.to_owned();
             match kind {
-                Kind::Bundle => shared.backend.bundle(by, id.job, BundleEvent::Change(value))?,
+                Kind::Bundle => {
+                    change::bundle(&value)?;
+                    shared.backend.bundle(by, id.job, BundleEvent::Change(value))?;
+                }
                 _ => {
-                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?
+                    change::coordinator(&value)?;
+                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?;
                 }
             }
             Ok(Answer::done())
@@ -708,7 +778,11 @@ fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault>
             Ok(Answer::done())
         }
         ("coord-rerun" | "rerun", Kind::Coordinator) => {
-            let (kind, scope) = scope_of(request)?;
+            let expected = |fault: Fault| match request.parameter("type") {
+                Some("action" | "date") => fault,
+                _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
+            };
+            let (kind, scope) = scope_of(request).map_err(expected)?;
             let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
             let options = RerunOptions {
                 refresh: request.flag("refresh"),

@@ -49,7 +49,7 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
         return Err(match kind {
             // As every server since 5.1 refuses it: the user that it sets itself is forbidden there.
             "mapreduce" | "pig" | "hive" | "sqoop" => {
-                let inner = "E0808: User name property is not allowed in the configuration";
+                let inner = "E0808: Disallowed user property [user.name]";
                 Fault::new("E0803", format!("IO error, {inner}"))
             }
             other => Fault::value("jobtype", other),
@@ -58,14 +58,12 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let named: Vec<&str> =
         PATHS.into_iter().filter(|path| configuration.contains_key(*path)).collect();
     if named.len() > 1 {
-        let message = format!(
-            "Invalid parameter [{} : Only one of them should be specified]",
-            named.join(", ")
-        );
-        return Err(Fault::new("E0302", message));
+        let why = "Invalid parameter [Multiple app paths specified, only one is allowed]";
+        return Err(Fault::new("E0302", why));
     }
     if request.version == 0 && named != [PATHS[0]] {
-        return Err(Fault::new("E0302", "Invalid parameter [Not supported in v0]"));
+        let why = format!("Missing configuration property [{}]", PATHS[0]);
+        return Err(Fault::new("E0401", why));
     }
     let how = match request.parameter("action") {
         None => Submission::Hold,
@@ -120,8 +118,9 @@ fn page(shared: &Shared, request: &Request, kind: Kind) -> Result<(Value, Vec<St
                 let Some(record) = coordinator::record(reader, id)? else { continue };
                 let definition = coordinator::definition(reader, id).ok();
                 let mut object = beans::coordinator(&record, definition.as_ref(), None);
-                // A list does not read it.
+                // A list does not read these.
                 object["mat_throttling"] = 0.into();
+                object["pauseTime"] = Value::Null;
                 objects.push(object);
             }
             Kind::Bundle => {
@@ -206,8 +205,10 @@ struct Bulk {
 impl Bulk {
     fn parse(text: &str) -> Result<Bulk, Fault> {
         let mut bulk = Bulk::default();
-        let broken =
-            |why: &str| Fault::new("E0420", format!("Invalid jobs filter [{text}], {why}"));
+        let invalid = |what: &str, why: &str| {
+            Fault::new("E0420", format!("Invalid jobs filter [{what}], {why}"))
+        };
+        let broken = |why: &str| invalid(text, why);
         let list = |value: &str| value.split(',').map(|one| one.trim().to_owned()).collect();
         for token in text.split(';').filter(|token| !token.is_empty()) {
             let Some((name, value)) = token
@@ -230,7 +231,9 @@ impl Bulk {
                 "startscheduledtime" => bulk.scheduled.0 = time()?,
                 "endscheduledtime" => bulk.scheduled.1 = time()?,
                 "filterlevel" => {}
-                other => return Err(broken(&format!("invalid parameter name [{other}]"))),
+                other => {
+                    return Err(invalid(token, &format!("invalid parameter name [{other}]")));
+                }
             }
         }
         if bulk.bundles.is_empty() {
@@ -258,11 +261,8 @@ fn bulk(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let bundles: Vec<_> =
         bundles.into_iter().filter(|it| is_in(&wanted.bundles, &it.id, &it.name)).collect();
     if bundles.is_empty() {
-        let named = wanted.bundles.join(",");
-        return Err(Fault::new(
-            "E0603",
-            format!("SQL error in operation, No bundle entries found for bundle name: {named}"),
-        ));
+        let why = "E0603: SQL error in operation, No entries found for given bundle(s)";
+        return Err(Fault::new("E0603", format!("SQL error in operation, {why}")));
     }
     let mut found = Vec::new();
     for bundle in &bundles {
@@ -280,9 +280,9 @@ fn bulk(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
                     && within(wanted.scheduled, kept.run.data.nominal.0)
                 {
                     found.push(json!({
-                        "bulkbundle": {"bundleJobName": bundle.name, "bundleJobId": bundle.id, "status": bundle.job.status.name()},
-                        "bulkcoord": {"coordJobName": record.name, "status": record.job.status.name()},
-                        "bulkaction": beans::coordinator_action(id, number, &kept),
+                        "bulkbundle": beans::bulk_bundle(bundle),
+                        "bulkcoord": beans::bulk_coordinator(&record),
+                        "bulkaction": beans::bulk_action(id, number, &kept),
                     }));
                 }
             }

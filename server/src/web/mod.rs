@@ -2,6 +2,7 @@
 
 mod admin;
 mod callback;
+mod change;
 mod filter;
 mod job;
 mod jobs;
@@ -48,6 +49,7 @@ pub(crate) fn served(shared: &Shared, request: &mut Request) -> Result<Answer, F
     match rest {
         ["jobs"] => jobs::answer(shared, request),
         ["job", id @ ..] => match id {
+            [] => Err(Fault::plain("E1603", "id cannot be empty")),
             [id] => job::answer(shared, request, id),
             more => Err(Fault::resource(&more.join("/"))),
         },

@@ -38,6 +38,25 @@ const NAMES: &[&str] = &[
     "bundle",
 ];
 
+/// By what a list can be sorted.
+const COLUMNS: &[&str] = &[
+    "id",
+    "parentId",
+    "appName",
+    "appType",
+    "user",
+    "nominalTime",
+    "expectedStart",
+    "actualStart",
+    "expectedEnd",
+    "actualEnd",
+    "expectedDuration",
+    "actualDuration",
+    "jobStatus",
+    "slaStatus",
+    "lastModified",
+];
+
 pub(super) fn answer(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     match (request.method.as_str(), request.version) {
         ("GET", 1) => old(request),
@@ -53,9 +72,15 @@ fn old(request: &Request) -> Result<Answer, Fault> {
     let Some(number) = request.parameter("gt-sequence-id") else {
         return Err(missing("gt-sequence-id parameter is not specified in the http request"));
     };
-    let number: i64 = number
-        .parse()
-        .map_err(|_| Fault::plain("E1603", format!("For input string: \"{number}\"")))?;
+    let number: i64 = number.parse().map_err(|_| {
+        Fault::new("E0307", format!("Runtime error [For input string: \"{number}\"]"))
+    })?;
+    let filter = request.parameter("filter").unwrap_or_default();
+    let names = filter.split(';').filter(|token| !token.is_empty());
+    let mut names = names.map(|token| token.split_once('=').map_or(token, |(name, _)| name));
+    if !names.all(|name| matches!(name, "jobid" | "appname")) {
+        return Err(missing("invalid/unsupported names in filter"));
+    }
     Ok(Answer::of(
         XML,
         format!(
@@ -81,15 +106,30 @@ fn terms(text: &str) -> Result<Vec<Term<'_>>, Fault> {
             return Err(Fault::new("E0401", why));
         };
         if !NAMES.contains(&name) {
-            return Err(Fault::value("filter", name));
+            let why = format!("Invalid/unsupported names in filter: {name}");
+            return Err(Fault::new("E0401", format!("Missing configuration property [{why}]")));
         }
         terms.push(Term { name, value });
     }
     Ok(terms)
 }
 
+/// The member of an expectation by which a list is sorted: its name, or that with underscores (`app_name`).
+fn column(name: &str) -> Result<&'static str, Fault> {
+    let plain = name.replace('_', "").to_lowercase();
+    let found = COLUMNS.iter().find(|known| {
+        let known = known.to_lowercase();
+        known == plain || plain.strip_suffix("name") == Some(known.as_str())
+    });
+    found.copied().ok_or_else(|| {
+        let why = format!("Invalid parameter value, [invalid sortby column: {name}] = [{{1}}]");
+        Fault::new("E0303", why).status(500)
+    })
+}
+
 fn summaries(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let filter = terms(request.required("filter")?)?;
+    let sorted = request.parameter("sortby").map(column).transpose()?;
     let length = request.number("len")?.filter(|length| *length > 0).unwrap_or(1_000);
     let reader = shared.backend.reader()?;
     let is_text = request.parameter("timezone").is_some();
@@ -119,7 +159,14 @@ fn summaries(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
             }
         }
     }
-    found.sort_by_key(|(nominal, _)| *nominal);
+    match sorted {
+        None => found.sort_by_key(|(nominal, _)| *nominal),
+        Some(key) => found.sort_by(|(_, one), (_, other)| {
+            let (one, other) = (&one[key], &other[key]);
+            let numbers = one.as_i64().zip(other.as_i64()).map(|(one, other)| one.cmp(&other));
+            numbers.unwrap_or_else(|| one.to_string().cmp(&other.to_string()))
+        }),
+    }
     if request.parameter("order") == Some("desc") {
         found.reverse();
     }

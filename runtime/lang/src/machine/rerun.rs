@@ -38,7 +38,7 @@ pub fn rerun(
     if failed_only && named.as_ref().is_some_and(|named| !named.is_empty()) {
         return Err(Refused::new(
             "E0404",
-            "`oozie.wf.rerun.failnodes` and `oozie.wf.rerun.skip.nodes` exclude each other",
+            "Only one of the properties are allowed [oozie.wf.rerun.skip.nodes OR oozie.wf.rerun.failnodes]",
         ));
     }
     let forbidden = world.server("oozie.wf.rerun.disablechild");
@@ -51,7 +51,7 @@ pub fn rerun(
     if !run.job.status.is_end() {
         return Err(Refused::new(
             "E0805",
-            format!("the job is {} and has not ended", run.job.status.name()),
+            format!("Workflow job not completed, status [{}]", run.job.status.name()),
         ));
     }
     let names: BTreeMap<&str, NodeIndex> =
@@ -65,7 +65,10 @@ pub fn rerun(
         let wanted = named.split(',').map(str::trim).filter(|name| !name.is_empty());
         for wanted in wanted {
             let Some(node) = names.get(wanted) else {
-                return Err(Refused::new("E0807", format!("no node `{wanted}` has run")));
+                return Err(Refused::new(
+                    "E0807",
+                    format!("Some skip actions were not executed [{wanted}]"),
+                ));
             };
             if !matches!(run.rows[node].status, Status::Ok | Status::Error) {
                 let status = run.rows[node].status.name();

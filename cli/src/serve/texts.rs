@@ -1,0 +1,118 @@
+//! The words in which the server refuses something: Oozie's clients and people's scripts look for them.
+//!
+//! In: a code, and the names that it is about, as `ankus check` knows them. Out: the text behind the code.
+
+/// How the server words a code; `{}` stands for the names, in order.
+const TEXTS: &[(&str, &str)] = &[
+    ("E0700", "XML error, {}"),
+    ("E0705", "Nnode already defined, node [{}]"),
+    ("E0706", "Node cannot transition to itself node [{}], transition [{}]"),
+    ("E0707", "Loop detected at parsing, node [{}]"),
+    ("E0708", "Invalid transition, node [{}] transition [{}]"),
+    ("E0723", "Unsupported action type, node [{}] type [{}]"),
+    ("E0731", "Fork node [{}] cannot have less than two paths"),
+    ("E0734", "Invalid transition from node [{}] to node [{}] while using fork/join"),
+    ("E0735", "There was an invalid \"error to\" transition to node [{}] while using fork/join"),
+    (
+        "E0737",
+        "Invalid transition from node [{}] to node [{}] -- nodes of type 'end' are not allowed within Fork/Join",
+    ),
+    ("E0739", "Parameter name cannot be empty"),
+    ("E0741", "Cycle detected transitioning to [{}] via path {}"),
+    ("E0742", "No Fork for Join [{}] to pair with"),
+    ("E0743", "Multiple \"ok to\" transitions to the same node, [{}], are not allowed"),
+    ("E0744", "A fork, [{}], is not allowed to have multiple transitions to the same node, [{}]"),
+    ("E0757", "Fork node [{}] has multiple joins: [{}]"),
+    ("E0758", "Join node [{}] has multiple forks: [{}]"),
+];
+
+/// How its schema validator words a fault.
+const SCHEMA: &[(&str, &str)] = &[
+    ("cvc-complex-type.4", "Attribute '{}' must appear on element '{}'."),
+    ("cvc-complex-type.3.2.2", "Attribute '{}' is not allowed to appear in element '{}'."),
+    ("cvc-elt.1.a", "Cannot find the declaration of element '{}'."),
+];
+
+/// A text with names in it; nothing where there are more or fewer of them than it has places.
+fn filled(text: &str, names: &[String]) -> Option<String> {
+    if text.matches("{}").count() != names.len() {
+        return None;
+    }
+    let mut pieces = text.split("{}");
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for (name, piece) in names.iter().zip(pieces) {
+        filled.push_str(name);
+        filled.push_str(piece);
+    }
+    Some(filled)
+}
+
+/// The text behind a code.
+pub(super) fn refused(code: &str, names: &[String]) -> String {
+    if code == "E0701" {
+        return format!("XML schema error, {}", schema(names).0);
+    }
+    let known = TEXTS.iter().find(|(known, _)| *known == code);
+    let text = known.and_then(|(_, text)| filled(text, names));
+    text.unwrap_or_else(|| names.join(", "))
+}
+
+/// What the schema validator says, and where: `1:46`.
+fn schema(names: &[String]) -> (String, Option<(&str, &str)>) {
+    let (names, place) = match names.split_last() {
+        Some((last, rest)) => match last.split_once(':') {
+            Some((line, column))
+                if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) =>
+            {
+                (rest, Some((line, column)))
+            }
+            _ => (names, None),
+        },
+        None => (names, None),
+    };
+    let Some((key, rest)) = names.split_first() else { return (String::new(), place) };
+    let known = SCHEMA.iter().find(|(known, _)| known == key);
+    match known.and_then(|(_, text)| filled(text, rest)) {
+        Some(text) => (format!("{key}: {text}"), place),
+        None => (names.join(", "), place),
+    }
+}
+
+/// What `validate` says of a text: that of the parser, with the place.
+pub(super) fn parsed(names: &[String], text: &str) -> String {
+    let (words, place) = schema(names);
+    let words = match words.as_str() {
+        "not-well-formed" if text.trim().is_empty() => {
+            return "org.xml.sax.SAXParseException; Premature end of file.".to_owned();
+        }
+        "not-well-formed" if !text.trim_start().starts_with('<') => {
+            "Content is not allowed in prolog."
+        }
+        words => words,
+    };
+    let place = place.map(|(line, column)| format!("lineNumber: {line}; columnNumber: {column}; "));
+    format!("org.xml.sax.SAXParseException; {}{words}", place.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(all: &[&str]) -> Vec<String> {
+        all.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn codes_are_worded_as_the_server_words_them() {
+        let text = refused("E0708", &names(&[":start:", "nope"]));
+        assert_eq!(text, "Invalid transition, node [:start:] transition [nope]");
+        let cvc = names(&["cvc-complex-type.4", "name", "workflow-app", "1:46"]);
+        let text = "cvc-complex-type.4: Attribute 'name' must appear on element 'workflow-app'.";
+        assert_eq!(refused("E0701", &cvc), format!("XML schema error, {text}"));
+        let place = "org.xml.sax.SAXParseException; lineNumber: 1; columnNumber: 46";
+        assert_eq!(parsed(&cvc, "<x/>"), format!("{place}; {text}"));
+        // With other names than it has places for, all of them are told.
+        assert_eq!(refused("E0708", &names(&["a", "b", "c"])), "a, b, c");
+        assert_eq!(refused("E9999", &names(&["a"])), "a");
+    }
+}
