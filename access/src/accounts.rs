@@ -128,6 +128,11 @@ impl Accounts {
         self.groups.iter().filter(has).map(|(group, _)| group.clone()).collect()
     }
 
+    /// Whether somebody may ask on behalf of anybody at all.
+    pub fn is_proxy(&self, user: &str) -> bool {
+        self.proxies.contains_key(user)
+    }
+
     /// Whether somebody may ask on behalf of another, from this address.
     pub fn may_stand_for(&self, user: &str, other: &str, groups: &[String], from: IpAddr) -> bool {
         let Some(proxy) = self.proxies.get(user) else { return false };

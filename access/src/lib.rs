@@ -127,6 +127,8 @@ pub struct Keeper {
     trying: Mutex<()>,
 }
 
+/// What is said to nobody in particular who asks for somebody else.
+const NO_PROXY: &str = "proxyUser cannot be null, If you're attempting to use user-impersonation via a proxy user, please make sure that oozie.service.ProxyUserService.proxyuser.#USER#.hosts and oozie.service.ProxyUserService.proxyuser.#USER#.groups are configured correctly";
 /// How long a password that fitted is not tried again.
 const FITS_MS: i64 = 300_000;
 /// So many passwords are remembered to have fitted.
@@ -164,6 +166,9 @@ impl Keeper {
         if !is_name(&other) {
             return Err(Refusal::new(400, Some("E1603"), "doAs names no user"));
         }
+        if who.user.is_none() && (self.rules.methods.is_empty() || self.rules.allows_anonymous) {
+            return Err(Refusal::new(400, Some("E1603"), NO_PROXY));
+        }
         // Where everybody is believed, this is, too.
         if self.rules.methods.is_empty() {
             who.really = who.user.take();
@@ -176,8 +181,10 @@ impl Keeper {
         let accounts = self.accounts();
         let groups = accounts.groups_of(&other);
         if !accounts.may_stand_for(&user, &other, &groups, asked.from) {
-            let message =
-                format!("doAs failed: User [{user}] may not ask for [{other}] from there");
+            let message = match accounts.is_proxy(&user) {
+                true => format!("User [{user}] may not ask for [{other}] from there"),
+                false => format!("User [{user}] not defined as proxyuser"),
+            };
             return Err(Refusal::new(401, Some("E1400"), message));
         }
         who.user = Some(other);

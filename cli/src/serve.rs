@@ -207,8 +207,13 @@ impl Served {
         }
         let mut runner = self.runner();
         let submitted = match tracks.bundle {
-            Some(bundle) => runner.submit_bundle(SubmitBundle {
-                bundle,
+            Some(mut bundle) => runner.submit_bundle(SubmitBundle {
+                bundle: {
+                    if how == Submission::Hold {
+                        bundle.properties.insert(driver::HELD.to_owned(), "true".to_owned());
+                    }
+                    bundle
+                },
                 coordinators: definitions,
                 id: None,
                 mounts,
@@ -234,6 +239,18 @@ impl Served {
         send(&mut self.runner()).map_err(refused)?;
         let shows = || Ok(operate::stamp(&Job::read(&*reader, id)?) != before);
         store::until(PATIENCE, shows).map_err(ours)
+    }
+
+    /// The text of a definition that lies at a URI.
+    fn read_at(&self, uri: &str) -> Result<String, Fault> {
+        let what = format!("File does not exist, {uri}");
+        let absent = || Fault::new("E0505", format!("App definition [{what}] does not exist"));
+        let found = self.brought(uri, DEFINITIONS[0]).map_err(|_| absent())?;
+        let project = self.project()?;
+        let given = Given { no_properties: true, ..Given::default() };
+        let found = project.find(&found.path, &given).map_err(|_| absent())?;
+        let loaded = project.load(&found, &given, None).map_err(|_| absent())?;
+        Ok(loaded.input().source.text.to_string())
     }
 
     /// The file of the definition of a job.
@@ -354,10 +371,8 @@ impl Backend for Served {
         let ours = |report: miette::Report| failed(&report);
         let reader = self.reader()?;
         let lines = |entries: &[log::Entry], owner: &log::Owner<'_>| {
-            log::lines(entries, owner, filter, which == Log::Errors).map_err(|why| {
-                let (code, message) = why.split_once(": ").unwrap_or(("E0307", &why));
-                Fault::new(code, message)
-            })
+            log::lines(entries, owner, filter, which == Log::Errors)
+                .map_err(|why| texts::unfiltered(&why))
         };
         if which == Log::Audit {
             let text = audit::read(&self.store.store)
@@ -410,6 +425,14 @@ impl Backend for Served {
     }
 
     fn validate(&self, name: &str, text: &str) -> Result<(), Fault> {
+        let read;
+        let text = match name.starts_with("hdfs://") {
+            true => {
+                read = self.read_at(name)?;
+                &read
+            }
+            false => text,
+        };
         let source = Arc::new(Source::new(name, text));
         let kind = [FileKind::Workflow, FileKind::Coordinator, FileKind::Bundle];
         let root = ankus::syntax::xml::Tree::parse(text).0;

@@ -146,17 +146,21 @@ pub(crate) fn action(run: &Run, plan: &Plan, node: NodeIndex, row: &Row, mask: &
     if let Some(conf) = object["conf"].as_str() {
         object["conf"] = crate::layout::laid_out(conf).into();
     }
-    if let (Work::Kill { message, .. }, None) = (&plan.node(node).work, object["conf"].as_str()) {
-        object["conf"] = message.source().into();
-    }
     if let (Some(data), Some(ended)) = (object["data"].as_str(), row.ended)
         && let Ok(at) = jiff::Timestamp::from_millisecond(ended)
     {
         let at = at.strftime("%a %b %d %H:%M:%S UTC %Y");
         object["data"] = format!("#\n#{at}\n{data}").into();
     }
-    if let Work::Decision { .. } = &plan.node(node).work {
+    let work = &plan.node(node).work;
+    if !matches!(work, Work::Action(_)) {
         object["userRetryInterval"] = USER_RETRY_MINUTES.into();
+        if object["conf"].is_null() {
+            object["conf"] = match work {
+                Work::Kill { message, .. } => message.source().into(),
+                _ => "".into(),
+            };
+        }
     }
     object
 }
@@ -238,6 +242,19 @@ pub(crate) fn coordinator_action(id: &str, number: i64, kept: &Kept) -> Value {
         "errorMessage": error.map(|(_, message)| message),
         "toString": format!("CoordinatorAction name[{name}] status[{status}]"),
     })
+}
+
+/// The same as an answer to a command shows it: with the configurations that it was made and run with.
+pub(crate) fn commanded_action(
+    id: &str,
+    number: i64,
+    kept: &Kept,
+    definition: &Definition,
+    mask: &dyn Mask,
+) -> Value {
+    let mut object = coordinator_action(id, number, kept);
+    object["createdConf"] = configuration(&definition.properties, mask).into();
+    object
 }
 
 /// A bundle without its coordinators.

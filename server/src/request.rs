@@ -95,10 +95,7 @@ impl Request {
         let broken = |why: &str| Fault::internal(format!("java.io.IOException: {why}"));
         let text = std::str::from_utf8(&self.body)
             .map_err(|_| broken("the configuration is not valid UTF-8"))?;
-        let pairs = read_xml(text).map_err(|why| match why.strip_prefix("the root is <") {
-            Some(_) => broken("bad conf file: top-level element not <configuration>"),
-            None => broken(&format!("org.xml.sax.SAXParseException; {why}")),
-        })?;
+        let pairs = read_xml(text).map_err(|why| broken(&unread(text, &why)))?;
         let pairs: BTreeMap<String, String> =
             pairs.into_iter().map(|(name, value)| (name, value.trim().to_owned())).collect();
         let mut resolved = BTreeMap::new();
@@ -113,6 +110,36 @@ impl Request {
         }
         Ok(resolved)
     }
+}
+
+/// Why a configuration cannot be read, in the words of the server.
+fn unread(text: &str, why: &str) -> String {
+    if why.starts_with("the root is <") {
+        return "bad conf file: top-level element not <configuration>".to_owned();
+    }
+    if why.ends_with("stands where a <property> should") {
+        return "bad conf file: element not <property>".to_owned();
+    }
+    let at = |offset: usize| {
+        let before = &text[..offset];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        format!("lineNumber: {line}; columnNumber: {column}; ")
+    };
+    let why = match text.find("<!DOCTYPE") {
+        _ if text.trim().is_empty() => "Premature end of file.".to_owned(),
+        Some(doctype) => {
+            let feature = "http://apache.org/xml/features/disallow-doctype-decl";
+            let place = at(doctype + "<!DOCTYPE".len());
+            format!("{place}DOCTYPE is disallowed when the feature \"{feature}\" set to true.")
+        }
+        None if why.contains("never closed") => {
+            let what = "XML document structures must start and end within the same entity.";
+            format!("{}{what}", at(text.len()))
+        }
+        None => why.to_owned(),
+    };
+    format!("org.xml.sax.SAXParseException; {why}")
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! In: a code, and the names that it is about, as `ankus check` knows them. Out: the text behind the code.
 
+use ankus_server::Fault;
+
 /// How the server words a code; `{}` stands for the names, in order.
 const TEXTS: &[(&str, &str)] = &[
     ("E0700", "XML error, {}"),
@@ -92,6 +94,21 @@ pub(super) fn parsed(names: &[String], text: &str) -> String {
     };
     let place = place.map(|(line, column)| format!("lineNumber: {line}; columnNumber: {column}; "));
     format!("org.xml.sax.SAXParseException; {}{words}", place.unwrap_or_default())
+}
+
+/// Why a log is not filtered so. Its keys and levels are those of `ankus job log`, which says it otherwise.
+pub(super) fn unfiltered(why: &str) -> Fault {
+    let (code, message) = why.split_once(": ").unwrap_or(("E0307", why));
+    let named = message.split('`').nth(1).unwrap_or_default();
+    if message.starts_with("a log is not filtered by") {
+        return Fault::plain(code, format!("Unsupported log filter {}", named.to_uppercase()));
+    }
+    if message.contains("is not a level") {
+        let known = "[TRACE, ALL, ERROR, INFO, DEBUG, FATAL, WARN]";
+        let inner = format!("Invalid parameter [Supported log level are {known}]");
+        return Fault::plain(code, format!("{code}: {inner}"));
+    }
+    Fault::plain(code, message)
 }
 
 #[cfg(test)]

@@ -728,7 +728,12 @@ fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault>
             Ok(Answer::done())
         }
         ("start", _) => {
-            shared.backend.bundle(by, id.job, BundleEvent::Resume)?;
+            let record = bundle::record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
+            // As on a server, nothing comes of it where it has started.
+            if record.job.status == Timed::Prep {
+                let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
+                shared.backend.bundle(by, id.job, start)?;
+            }
             Ok(Answer::done())
         }
         ("kill", Kind::Coordinator) if request.parameter("scope").is_some() => {

@@ -178,6 +178,11 @@ fn many(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
         super::job::command(shared, by, id, action)?;
     }
     let (mut object, _) = page(shared, request, kind)?;
+    for row in object["workflows"].as_array_mut().into_iter().flatten() {
+        let record = row["id"].as_str().map(|id| view::record(&*reader, id)).transpose()?;
+        row["externalId"] = json!(record.flatten().and_then(|record| record.job.external_id));
+        row["consoleUrl"] = Value::Null;
+    }
     object["ids"] = json!([]);
     Ok(Answer::json(&object))
 }

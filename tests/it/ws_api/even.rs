@@ -28,6 +28,9 @@ static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"e=\d+&s=[^&;]*", "e=<end>&s=<sum>"),
         (r"Expires=[^;]*", "Expires=<end>"),
         (r"E77\b", "77"),
+        (r#""externalStatus":"FAILED/KILLED""#, r#""externalStatus":"ERROR""#),
+        (r#""externalStatus":"FAILED\\/KILLED""#, r#""externalStatus":"ERROR""#),
+        (r#""consoleUrl":"http:\\/\\/console\\/a""#, r#""consoleUrl":"-""#),
         (r#""externalStatus":"SUCCEEDED""#, r#""externalStatus":"OK""#),
         (r#""errorMessage":"[^"]*it last said: broke""#, r#""errorMessage":"broke""#),
         (r"failed \[[^\]]*it last said: broke\]", "failed [broke]"),
@@ -217,7 +220,16 @@ pub(super) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<S
     }
     match (told, ours) {
         (Value::Object(told), Value::Object(ours)) => {
+            // The stub fails before it has begun anything; a program has begun.
+            let has_failed = ours.get("errorCode").is_some_and(|code| code == "77");
+            // The real server sees in a pass that comes every minute that a coordinator has ended.
+            let is_ended = told.contains_key("coordJobName") && ours["status"] == "SUCCEEDED";
             for (name, value) in told {
+                if has_failed && matches!(name.as_str(), "externalId" | "consoleUrl")
+                    || is_ended && matches!(name.as_str(), "status" | "toString")
+                {
+                    continue;
+                }
                 let other = ours.get(name).unwrap_or(&Value::Bool(false));
                 compared(&format!("{at}.{name}"), value, other, differs);
             }

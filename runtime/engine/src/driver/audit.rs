@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Error, Needs, Shared, Submit, bundle, coordinator, needs, object, view};
+use super::{Error, HELD, Needs, Shared, Submit, bundle, coordinator, needs, object, view};
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_lang::machine::coordinator::{Event, ScopeKind};
@@ -64,6 +64,11 @@ impl OnBehalf<'_> {
     }
 }
 
+/// What somebody asks for who submits this: a held job waits for another request to start.
+fn operation_of(properties: &BTreeMap<String, String>) -> &'static str {
+    if properties.contains_key(HELD) { "submit" } else { "start" }
+}
+
 /// Whom a request is about.
 #[derive(Default)]
 struct About {
@@ -82,8 +87,9 @@ impl Shared {
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.properties);
         let path = path_of(&new.properties, "oozie.wf.application.path");
+        let operation = operation_of(&new.properties);
         let done = self.submit(new, needs, asked);
-        self.audit(about, "start", &path, done)
+        self.audit(about, operation, &path, done)
     }
 
     pub(super) fn ask_submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
@@ -166,8 +172,9 @@ impl Shared {
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.bundle.properties);
         let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
+        let operation = operation_of(&new.bundle.properties);
         let done = self.submit_bundle(new, needs, asked);
-        self.audit(about, "start", &path, done)
+        self.audit(about, operation, &path, done)
     }
 
     pub(super) fn ask_coordinator(
@@ -206,6 +213,7 @@ impl Shared {
         by: &str,
     ) -> Result<(), Error> {
         let (operation, parameter) = match event {
+            BundleEvent::Submitted { .. } => ("start", String::new()),
             BundleEvent::Suspend => ("suspend", String::new()),
             BundleEvent::Resume => ("resume", String::new()),
             BundleEvent::Kill => ("kill", String::new()),

@@ -404,7 +404,9 @@ impl Shared {
         })?;
         self.active.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
         let created = self.host.wall_ms();
-        let saved = Saved { id: id.clone(), first: Some(first) };
+        // A held one waits for a request to start; as on a server its kick-off starts it as well.
+        let is_held = new.bundle.properties.contains_key(super::HELD);
+        let saved = Saved { id: id.clone(), first: (!is_held).then_some(first) };
         let body = Bundle::of(self.clone(), saved);
         self.executor().submit_with(
             New::of(KIND, body).owner(id.as_str()).unattended(),
