@@ -152,12 +152,11 @@ pub(super) fn definition_of(reader: &dyn Reader, shown: &store::Shown) -> miette
     })
 }
 
-/// The picture of a job whose definition lies in this file.
+/// The picture of a job whose definition lies in this file, as SVG.
 pub(super) fn picture_of(
     id: &str,
     file: &Path,
     store: &StoreArguments,
-    format: graph::Format,
     with_kills: bool,
     project: &Project,
 ) -> miette::Result<String> {
@@ -174,7 +173,7 @@ pub(super) fn picture_of(
     };
     let mut drawing = graph::build(&definition, &beside, &options);
     graph::paint(&mut drawing, &states(id, store)?);
-    Ok(graph::render(&drawing, format).to_string())
+    Ok(graph::render(&drawing, graph::Format::Svg).to_string())
 }
 
 pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exit> {

@@ -3,13 +3,13 @@
 mod access;
 mod pages;
 mod texts;
+mod update;
 
 use super::coordinator::{self, Job};
 use super::runner::Runner;
 use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, fetched, graph, log, needs, operate, timeline};
 use ankus::check::{self, FileKind};
-use ankus::emit::graph as picture;
 use ankus::settings::Settings;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission as Properties;
@@ -25,7 +25,7 @@ use ankus_procedure::store::Reader;
 use ankus_project::application::PATHS;
 use ankus_project::{Given, Invocation, Project};
 use ankus_server::Fault;
-use ankus_server::backend::{Backend, Log, Picture, Purge, Submission};
+use ankus_server::backend::{Backend, Log, Purge, Submission, Update};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -203,7 +203,11 @@ impl Served {
         let definitions: Vec<_> = tracks.tracks.into_iter().map(|track| track.definition).collect();
         let mounts = coordinator::mounts(&loaded, &definitions);
         if how == Submission::DryRun {
-            return Ok("OK".to_owned());
+            return Ok(match tracks.bundle {
+                // The server tells the definition of a bundle as it understood it.
+                Some(_) => loaded.input().source.text.to_string(),
+                None => "OK".to_owned(),
+            });
         }
         let mut runner = self.runner();
         let submitted = match tracks.bundle {
@@ -346,6 +350,16 @@ impl Backend for Served {
         self.sent(id, |runner| runner.on_behalf(by).coordinator(id, &message))
     }
 
+    fn update(
+        &self,
+        by: &str,
+        id: &str,
+        configuration: &BTreeMap<String, String>,
+        how: Update,
+    ) -> Result<String, Fault> {
+        self.updated(by, id, configuration, how)
+    }
+
     fn bundle(&self, by: &str, id: &str, event: BundleEvent) -> Result<(), Fault> {
         self.sent(id, |runner| runner.on_behalf(by).bundle(id, &event))
     }
@@ -410,18 +424,13 @@ impl Backend for Served {
         Ok(lines.into_iter().map(|line| line + "\n").collect())
     }
 
-    fn picture(&self, id: &str, form: Picture, with_kills: bool) -> Result<String, Fault> {
+    fn picture(&self, id: &str, with_kills: bool) -> Result<String, Fault> {
         let unseen = |report: miette::Report| {
             Fault::new("E0307", format!("Runtime error [{report}]")).status(404)
         };
         let reader = self.reader()?;
         let file = self.definition_file(&*reader, id).map_err(unseen)?;
-        let format = match form {
-            Picture::Svg => picture::Format::Svg,
-            Picture::Dot => picture::Format::Dot,
-        };
-        graph::picture_of(id, &file, &self.store, format, with_kills, &self.project()?)
-            .map_err(unseen)
+        graph::picture_of(id, &file, &self.store, with_kills, &self.project()?).map_err(unseen)
     }
 
     fn validate(&self, name: &str, text: &str) -> Result<(), Fault> {
@@ -463,7 +472,11 @@ impl Backend for Served {
         let shown = properties
             .iter()
             .map(|(name, value)| (name.clone(), self.settings.secrets.shown(name, value)));
-        shown.collect()
+        let mut shown: BTreeMap<String, String> = shown.collect();
+        let user = ankus_project::user();
+        let library = "oozie.service.WorkflowAppService.system.libpath".to_owned();
+        shown.entry(library).or_insert_with(|| format!("/user/{user}/share/lib"));
+        shown
     }
 
     fn mask(&self, properties: &BTreeMap<String, String>) -> Box<dyn Mask> {

@@ -24,6 +24,15 @@ pub enum Submission {
     DryRun,
 }
 
+/// How far an update goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Update {
+    /// Nothing is kept; it is only found out whether it would be accepted.
+    pub is_dry: bool,
+    /// Whether what changes is told.
+    pub shows_diff: bool,
+}
+
 /// Which log of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Log {
@@ -33,15 +42,6 @@ pub enum Log {
     Errors,
     /// Who asked what.
     Audit,
-}
-
-/// In which form a picture is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Picture {
-    /// A vector image.
-    Svg,
-    /// Text for Graphviz.
-    Dot,
 }
 
 /// What stands behind the web services. Its methods block, and are called on threads that may.
@@ -85,6 +85,19 @@ pub trait Backend: Send + Sync {
     /// With the code of the server where it is refused.
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault>;
 
+    /// Gives a coordinator its definition as it lies at its path now, with other properties where some are given; the answer
+    /// says what that changes.
+    ///
+    /// # Errors
+    /// With the code of the server where it is refused.
+    fn update(
+        &self,
+        by: &str,
+        id: &str,
+        configuration: &BTreeMap<String, String>,
+        how: Update,
+    ) -> Result<String, Fault>;
+
     /// Has a bundle take a command, and waits until it has.
     ///
     /// # Errors
@@ -109,11 +122,11 @@ pub trait Backend: Send + Sync {
         actions: Option<&[i64]>,
     ) -> Result<String, Fault>;
 
-    /// A picture of a workflow with what has run.
+    /// A picture of a workflow with what has run, as SVG.
     ///
     /// # Errors
     /// Where it cannot be drawn.
-    fn picture(&self, id: &str, form: Picture, with_kills: bool) -> Result<String, Fault>;
+    fn picture(&self, id: &str, with_kills: bool) -> Result<String, Fault>;
 
     /// Whether a server would accept the text of a definition, under a name for messages.
     ///

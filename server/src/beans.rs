@@ -254,6 +254,12 @@ pub(crate) fn commanded_action(
 ) -> Value {
     let mut object = coordinator_action(id, number, kept);
     object["createdConf"] = configuration(&definition.properties, mask).into();
+    let mut run = definition.properties.clone();
+    if !kept.run.configuration.is_empty() {
+        run.insert("oozie.wf.application.path".to_owned(), definition.app_path.clone());
+        run.extend(kept.run.configuration.iter().cloned());
+    }
+    object["runConf"] = configuration(&run, mask).into();
     object
 }
 

@@ -73,7 +73,8 @@ fn pieces(xml: &str) -> Option<Vec<Piece<'_>>> {
                 let text = &rest[..at];
                 let is_blank = text.trim().is_empty();
                 let is_inside = matches!(pieces.last(), Some(Piece::Open(_)));
-                if !is_blank && !(is_inside && rest[at..].starts_with("</")) {
+                let is_whole = is_inside && rest[at..].starts_with("</");
+                if !(is_blank || is_whole) {
                     return None;
                 }
                 ((!is_blank).then_some(Piece::Text(text)), &rest[at..])

@@ -8,6 +8,7 @@
 mod answer;
 pub mod backend;
 mod beans;
+mod dot;
 mod layout;
 mod listen;
 mod pages;

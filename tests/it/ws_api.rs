@@ -32,7 +32,7 @@ case "$start" in
   "error:UR1|sync") if mkdir "$0.tried" 2>/dev/null; then echo scripted; exit 11; fi ;;
   error:*) echo "${start##*:}"; exit 77 ;;
 esac
-sleep 0.5
+sleep 0.2
 data=$(value data "$1")
 if [ -n "$data" ]; then printf '%s\n' "$data" > "$ANKUS_ACTION_OUTPUT"; fi
 exit 0
@@ -250,7 +250,10 @@ fn recorded_exchanges_are_answered_as_the_server_answered_them() {
     let script = place.path().join("script.sh");
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
-    let settings = format!("{SETTINGS}\n[tools]\nscript = \"{}\"\n", script.display());
+    let settings = format!(
+        "{SETTINGS}\n[hosts]\n\"file://\" = [\"/\"]\n\n[tools]\nscript = \"{}\"\n",
+        script.display()
+    );
     std::fs::write(place.path().join("user.toml"), settings).expect("writable");
     let apps = place.path().join("apps");
     let even = Even::new(&apps);

@@ -96,6 +96,12 @@ pub(super) fn parsed(names: &[String], text: &str) -> String {
     format!("org.xml.sax.SAXParseException; {}{words}", place.unwrap_or_default())
 }
 
+/// A moment, in seconds since 1970, as Java writes one: `Wed Jan 01 00:00:00 UTC 2031`.
+pub(super) fn java_date(seconds: i64) -> String {
+    let at = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    at.strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
+}
+
 /// Why a log is not filtered so. Its keys and levels are those of `ankus job log`, which says it otherwise.
 pub(super) fn unfiltered(why: &str) -> Fault {
     let (code, message) = why.split_once(": ").unwrap_or(("E0307", why));

@@ -1,22 +1,18 @@
-//! `/vN/job/ID`: one job, shown and commanded. (`reference` of the web API, 6 and 7)
+//! `/vN/job/ID`: one job, shown; `command.rs` has what it is told to do. (`reference` of the web API, 6)
 
 use std::collections::BTreeMap;
 
+use super::command;
 use super::filter::ActionFilter;
-use super::{change, jobs};
 use crate::Shared;
 use crate::answer::{Answer, Fault, TEXT, XML};
-use crate::backend::{Log, Picture};
-use crate::beans;
+use crate::backend::Log;
 use crate::request::Request;
-use ankus_access::Owned;
-use ankus_engine::driver::coordinator::{Kept, Message};
-use ankus_engine::driver::{JobRecord, bundle, coordinator, list, object, view};
-use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
-use ankus_lang::machine::coordinator::{
-    ActionStatus, Event, RerunOptions, ScopeKind, Status as Timed,
-};
-use ankus_lang::machine::{Change, Command, JobStatus, Status};
+use crate::{beans, dot};
+use ankus_engine::driver::coordinator::Kept;
+use ankus_engine::driver::{JobRecord, bundle, coordinator, object, view};
+use ankus_lang::machine::coordinator::{ActionStatus, ScopeKind, Status as Timed};
+use ankus_lang::machine::{Change, Status};
 use ankus_lang::time::ProcessingZone;
 use ankus_procedure::store::Reader;
 use serde_json::{Value, json};
@@ -28,22 +24,22 @@ const MOST_NUMBERS: i64 = 100_000;
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(super) enum Kind {
     Workflow,
     Coordinator,
     Bundle,
 }
 
 /// An id with the action behind its `@`.
-struct Id<'a> {
-    whole: &'a str,
-    job: &'a str,
-    action: Option<&'a str>,
-    kind: Kind,
+pub(super) struct Id<'a> {
+    pub(super) whole: &'a str,
+    pub(super) job: &'a str,
+    pub(super) action: Option<&'a str>,
+    pub(super) kind: Kind,
 }
 
 impl<'a> Id<'a> {
-    fn new(whole: &'a str) -> Id<'a> {
+    pub(super) fn new(whole: &'a str) -> Id<'a> {
         let (job, action) = match whole.split_once('@') {
             Some((job, action)) => (job, Some(action)),
             None => (whole, None),
@@ -58,21 +54,22 @@ impl<'a> Id<'a> {
 }
 
 /// Nothing has this id, where the server looks for the job.
-fn no_job(id: &str) -> Fault {
+pub(super) fn no_job(id: &str) -> Fault {
     Fault::new("E0604", format!("Job does not exist [{id}]"))
 }
 
 /// Nothing has this id, where the server asks its database by this query.
-fn no_row(query: &str) -> Fault {
+pub(super) fn no_row(query: &str) -> Fault {
     Fault::new("E0605", format!("Action does not exist [{query}]"))
 }
 
-const WORKFLOW_QUERY: &str = "select OBJECT(w) from WorkflowJobBean w where w.id = :id";
-const COORDINATOR_QUERY: &str = "select OBJECT(w) from CoordinatorJobBean w where w.id = :id";
-const BUNDLE_QUERY: &str = "select OBJECT(w) from BundleJobBean w where w.id = :id";
+pub(super) const WORKFLOW_QUERY: &str = "select OBJECT(w) from WorkflowJobBean w where w.id = :id";
+pub(super) const COORDINATOR_QUERY: &str =
+    "select OBJECT(w) from CoordinatorJobBean w where w.id = :id";
+pub(super) const BUNDLE_QUERY: &str = "select OBJECT(w) from BundleJobBean w where w.id = :id";
 
 /// The query by which the server looks for a job that is to be shown or commanded so.
-fn query(kind: Kind, what: &str) -> &'static str {
+pub(super) fn query(kind: Kind, what: &str) -> &'static str {
     match (kind, what) {
         (Kind::Workflow, "status" | "suspend") => {
             "select w.statusStr from WorkflowJobBean w where w.id = :id"
@@ -105,12 +102,12 @@ pub(super) fn answer(shared: &Shared, request: &Request, id: &str) -> Result<Ans
     let id = Id::new(id);
     match request.method.as_str() {
         "GET" => show(shared, request, &id),
-        "PUT" => act(shared, request, &id),
+        "PUT" => command::act(shared, request, &id),
         _ => Err(Fault::resource(id.whole)),
     }
 }
 
-fn newer(request: &Request, least: u8) -> Result<(), Fault> {
+pub(super) fn newer(request: &Request, least: u8) -> Result<(), Fault> {
     match request.version >= least {
         true => Ok(()),
         false => Err(Fault::new(
@@ -167,7 +164,7 @@ fn show(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault
     Ok(Answer::json(&object))
 }
 
-fn workflow_record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Fault> {
+pub(super) fn workflow_record(reader: &dyn Reader, id: &str) -> Result<Option<JobRecord>, Fault> {
     Ok(view::record(reader, id)?)
 }
 
@@ -282,7 +279,7 @@ fn definition(
 }
 
 /// Whether there is a job of the id.
-fn exists(reader: &dyn Reader, id: &Id<'_>) -> Result<(), ()> {
+pub(super) fn exists(reader: &dyn Reader, id: &Id<'_>) -> Result<(), ()> {
     let is_there = match id.kind {
         Kind::Workflow => view::record(reader, id.job).is_ok_and(|it| it.is_some()),
         Kind::Coordinator => coordinator::record(reader, id.job).is_ok_and(|it| it.is_some()),
@@ -352,12 +349,13 @@ fn picture(
     let with_kills = matches!(request.parameter("show-kill"), Some("yes" | "1" | "true"));
     match request.parameter("format").unwrap_or("svg") {
         "svg" => {
-            let svg = shared.backend.picture(id.job, Picture::Svg, with_kills)?;
+            let svg = shared.backend.picture(id.job, with_kills)?;
             Ok(Answer::of("image/svg+xml", svg))
         }
         "dot" => {
-            let dot = shared.backend.picture(id.job, Picture::Dot, with_kills)?;
-            Ok(Answer::of("text/plain", dot))
+            let record = workflow_record(reader, id.job)?.ok_or_else(|| no_job(id.job))?;
+            let (run, plan) = (view::run(reader, &record)?, view::plan(reader, &record)?);
+            Ok(Answer::of("text/plain", dot::text(&run, &plan, with_kills)))
         }
         other => {
             let kind = "org.apache.oozie.util.graph.OutputFormat";
@@ -533,7 +531,7 @@ fn workflow_actions(
     Ok(json!({"coordJobId": id.job, "actions": found}))
 }
 
-fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
+pub(super) fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
     match text {
         "action" => Ok(ScopeKind::Action),
         "date" => Ok(ScopeKind::Date),
@@ -561,7 +559,7 @@ fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
 }
 
 /// The actions that a scope names, and what it asked for that is not there.
-fn scoped(
+pub(super) fn scoped(
     reader: &dyn Reader,
     id: &str,
     kind: ScopeKind,
@@ -599,227 +597,4 @@ fn scoped(
         }
     }
     Ok((all, is_any_missing))
-}
-
-/// Has a job take `kill`, `suspend` or `resume`; one that has ended takes nothing, and that is no fault.
-pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Result<(), Fault> {
-    let Some((command, event, of_bundle)) = jobs::commands(action) else { return Ok(()) };
-    let reader = shared.backend.reader()?;
-    match Id::new(id).kind {
-        Kind::Workflow => {
-            let record = workflow_record(&*reader, id)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
-            if record.job.status.is_end() {
-                return Ok(());
-            }
-            shared.backend.command(by, id, command)
-        }
-        Kind::Coordinator => {
-            let record =
-                coordinator::record(&*reader, id)?.ok_or_else(|| no_row(COORDINATOR_QUERY))?;
-            if record.job.status.is_end() {
-                return Ok(());
-            }
-            shared.backend.coordinator(by, id, Message::Event(event))
-        }
-        Kind::Bundle => {
-            let record = bundle::record(&*reader, id)?.ok_or_else(|| no_row(BUNDLE_QUERY))?;
-            if record.job.status.is_end() {
-                return Ok(());
-            }
-            shared.backend.bundle(by, id, of_bundle)
-        }
-    }
-}
-
-/// Refuses somebody who may not change a job; one that is not there is told of by whoever looks for it.
-pub(super) fn may_change(
-    shared: &Shared,
-    request: &Request,
-    reader: &dyn Reader,
-    id: &str,
-) -> Result<(), Fault> {
-    let Some(job) = list::job(reader, id)? else { return Ok(()) };
-    let owned = Owned { id, user: &job.user, list: job.group.as_deref() };
-    shared.keeper.may_change(&request.who, &owned).map_err(|refusal| Fault::from(&refusal))
-}
-
-/// What the server says where a job is not there and is to take a command. (`reference` of the web API, 3.1)
-fn absent(id: &Id<'_>, action: &str) -> Fault {
-    match (action, id.kind) {
-        ("start", Kind::Coordinator) => Fault::value("action", "start"),
-        ("suspend", Kind::Workflow | Kind::Coordinator) => {
-            let inner = no_row(query(id.kind, action)).message;
-            Fault::new("E0603", format!("SQL error in operation, {inner}"))
-        }
-        ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.job),
-        ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.job),
-        (_, kind) => no_row(query(kind, action)),
-    }
-}
-
-fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
-    let action = request.required("action")?;
-    let by = request.user().unwrap_or_default();
-    let reader = shared.backend.reader()?;
-    may_change(shared, request, &*reader, id.job)?;
-    let known = [
-        "start",
-        "suspend",
-        "resume",
-        "kill",
-        "rerun",
-        "change",
-        "ignore",
-        "update",
-        "coord-rerun",
-        "bundle-rerun",
-        "sla-enable",
-        "sla-disable",
-        "sla-change",
-    ];
-    if !known.contains(&action)
-        || (request.version == 0
-            && !matches!(action, "start" | "suspend" | "resume" | "kill" | "rerun"))
-    {
-        return Err(Fault::value("action", action));
-    }
-    if matches!(action, "ignore" | "update" | "sla-enable" | "sla-disable" | "sla-change") {
-        newer(request, 2)?;
-    }
-    if matches!(
-        action,
-        "rerun"
-            | "coord-rerun"
-            | "bundle-rerun"
-            | "update"
-            | "sla-enable"
-            | "sla-disable"
-            | "sla-change"
-    ) {
-        request.is_xml()?;
-    }
-    match (action, id.kind) {
-        ("start", Kind::Coordinator) => return Err(absent(id, action)),
-        ("ignore", Kind::Workflow) => {
-            return Err(Fault::new("E0302", "Invalid parameter [Workflow Ignore Not supported]"));
-        }
-        ("ignore", Kind::Bundle) => {
-            return Err(Fault::new("E0302", "Invalid parameter [Bundle Ignore Not supported]"));
-        }
-        ("update", Kind::Workflow | Kind::Bundle) => return Err(no_row(COORDINATOR_QUERY)),
-        (sla, Kind::Workflow) if sla.starts_with("sla-") => {
-            return Err(Fault::resource("Not supported for workflow"));
-        }
-        _ => {}
-    }
-    exists(&*reader, id).map_err(|()| absent(id, action))?;
-    match (action, id.kind) {
-        ("start", Kind::Workflow) => {
-            let record = workflow_record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
-            match record.job.status {
-                JobStatus::Prep => shared.backend.command(by, id.job, Command::Start)?,
-                JobStatus::Running => {
-                    let why = format!("Workflow already running, workflow [{}]", id.job);
-                    return Err(Fault::new("E0801", why));
-                }
-                // As on a server, nothing comes of it.
-                _ => {}
-            }
-            Ok(Answer::done())
-        }
-        ("start", _) => {
-            let record = bundle::record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
-            // As on a server, nothing comes of it where it has started.
-            if record.job.status == Timed::Prep {
-                let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
-                shared.backend.bundle(by, id.job, start)?;
-            }
-            Ok(Answer::done())
-        }
-        ("kill", Kind::Coordinator) if request.parameter("scope").is_some() => {
-            let (kind, scope) = scope_of(request)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let event = Event::KillActions(kind, scope);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
-        }
-        ("suspend" | "resume" | "kill", _) => {
-            command(shared, by, id.job, action)?;
-            Ok(Answer::done())
-        }
-        ("change", Kind::Workflow) => Err(no_job(id.job)),
-        ("change", kind) => {
-            let value = request.required("value")?.to_owned();
-            match kind {
-                Kind::Bundle => {
-                    change::bundle(&value)?;
-                    shared.backend.bundle(by, id.job, BundleEvent::Change(value))?;
-                }
-                _ => {
-                    change::coordinator(&value)?;
-                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?;
-                }
-            }
-            Ok(Answer::done())
-        }
-        ("ignore", _) => {
-            if request.parameter("scope").is_none() {
-                let event = Event::Change("status=IGNORED".to_owned());
-                shared.backend.coordinator(by, id.job, Message::Event(event))?;
-                return Ok(Answer::done());
-            }
-            let (kind, scope) = scope_of(request)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let event = Event::IgnoreActions(kind, scope);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
-        }
-        ("rerun", Kind::Workflow) => {
-            let configuration = match request.body.is_empty() {
-                true => BTreeMap::new(),
-                false => request.configuration()?,
-            };
-            shared.backend.rerun(by, id.job, &configuration)?;
-            Ok(Answer::done())
-        }
-        ("coord-rerun" | "rerun", Kind::Coordinator) => {
-            let expected = |fault: Fault| match request.parameter("type") {
-                Some("action" | "date") => fault,
-                _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
-            };
-            let (kind, scope) = scope_of(request).map_err(expected)?;
-            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
-            let options = RerunOptions {
-                refresh: request.flag("refresh"),
-                no_cleanup: request.flag("nocleanup"),
-                failed: request.flag("failed"),
-                configuration: Vec::new(),
-            };
-            let event = Event::Rerun(kind, scope, options);
-            shared.backend.coordinator(by, id.job, Message::Event(event))?;
-            Ok(Answer::json(&changed(&*reader, id.job, &numbers)?))
-        }
-        ("bundle-rerun" | "rerun", Kind::Bundle) => {
-            let names = request.parameter("coord-scope").unwrap_or_default().to_owned();
-            let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
-            shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
-            Ok(Answer::done())
-        }
-        (other, _) => Err(Fault::value("action", other)),
-    }
-}
-
-/// Which actions a request is about.
-fn scope_of(request: &Request) -> Result<(ScopeKind, String), Fault> {
-    let kind = request.required("type").map_err(|_| Fault::value("type", "null"))?;
-    Ok((scope_kind(kind)?, request.required("scope")?.to_owned()))
-}
-
-/// Actions of a coordinator after a command.
-fn changed(reader: &dyn Reader, id: &str, numbers: &[i64]) -> Result<Value, Fault> {
-    let actions = coordinator::actions(reader, id)?;
-    let shown = numbers
-        .iter()
-        .filter_map(|number| Some(beans::coordinator_action(id, *number, actions.get(number)?)));
-    Ok(json!({"actions": shown.collect::<Vec<_>>()}))
 }

@@ -71,7 +71,10 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
         Some("dryrun") if request.version > 0 => Submission::DryRun,
         Some(other) => return Err(Fault::value("action", other)),
     };
-    let id = shared.backend.submit(&configuration, how)?;
+    let mut id = shared.backend.submit(&configuration, how)?;
+    if how == Submission::DryRun && id.starts_with('<') {
+        id = crate::layout::laid_out(&id) + "\n";
+    }
     Ok(Answer::created(&json!({"id": id})))
 }
 
@@ -174,8 +177,8 @@ fn many(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
     let by = request.user().unwrap_or_default();
     let reader = shared.backend.reader()?;
     for id in &ids {
-        super::job::may_change(shared, request, &*reader, id)?;
-        super::job::command(shared, by, id, action)?;
+        super::command::may_change(shared, request, &*reader, id)?;
+        super::command::command(shared, by, id, action)?;
     }
     let (mut object, _) = page(shared, request, kind)?;
     for row in object["workflows"].as_array_mut().into_iter().flatten() {

@@ -3,6 +3,7 @@
 mod admin;
 mod callback;
 mod change;
+mod command;
 mod filter;
 mod job;
 mod jobs;

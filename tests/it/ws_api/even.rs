@@ -18,7 +18,7 @@ static DATE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a pattern")
 });
 static FOLDER: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"/data/(\d{4})(\d\d)(\d\d)").expect("a pattern"));
+    LazyLock::new(|| Regex::new(r"data(\\?/)(\d{4})(\d\d)(\d\d)").expect("a pattern"));
 /// What only the stub of the test server has, or only ours.
 static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let all = [
@@ -133,9 +133,9 @@ impl Even {
         let text = FOLDER.replace_all(&text, |found: &Captures<'_>| {
             let number = |at: usize| found[at].parse::<i16>().expect("digits");
             let small = |at: usize| i8::try_from(number(at)).expect("two digits");
-            let date = Date::new(number(1), small(2), small(3)).expect("a day");
+            let date = Date::new(number(2), small(3), small(4)).expect("a day");
             let date = date.checked_add(self.days).expect("a day");
-            format!("/data/{}", date.strftime("%Y%m%d"))
+            format!("data{}{}", &found[1], date.strftime("%Y%m%d"))
         });
         text.into_owned()
     }

@@ -169,6 +169,21 @@ pub(super) fn tell(context: &mut Context<'_>, shared: &Shared, of: &coordinator:
     }
 }
 
+/// A coordinator with the properties that a bundle gives it beside its own. (`reference` of the web API, 8.3)
+fn member_of(id: &str, bundle: &Definition, at: usize, of: &Coordinator) -> Coordinator {
+    const BUNDLE: &str = "oozie.bundle.application.path";
+    let mut of = of.clone();
+    of.properties.insert("oozie.bundle.id".to_owned(), id.to_owned());
+    if let Some(path) = bundle.properties.get(BUNDLE) {
+        of.properties.insert(BUNDLE.to_owned(), path.clone());
+    }
+    if let Some(member) = bundle.members.get(at) {
+        let path = "oozie.coord.application.path".to_owned();
+        of.properties.entry(path).or_insert_with(|| member.app_path.clone());
+    }
+    of
+}
+
 /// A bundle.
 pub(super) struct Bundle {
     shared: Arc<Shared>,
@@ -278,8 +293,9 @@ impl Bundle {
                             record.coordinators.resize(at + 1, None);
                         }
                         let needs = record.needs.clone();
+                        let of = member_of(&id, definition, at, of);
                         let (new, procedure) =
-                            coordinator::begin(context, &shared, of, &id, at, needs);
+                            coordinator::begin(context, &shared, &of, &id, at, needs);
                         begun.insert(at, procedure);
                         record.coordinators[at] = Some(new);
                         events.push_front(Event::Accepted(at, true));

@@ -1,0 +1,317 @@
+//! `PUT /vN/job/ID`: one job, commanded. (`reference` of the web API, 7)
+
+use std::collections::BTreeMap;
+
+use super::job::{
+    BUNDLE_QUERY, COORDINATOR_QUERY, Id, Kind, WORKFLOW_QUERY, exists, newer, no_job, no_row,
+    query, scope_kind, scoped, workflow_record,
+};
+use super::{change, jobs};
+use crate::Shared;
+use crate::answer::{Answer, Fault};
+use crate::backend::Update;
+use crate::beans;
+use crate::request::Request;
+use ankus_access::Owned;
+use ankus_engine::driver::coordinator::{Kept, Message};
+use ankus_engine::driver::{bundle, coordinator, list, object};
+use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
+use ankus_lang::machine::coordinator::{
+    ActionStatus, Event, RerunOptions, ScopeKind, Status as Timed,
+};
+use ankus_lang::machine::{Command, JobStatus};
+use ankus_procedure::store::Reader;
+use serde_json::{Value, json};
+
+/// Has a job take `kill`, `suspend` or `resume`; one that has ended takes nothing, and that is no fault.
+pub(super) fn command(shared: &Shared, by: &str, id: &str, action: &str) -> Result<(), Fault> {
+    let Some((command, event, of_bundle)) = jobs::commands(action) else { return Ok(()) };
+    let reader = shared.backend.reader()?;
+    match Id::new(id).kind {
+        Kind::Workflow => {
+            let record = workflow_record(&*reader, id)?.ok_or_else(|| no_row(WORKFLOW_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.command(by, id, command)
+        }
+        Kind::Coordinator => {
+            let record =
+                coordinator::record(&*reader, id)?.ok_or_else(|| no_row(COORDINATOR_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.coordinator(by, id, Message::Event(event))
+        }
+        Kind::Bundle => {
+            let record = bundle::record(&*reader, id)?.ok_or_else(|| no_row(BUNDLE_QUERY))?;
+            if record.job.status.is_end() {
+                return Ok(());
+            }
+            shared.backend.bundle(by, id, of_bundle)
+        }
+    }
+}
+
+/// Refuses somebody who may not change a job; one that is not there is told of by whoever looks for it.
+pub(super) fn may_change(
+    shared: &Shared,
+    request: &Request,
+    reader: &dyn Reader,
+    id: &str,
+) -> Result<(), Fault> {
+    let Some(job) = list::job(reader, id)? else { return Ok(()) };
+    let owned = Owned { id, user: &job.user, list: job.group.as_deref() };
+    shared.keeper.may_change(&request.who, &owned).map_err(|refusal| Fault::from(&refusal))
+}
+
+/// What the server says where a job is not there and is to take a command. (`reference` of the web API, 3.1)
+fn absent(id: &Id<'_>, action: &str) -> Fault {
+    match (action, id.kind) {
+        ("start", Kind::Coordinator) => Fault::value("action", "start"),
+        ("suspend", Kind::Workflow | Kind::Coordinator) => {
+            let inner = no_row(query(id.kind, action)).message;
+            Fault::new("E0603", format!("SQL error in operation, {inner}"))
+        }
+        ("suspend" | "resume", Kind::Bundle) | ("resume", Kind::Coordinator) => no_job(id.job),
+        ("change", Kind::Workflow | Kind::Coordinator) => no_job(id.job),
+        (_, kind) => no_row(query(kind, action)),
+    }
+}
+
+pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Answer, Fault> {
+    let action = request.required("action")?;
+    let by = request.user().unwrap_or_default();
+    let reader = shared.backend.reader()?;
+    may_change(shared, request, &*reader, id.job)?;
+    let known = [
+        "start",
+        "suspend",
+        "resume",
+        "kill",
+        "rerun",
+        "change",
+        "ignore",
+        "update",
+        "coord-rerun",
+        "bundle-rerun",
+        "sla-enable",
+        "sla-disable",
+        "sla-change",
+    ];
+    if !known.contains(&action)
+        || (request.version == 0
+            && !matches!(action, "start" | "suspend" | "resume" | "kill" | "rerun"))
+    {
+        return Err(Fault::value("action", action));
+    }
+    if matches!(action, "ignore" | "update" | "sla-enable" | "sla-disable" | "sla-change") {
+        newer(request, 2)?;
+    }
+    if matches!(
+        action,
+        "rerun"
+            | "coord-rerun"
+            | "bundle-rerun"
+            | "update"
+            | "sla-enable"
+            | "sla-disable"
+            | "sla-change"
+    ) {
+        request.is_xml()?;
+    }
+    match (action, id.kind) {
+        ("start", Kind::Coordinator) => return Err(absent(id, action)),
+        ("ignore", Kind::Workflow) => {
+            return Err(Fault::new("E0302", "Invalid parameter [Workflow Ignore Not supported]"));
+        }
+        ("ignore", Kind::Bundle) => {
+            return Err(Fault::new("E0302", "Invalid parameter [Bundle Ignore Not supported]"));
+        }
+        ("update", Kind::Workflow | Kind::Bundle) => return Err(no_row(COORDINATOR_QUERY)),
+        (sla, Kind::Workflow) if sla.starts_with("sla-") => {
+            return Err(Fault::resource("Not supported for workflow"));
+        }
+        _ => {}
+    }
+    exists(&*reader, id).map_err(|()| absent(id, action))?;
+    match (action, id.kind) {
+        ("start", Kind::Workflow) => {
+            let record = workflow_record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
+            match record.job.status {
+                JobStatus::Prep => shared.backend.command(by, id.job, Command::Start)?,
+                JobStatus::Running => {
+                    let why = format!("Workflow already running, workflow [{}]", id.job);
+                    return Err(Fault::new("E0801", why));
+                }
+                // As on a server, nothing comes of it.
+                _ => {}
+            }
+            Ok(Answer::done())
+        }
+        ("start", _) => {
+            let record = bundle::record(&*reader, id.job)?.ok_or_else(|| absent(id, action))?;
+            // As on a server, nothing comes of it where it has started.
+            if record.job.status == Timed::Prep {
+                let start = BundleEvent::Submitted { start: true, absent: Vec::new() };
+                shared.backend.bundle(by, id.job, start)?;
+            }
+            Ok(Answer::done())
+        }
+        ("kill", Kind::Coordinator) if request.parameter("scope").is_some() => {
+            let (kind, scope) = scope_of(request)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let event = Event::KillActions(kind, scope);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
+        }
+        ("suspend" | "resume" | "kill", _) => {
+            command(shared, by, id.job, action)?;
+            Ok(Answer::done())
+        }
+        ("change", Kind::Workflow) => Err(no_job(id.job)),
+        ("change", kind) => {
+            let value = request.required("value")?.to_owned();
+            match kind {
+                Kind::Bundle => {
+                    change::bundle(&value)?;
+                    shared.backend.bundle(by, id.job, BundleEvent::Change(value))?;
+                }
+                _ => {
+                    change::coordinator(&value)?;
+                    shared.backend.coordinator(by, id.job, Message::Event(Event::Change(value)))?;
+                }
+            }
+            Ok(Answer::done())
+        }
+        ("ignore", _) => {
+            if request.parameter("scope").is_none() {
+                let event = Event::Change("status=IGNORED".to_owned());
+                shared.backend.coordinator(by, id.job, Message::Event(event))?;
+                return Ok(Answer::done());
+            }
+            let (kind, scope) = scope_of(request)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let event = Event::IgnoreActions(kind, scope);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            Ok(Answer::json(&changed(shared, &*reader, id.job, &numbers)?))
+        }
+        ("rerun", Kind::Workflow) => {
+            let configuration = match request.body.is_empty() {
+                true => BTreeMap::new(),
+                false => request.configuration()?,
+            };
+            shared.backend.rerun(by, id.job, &configuration)?;
+            Ok(Answer::done())
+        }
+        ("update", Kind::Coordinator) => {
+            let configuration = match request.body.is_empty() {
+                true => BTreeMap::new(),
+                false => request.configuration()?,
+            };
+            let shows_diff = request.parameter("diff") != Some("false");
+            let how = Update { is_dry: request.flag("dryrun"), shows_diff };
+            let diff = shared.backend.update(by, id.job, &configuration, how)?;
+            Ok(Answer::json(&json!({"update": {"diff": diff}})))
+        }
+        ("coord-rerun" | "rerun", Kind::Coordinator) => {
+            let expected = |fault: Fault| match request.parameter("type") {
+                Some("action" | "date") => fault,
+                _ => Fault::new("E1018", "Coord Job Rerun Error: date or action expected."),
+            };
+            let (kind, scope) = scope_of(request).map_err(expected)?;
+            let (numbers, _) = scoped(&*reader, id.job, kind, &scope)?;
+            let options = RerunOptions {
+                refresh: request.flag("refresh"),
+                no_cleanup: request.flag("nocleanup"),
+                failed: request.flag("failed"),
+                configuration: Vec::new(),
+            };
+            let before = coordinator::actions(&*reader, id.job)?;
+            let (kind, scope, numbers) = match kind {
+                // Dates name only what has ended.
+                ScopeKind::Date => {
+                    let has_ended = |number: &i64| has_ended(before[number].run.status);
+                    let ended: Vec<i64> = numbers.into_iter().filter(has_ended).collect();
+                    let scope: Vec<String> = ended.iter().map(i64::to_string).collect();
+                    (ScopeKind::Action, scope.join(","), ended)
+                }
+                kind => (kind, scope, numbers),
+            };
+            if numbers.is_empty() {
+                let why = "Coord Job Rerun Error: part or all actions are not eligible to rerun!";
+                return Err(Fault::new("E1018", why));
+            }
+            let event = Event::Rerun(kind, scope, options);
+            shared.backend.coordinator(by, id.job, Message::Event(event))?;
+            let refreshed = request.flag("refresh");
+            Ok(Answer::json(&rerun(shared, &*reader, id.job, &numbers, &before, refreshed)?))
+        }
+        ("bundle-rerun" | "rerun", Kind::Bundle) => {
+            let names = request.parameter("coord-scope").unwrap_or_default().to_owned();
+            let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
+            shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
+            Ok(Answer::done())
+        }
+        (other, _) => Err(Fault::value("action", other)),
+    }
+}
+
+/// Whether an action of a coordinator goes on no more.
+fn has_ended(status: ActionStatus) -> bool {
+    use ActionStatus::{Failed, Ignored, Killed, Skipped, Succeeded, TimedOut};
+    matches!(status, Failed | Ignored | Killed | Skipped | Succeeded | TimedOut)
+}
+
+/// Which actions a request is about.
+fn scope_of(request: &Request) -> Result<(ScopeKind, String), Fault> {
+    let kind = request.required("type").map_err(|_| Fault::value("type", "null"))?;
+    Ok((scope_kind(kind)?, request.required("scope")?.to_owned()))
+}
+
+/// Actions of a coordinator after a command, with the configurations that they were made and run with.
+fn changed(
+    shared: &Shared,
+    reader: &dyn Reader,
+    id: &str,
+    numbers: &[i64],
+) -> Result<Value, Fault> {
+    let definition = coordinator::definition(reader, id)?;
+    let mask = shared.backend.mask(&definition.properties);
+    let actions = coordinator::actions(reader, id)?;
+    let shown = numbers.iter().filter_map(|number| {
+        let kept = actions.get(number)?;
+        Some(beans::commanded_action(id, *number, kept, &definition, &*mask))
+    });
+    Ok(json!({"actions": shown.collect::<Vec<_>>()}))
+}
+
+/// Actions that run again, as they wait for that: by the time of the answer they may have gone on.
+fn rerun(
+    shared: &Shared,
+    reader: &dyn Reader,
+    id: &str,
+    numbers: &[i64],
+    before: &BTreeMap<i64, Kept>,
+    is_refreshed: bool,
+) -> Result<Value, Fault> {
+    let definition = coordinator::definition(reader, id)?;
+    let mask = shared.backend.mask(&definition.properties);
+    let status = ActionStatus::Waiting.name();
+    let shown = numbers.iter().filter_map(|number| {
+        let kept = before.get(number)?;
+        let mut object = beans::commanded_action(id, *number, kept, &definition, &*mask);
+        for (name, value) in [("status", status), ("errorCode", ""), ("errorMessage", "")] {
+            object[name] = value.into();
+        }
+        object["externalId"] = Value::Null;
+        if is_refreshed {
+            object["runConf"] = object["createdConf"].clone();
+        }
+        object["lastModifiedTime"] = object::date(Some(shared.now()));
+        object["toString"] =
+            format!("CoordinatorAction name[{id}@{number}] status[{status}]").into();
+        Some(object)
+    });
+    Ok(json!({"actions": shown.collect::<Vec<_>>()}))
+}
