@@ -251,7 +251,7 @@ fn recorded_exchanges_are_answered_as_the_server_answered_them() {
     use std::os::unix::fs::PermissionsExt as _;
     std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
     let settings = format!(
-        "{SETTINGS}\n[hosts]\n\"file://\" = [\"/\"]\n\n[tools]\nscript = \"{}\"\n",
+        "{SETTINGS}\n[launchers]\nmax = 64\n\n[hosts]\n\"file://\" = [\"/\"]\n\n[tools]\nscript = \"{}\"\n",
         script.display()
     );
     std::fs::write(place.path().join("user.toml"), settings).expect("writable");
