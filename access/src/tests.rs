@@ -175,15 +175,16 @@ fn proxy_users_ask_for_whom_they_may() {
     let who = for_another("hue", "ann", "10.0.0.5").expect("ann is of the staff");
     assert_eq!((who.user.as_deref(), who.really.as_deref()), (Some("ann"), Some("hue")));
     assert!(who.cookie.expect("a cookie").contains("u=hue&"), "the cookie is of who asked");
-    for (by, other, from) in [
-        ("hue", "ann", "10.0.0.6"),
-        ("hue", "root", "10.0.0.5"),
-        ("ann", "bob", "10.0.0.5"),
-        ("", "ann", "10.0.0.5"),
-    ] {
+    for (by, other, from) in
+        [("hue", "ann", "10.0.0.6"), ("hue", "root", "10.0.0.5"), ("ann", "bob", "10.0.0.5")]
+    {
         let refused = for_another(by, other, from).expect_err("it may not");
         assert_eq!((refused.status, refused.code), (401, Some("E1400")), "{by} {other} {from}");
     }
+    let nobody = for_another("", "ann", "10.0.0.5").expect_err("nobody asks");
+    assert_eq!((nobody.status, nobody.code), (400, Some("E1603")));
+    let options = ("OPTIONS", [].as_slice(), [("doAs", "ann")].as_slice());
+    assert_eq!(user(&keeper, options), None, "by it a client asks how to say who it is");
 }
 
 #[test]

@@ -306,7 +306,7 @@ impl Backend for Served {
     ) -> Result<String, Fault> {
         let is_named =
             |path: &&str| configuration.get(*path).is_some_and(|it| !it.trim().is_empty());
-        let at = PATHS.iter().position(|path| is_named(&path)).ok_or_else(unnamed)?;
+        let at = PATHS.iter().position(is_named).ok_or_else(unnamed)?;
         let mut fetched = self.brought(&configuration[PATHS[at]], DEFINITIONS[at])?;
         let path = match fetched.path.is_dir() {
             true => fetched.path.join(DEFINITIONS[at]),
