@@ -11,7 +11,9 @@ use ankus_engine::driver::coordinator::{self as kept, Kept, Message, Moment};
 use ankus_engine::driver::{self, bundle, object};
 use ankus_lang::coordinator::{Definition, Sla};
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
-use ankus_lang::machine::coordinator::{ActionStatus, Event, RerunOptions, ScopeKind, Status};
+use ankus_lang::machine::coordinator::{
+    ActionStatus, Event, RerunOptions, ScopeKind, Status, UNSEEN,
+};
 use ankus_lang::time::{Instant as Time, ProcessingZone};
 use ankus_procedure::control::ControlError;
 use ankus_procedure::store::Reader;
@@ -670,7 +672,9 @@ pub(super) fn show(
                 ))?;
                 let waits = run.status == ActionStatus::Waiting;
                 if let (Some(missing), true) = (&run.missing, waits) {
-                    shell.line(format!("    waits for {missing}"))?;
+                    let cannot_look = missing.starts_with(UNSEEN);
+                    let word = if cannot_look { "" } else { "waits for " };
+                    shell.line(format!("    {word}{missing}"))?;
                 }
                 if let Some((code, message)) = &run.error {
                     shell.out(hanging(&format!("    {}", prefix(code)), message) + "\n")?;

@@ -405,3 +405,34 @@ fn what_says_nothing_of_who_asks_is_refused_at_the_start() {
         assert!(text.contains(said), "{arguments:?}: {text}");
     }
 }
+
+/// An action whose data cannot be looked at says so, and does not wait in silence.
+#[test]
+fn what_cannot_be_looked_at_is_said() {
+    let coordinator = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"c\" frequency=\"${coord:days(1)}\" start=\"2024-01-01T00:00Z\" end=\"2024-01-02T00:00Z\" timezone=\"UTC\"><datasets><dataset name=\"d\" frequency=\"${coord:days(1)}\" initial-instance=\"2024-01-01T00:00Z\" timezone=\"UTC\"><uri-template>file:///secret/${YEAR}</uri-template></dataset></datasets><input-events><data-in name=\"in\" dataset=\"d\"><instance>${coord:current(0)}</instance></data-in></input-events><action><workflow><app-path>hdfs://nn/apps/tidy</app-path></workflow></action></coordinator-app>";
+    let site = "<configuration><property><name>oozie.service.HadoopAccessorService.supported.filesystems</name><value>*</value></property></configuration>";
+    let folder = folder(&[
+        (".ankus/root/apps/tidy/workflow.xml", WORKFLOW),
+        (".ankus/root/apps/daily/coordinator.xml", coordinator),
+        ("site.xml", site),
+        ("ankus.toml", "[server]\nsite = \"site.xml\"\n"),
+    ]);
+    let server = Server::start(folder.path(), &[]);
+    let body = "<configuration><property><name>user.name</name><value>ana</value></property><property><name>oozie.coord.application.path</name><value>hdfs://nn/apps/daily</value></property></configuration>";
+    let made =
+        server.ask("POST", "v2/jobs?action=start", "content-type: application/xml\r\n", body);
+    let id: Value = serde_json::from_str(&made.body).unwrap_or_else(|_| panic!("{}", made.body));
+    let path = format!(
+        "v2/job/{}@1?show=info",
+        id["id"].as_str().unwrap_or_else(|| panic!("{}", made.body))
+    );
+    for _ in 0..200 {
+        let answer = server.ask("GET", &path, "", "");
+        if answer.body.contains("E1021") {
+            assert!(answer.body.contains("[hosts]"), "{}", answer.body);
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    panic!("{}", server.ask("GET", &path, "", "").body);
+}

@@ -8,7 +8,7 @@ use super::{Loaded, MOST_WATCHED, progress};
 use crate::driver::needs::Equipped;
 use crate::host::files::{FileUri, Files as _};
 use ankus_lang::coordinator::{Existing, Failure as Fault, partition_places};
-use ankus_lang::machine::coordinator::{ActionStatus, Plan, Status, World};
+use ankus_lang::machine::coordinator::{ActionStatus, Plan, Status, UNSEEN, World};
 use ankus_lang::time::Instant;
 
 /// Data in the file systems of the driver.
@@ -92,6 +92,8 @@ impl Loaded {
             let Some(run) = job.actions.get(number) else { continue };
             let is_open = run.data.inputs.iter().any(|data| !data.unresolved.is_empty());
             match &run.missing {
+                // What cannot be looked at cannot be watched.
+                Some(missing) if missing.starts_with(UNSEEN) => is_all = false,
                 Some(missing) if plan.definition.logic.is_none() && !missing.contains("${") => {
                     waits.push(missing.clone());
                 }

@@ -24,6 +24,9 @@ use crate::coordinator::{
 };
 use crate::time::{Instant, Schedule, is_skipped_by_last_only, is_skipped_by_none, is_timed_out};
 
+/// Stands before what an action waits for where that cannot be looked at.
+pub const UNSEEN: &str = "E1021: Coord Action Input Check Error: ";
+
 /// Where a coordinator or a bundle is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the words are the server's, and their meaning is in their names")]
@@ -703,8 +706,16 @@ impl Turn<'_, '_> {
                 let waited = (now.0 - nominal.max(created).0) / 60;
                 let actions = &self.plan.actions;
                 let found = actions.check_all(&run.data, self.world.existing, waited);
-                // The server logs it and looks again when it recovers.
-                found.map_err(|_| Refusal::of("E1021"))?
+                match found {
+                    Ok(found) => found,
+                    Err(failure) => {
+                        // The server logs it and looks again when it recovers. Here who waits is told.
+                        if let Some(run) = self.job.actions.get_mut(&number) {
+                            run.missing = Some(format!("{UNSEEN}{}", failure.message));
+                        }
+                        return Err(Refusal::of("E1021"));
+                    }
+                }
             }
         };
         match found {
