@@ -8,7 +8,7 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
-use ankus::carry::{Conversion, Outcome, Output, Target, report, step_functions};
+use ankus::carry::{self, Conversion, Outcome, Output, Target, report, step_functions};
 use ankus::check::{self, FileKind};
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
@@ -359,7 +359,7 @@ fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> C
     let version = match target {
         Target::Airflow(version) => version,
         Target::StepFunctions => {
-            return step_functions::convert(step_functions::Given {
+            return step_functions::convert(carry::Given {
                 path,
                 analysis: workflow.as_ref(),
                 coordinator: coordinated,

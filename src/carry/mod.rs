@@ -5,10 +5,20 @@
 //! became of it; whatever nobody claims is lost, and said to be. Nothing is run or read here.
 
 pub mod airflow;
+mod claims;
+mod commands;
 pub mod ledger;
 pub mod model;
 pub mod report;
 pub mod step_functions;
+pub mod text;
+
+use crate::analysis::Analysis;
+use crate::settings::secrets::Secrets;
+use crate::source::Span;
+use airflow::Coordinated;
+use ankus_lang::el::Dialect;
+use std::collections::BTreeMap;
 
 pub use airflow::Version;
 pub use ledger::{Entry, Outcome};
@@ -52,6 +62,27 @@ impl Target {
             Target::StepFunctions => Vec::new(),
         }
     }
+}
+
+/// What is converted to a graph of states or tasks.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'a> {
+    /// The path of the workflow.
+    pub path: &'a str,
+    /// The workflow; nothing where a coordinator starts one that is not there.
+    pub analysis: Option<&'a Analysis>,
+    /// What starts it.
+    pub coordinator: Option<Coordinated<'a>>,
+    /// Its name in the other engine.
+    pub name: &'a str,
+    /// What it is submitted with.
+    pub properties: &'a BTreeMap<String, String>,
+    /// What is secret.
+    pub secrets: &'a Secrets,
+    /// The library that evaluates expressions.
+    pub dialect: Dialect,
+    /// Names of what it starts, by the places that name their applications.
+    pub started: &'a BTreeMap<Span, String>,
 }
 
 /// A file to be written.

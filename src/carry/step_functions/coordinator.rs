@@ -1,11 +1,11 @@
 //! Coordinators: a schedule of EventBridge, the data that a run waits for, and what the workflow is given.
 
-use super::actions::Command;
 use super::expression::{Kind, Part, Text, quoted};
 use super::states::Machine;
 use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::{usual, written, zone_of};
+use crate::carry::commands::{Command, Commands};
 use crate::carry::ledger::Outcome;
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};

@@ -3,55 +3,18 @@
 //! In: a text and what its names stand for. Out: [`Text`], literal parts and JSONata that is evaluated when a state is entered.
 //! What has no counterpart becomes an expression that fails, never one that says something else.
 
+use crate::carry::text;
 use ankus_lang::el::tree::{Binary, Node, Op};
-use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables};
+use ankus_lang::el::{Dialect, Phase, Template};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What the value of a piece of JSONata is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A text.
-    Text,
-    /// A text, or null.
-    Nullable,
-    /// A truth value.
-    Bool,
-    /// A whole number.
-    Integer,
-    /// Another number.
-    Double,
-    /// Milliseconds since 1970, which stand for a time as Oozie writes it.
-    Time,
-}
-
-/// A piece of JSONata with what its value is.
-pub type Operand = (String, Kind);
+pub use crate::carry::text::{Kind, Operand, Part, Text};
 
 /// The picture of a time as Oozie writes it.
 pub const PICTURE: &str = "[Y0001]-[M01]-[D01]T[H01]:[m01]Z";
 
 const NUMBERS: &str = "a text is read as a number by JSONata: an empty one is an error, and one with a fraction is none";
-
-/// A part of a text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
-    /// As it is.
-    Literal(String),
-    /// JSONata.
-    Value(Operand),
-}
-
-/// A text, with what differs from the server.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Text {
-    /// In order.
-    pub parts: Vec<Part>,
-    /// What is only nearly the same.
-    pub differs: Vec<String>,
-    /// What cannot be had.
-    pub lacks: Vec<String>,
-}
 
 /// A text of JSONata.
 pub fn quoted(text: &str) -> String {
@@ -72,29 +35,6 @@ pub fn quoted(text: &str) -> String {
 }
 
 impl Text {
-    /// Without expressions.
-    pub fn literal(text: &str) -> Text {
-        let parts = match text {
-            "" => Vec::new(),
-            text => vec![Part::Literal(text.to_owned())],
-        };
-        Text { parts, ..Text::default() }
-    }
-
-    /// One expression.
-    pub fn value(code: impl Into<String>, kind: Kind) -> Text {
-        Text { parts: vec![Part::Value((code.into(), kind))], ..Text::default() }
-    }
-
-    /// The text, where no run changes it.
-    pub fn known(&self) -> Option<&str> {
-        match &self.parts[..] {
-            [] => Some(""),
-            [Part::Literal(text)] => Some(text),
-            _ => None,
-        }
-    }
-
     /// As JSONata whose value is a text.
     pub fn code(&self) -> String {
         let parts: Vec<String> = self
@@ -135,19 +75,6 @@ impl Text {
             _ => format!("({}) = 'true'", self.code()),
         };
         format!("{{% {code} %}}")
-    }
-
-    /// This and another text behind it.
-    pub fn then(mut self, other: Text) -> Text {
-        for part in other.parts {
-            match (self.parts.last_mut(), part) {
-                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
-                (_, part) => self.parts.push(part),
-            }
-        }
-        self.differs.extend(other.differs);
-        self.lacks.extend(other.lacks);
-        self
     }
 }
 
@@ -251,49 +178,14 @@ const TAKEN: &[&str] = &[
 impl Names<'_> {
     /// Compiles a text.
     pub fn text(&self, source: &str, dialect: Dialect) -> Text {
-        let template = Template::compile(source, self.phase, dialect);
-        let mut text = Text::default();
-        if let Some(error) = template.errors().first() {
-            self.refuse(&mut text, format!("the expression cannot be read: {}", error.message));
-            return text;
-        }
-        for piece in template.pieces() {
-            let next = match *piece {
-                Piece::Literal { start, end } => Text::literal(template.span(start, end)),
-                Piece::Expression { start, end, first, last } => {
-                    let nodes = &template.nodes()[first as usize..last as usize];
-                    let written = template.span(start, end);
-                    match self.folded(nodes, &template, written, dialect) {
-                        Some(folded) => Text::literal(&folded),
-                        None => self.expression(&template, nodes, written),
-                    }
-                }
-            };
-            text = text.then(next);
-        }
-        text
-    }
-
-    /// The value of an expression that no run and no property changes.
-    fn folded(
-        &self,
-        nodes: &[Node],
-        template: &Template,
-        written: &str,
-        dialect: Dialect,
-    ) -> Option<String> {
-        let constant = nodes.iter().all(|node| match node.op {
-            Op::Call { .. } => matches!(
-                &*template.call_name(node),
-                "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
-            ),
-            Op::Variable | Op::Broken => false,
-            _ => true,
-        });
-        let alone = Template::compile(written, self.phase, dialect);
-        let nothing = Variables::default();
-        let value = constant.then(|| alone.text(&nothing).ok()).flatten();
-        value.map(|text| text.into_owned())
+        text::compile(source, self.phase, dialect, &|template, nodes, written| {
+            self.expression(template, nodes, written)
+        })
+        .unwrap_or_else(|why| {
+            let mut text = Text::default();
+            self.refuse(&mut text, why);
+            text
+        })
     }
 
     fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {

@@ -12,7 +12,7 @@ mod template;
 
 use super::airflow::Coordinated;
 use super::ledger::{Ledger, Outcome};
-use super::{Conversion, Output, model};
+use super::{Conversion, Given, Output, model};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::settings::secrets::Secrets;
@@ -28,27 +28,6 @@ use std::collections::{BTreeMap, BTreeSet};
 const CREDENTIALS: &str =
     "Step Functions takes rights from the role of the machine and of the cluster";
 const ROLE: &str = "give them to the role, or make the cluster with Kerberos";
-
-/// What is converted.
-#[derive(Clone, Copy, Debug)]
-pub struct Given<'a> {
-    /// The path of the workflow.
-    pub path: &'a str,
-    /// The workflow; nothing where a coordinator starts one that is not there.
-    pub analysis: Option<&'a Analysis>,
-    /// What starts it.
-    pub coordinator: Option<Coordinated<'a>>,
-    /// The name of the machine.
-    pub name: &'a str,
-    /// What it is submitted with.
-    pub properties: &'a BTreeMap<String, String>,
-    /// What is secret.
-    pub secrets: &'a Secrets,
-    /// The library that evaluates expressions.
-    pub dialect: Dialect,
-    /// Names of the machines that it starts, by the places that name their applications.
-    pub started: &'a BTreeMap<Span, String>,
-}
 
 /// The name of a state machine: letters, digits, `_` and `-` alone.
 pub fn machine_name(name: &str) -> String {

@@ -5,8 +5,10 @@
 
 use super::{Printer, expression::Text};
 use crate::analysis::Analysis;
+use crate::carry::claims;
+use crate::carry::commands::{Commands, shared};
 use crate::carry::ledger::Outcome;
-use crate::ir::workflow::{Action, Body, NodeId, Shape, Way, Workflow};
+use crate::ir::workflow::{Action, NodeId, Shape, Way, Workflow};
 use crate::passes::flow::Flow;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -323,43 +325,8 @@ impl<'a> Printer<'a> {
 
     /// Nodes and transitions, and what belongs to none.
     pub(super) fn claim_flow(&mut self, analysis: &Analysis) {
-        let flow = analysis.flow();
-        for (id, node) in flow.workflow.nodes() {
-            if !flow.reach.is_reachable(id) {
-                let reason = "no run enters it, so that nothing is made of it";
-                self.ledger.whole(node.span, Outcome::Exact, reason, "");
-                continue;
-            }
-            self.ledger.exact(node.name.span);
-            self.ledger.exact(node.tag);
-            for exit in flow.workflow.exits(id) {
-                self.ledger.exact(exit.span);
-                self.ledger.exact(exit.target.span);
-            }
-            if node.shape == Shape::Join || node.shape == Shape::Start {
-                self.ledger.whole(node.span, Outcome::Exact, "", "");
-            }
-        }
-        let workflow = flow.workflow;
-        if let Some(name) = self.tree.root().and_then(|root| root.attribute("name")) {
-            self.ledger.exact(name.value_span());
-        }
-        for property in &workflow.parameters {
-            self.ledger.whole(property.span, Outcome::Exact, "", "");
-        }
-        for credential in &workflow.credentials {
-            let (reason, remedy) = (super::CREDENTIALS, super::ROLE);
-            self.ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
-        }
-        if let Some(global) = &workflow.global {
-            if workflow.actions().next().is_none() {
-                self.ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
-            }
-            if let Some(launcher) = &global.launcher {
-                let reason = "there is no launcher job";
-                self.ledger.whole(launcher.span, Outcome::Approximate, reason, "");
-            }
-        }
+        claims::flow(&mut self.ledger, analysis, (super::CREDENTIALS, super::ROLE));
+        let workflow = analysis.flow().workflow;
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
@@ -372,24 +339,6 @@ impl<'a> Printer<'a> {
         let remedy = "set an alarm of CloudWatch on the metrics of the state machine";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
-}
-
-/// An action with what all actions share.
-fn shared(workflow: &Workflow, body: &Body) -> Body {
-    let mut body = body.clone();
-    let Some(global) = &workflow.global else { return body };
-    body.name_node = body.name_node.or_else(|| global.name_node.clone());
-    body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
-    if body.job_xml.is_empty() {
-        body.job_xml.clone_from(&global.job_xml);
-    }
-    for property in &global.configuration {
-        let name = property.name.as_str();
-        if body.configuration.iter().all(|own| own.name.as_str() != name) {
-            body.configuration.push(property.clone());
-        }
-    }
-    body
 }
 
 /// The join at which the paths of a fork meet; none where each of them ends in a failure.

@@ -1,0 +1,46 @@
+//! Claims that the printers of whole graphs share.
+
+use super::ledger::{Ledger, Outcome};
+use crate::analysis::Analysis;
+use crate::ir::workflow::Shape;
+
+/// Nodes and transitions, which are the same by construction, and what belongs to none; `credentials` says what becomes of those.
+pub(super) fn flow(ledger: &mut Ledger, analysis: &Analysis, credentials: (&str, &str)) {
+    let flow = analysis.flow();
+    for (id, node) in flow.workflow.nodes() {
+        if !flow.reach.is_reachable(id) {
+            let reason = "no run enters it, so that nothing is made of it";
+            ledger.whole(node.span, Outcome::Exact, reason, "");
+            continue;
+        }
+        ledger.exact(node.name.span);
+        ledger.exact(node.tag);
+        for exit in flow.workflow.exits(id) {
+            ledger.exact(exit.span);
+            ledger.exact(exit.target.span);
+        }
+        if node.shape == Shape::Join || node.shape == Shape::Start {
+            ledger.whole(node.span, Outcome::Exact, "", "");
+        }
+    }
+    let workflow = flow.workflow;
+    if let Some(name) = analysis.tree().root().and_then(|root| root.attribute("name")) {
+        ledger.exact(name.value_span());
+    }
+    for property in &workflow.parameters {
+        ledger.whole(property.span, Outcome::Exact, "", "");
+    }
+    for credential in &workflow.credentials {
+        let (reason, remedy) = credentials;
+        ledger.whole(credential.span, Outcome::Approximate, reason, remedy);
+    }
+    if let Some(global) = &workflow.global {
+        if workflow.actions().next().is_none() {
+            ledger.whole(global.span, Outcome::Exact, "no action uses it", "");
+        }
+        if let Some(launcher) = &global.launcher {
+            let reason = "there is no launcher job";
+            ledger.whole(launcher.span, Outcome::Approximate, reason, "");
+        }
+    }
+}

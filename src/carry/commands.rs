@@ -1,0 +1,635 @@
+//! What actions do, as command lines of the tools of Hadoop.
+//!
+//! Expressions become arguments of a command, so that no shell reads them. Where the command runs, and what its texts are
+//! written in, is a matter of the target.
+
+use super::airflow::expression::shell_quoted;
+use super::ledger::{Ledger, Outcome};
+use super::text::{Part, Text};
+use crate::ir::Scalar;
+use crate::ir::workflow::{Body, Details, FileOperation, Property, Workflow};
+use crate::source::Span;
+
+/// A word of a command.
+#[derive(Clone, Debug)]
+pub(super) enum Word {
+    /// One argument.
+    One(Text),
+    /// As many as there are between blanks.
+    Split(Text),
+    /// For a shell as it is.
+    Raw(&'static str),
+}
+
+/// What a step runs.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Command {
+    /// Commands before the last.
+    pub(super) before: Vec<Vec<Word>>,
+    pub(super) words: Vec<Word>,
+}
+
+pub(super) fn one(text: &str) -> Word {
+    Word::One(Text::literal(text))
+}
+
+pub(super) fn words(line: &str) -> Vec<Word> {
+    line.split(' ').map(one).collect()
+}
+
+impl Command {
+    /// The last command.
+    pub(super) fn of(texts: Vec<Text>) -> Command {
+        Command { before: Vec::new(), words: texts.into_iter().map(Word::One).collect() }
+    }
+
+    fn add(&mut self, line: &str) -> &mut Vec<Word> {
+        self.words.extend(words(line));
+        &mut self.words
+    }
+
+    /// Programs and arguments: one program, or a shell with what it is given.
+    pub(super) fn texts(&self) -> Vec<Text> {
+        let is_plain = |word: &Word| match word {
+            Word::One(_) => true,
+            Word::Split(text) => text.known().is_some(),
+            Word::Raw(_) => false,
+        };
+        if self.before.is_empty() && self.words.iter().all(is_plain) {
+            let words = self.words.iter().flat_map(|word| match word {
+                Word::One(text) => vec![text.clone()],
+                Word::Split(text) => {
+                    let known = text.known().unwrap_or_default();
+                    known.split_whitespace().map(Text::literal).collect()
+                }
+                Word::Raw(_) => Vec::new(),
+            });
+            return words.collect();
+        }
+        let mut given: Vec<Text> = Vec::new();
+        let mut lines = vec!["set -ef".to_owned()];
+        if !self.before.is_empty() {
+            lines.push("cd \"$(mktemp -d)\"".to_owned());
+        }
+        for command in self.before.iter().chain([&self.words]) {
+            let parts: Vec<String> =
+                command.iter().map(|word| word.for_shell(&mut given)).collect();
+            if !parts.is_empty() {
+                lines.push(parts.join(" "));
+            }
+        }
+        let mut all = ["bash", "-c", &lines.join("; ")].map(Text::literal).to_vec();
+        if !given.is_empty() {
+            all.push(Text::literal("bash"));
+        }
+        all.extend(given);
+        all
+    }
+}
+
+impl Word {
+    fn for_shell(&self, given: &mut Vec<Text>) -> String {
+        let mut parameter = |text: &Text| {
+            let same = |other: &Text| other.parts == text.parts;
+            let at = given.iter().position(same).unwrap_or_else(|| {
+                given.push(text.clone());
+                given.len() - 1
+            });
+            if at < 9 { format!("${}", at + 1) } else { format!("${{{}}}", at + 1) }
+        };
+        match self {
+            Word::Raw(text) => (*text).to_owned(),
+            Word::One(text) => match text.known() {
+                Some(known) => shell_quoted(known),
+                None => format!("\"{}\"", parameter(text)),
+            },
+            Word::Split(text) => match text.known() {
+                Some(known) => {
+                    known.split_whitespace().map(shell_quoted).collect::<Vec<_>>().join(" ")
+                }
+                None => parameter(text),
+            },
+        }
+    }
+}
+
+/// A printer whose target runs commands.
+pub(super) trait Commands {
+    /// How the place where a command runs differs from a launcher.
+    const PLACE: &'static str;
+    /// What is left to do about it.
+    const REMEDY: &'static str;
+
+    /// What became of the parts of the source.
+    fn ledger(&mut self) -> &mut Ledger;
+
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text;
+
+    /// What a text says.
+    fn compile(&mut self, source: &str) -> Text;
+
+    /// What stands for a secret.
+    fn hide(&mut self, span: Span, name: &str) -> Text;
+
+    /// Whether a name is that of a secret.
+    fn is_secret(&self, name: &str) -> bool;
+
+    /// Where an operation of a file system stands.
+    fn span_of(&self, operation: &FileOperation) -> Option<Span>;
+
+    /// The last part of a path.
+    fn last_part(path: &Text) -> Text;
+
+    /// What an action with a command line runs; nothing where it cannot be had.
+    fn command_of(&mut self, body: &Body) -> Option<Command> {
+        let mut command = Command::default();
+        for operation in &body.prepare {
+            let words = self.operation(operation, &words("hdfs dfs"), true);
+            command.before.push(words);
+        }
+        if !matches!(body.details, Details::Fs { .. }) {
+            self.files(body, &mut command);
+        }
+        self.differs(body.tag, Self::PLACE, Self::REMEDY);
+        self.command(body, &mut command).then_some(command)
+    }
+
+    fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
+        self.ledger().claim(span, Outcome::Approximate, reason, remedy);
+    }
+
+    fn word(&mut self, scalar: &Scalar) -> Word {
+        Word::One(self.say(scalar))
+    }
+
+    fn all(&mut self, scalars: &[Scalar]) -> Vec<Word> {
+        scalars.iter().map(|scalar| self.word(scalar)).collect()
+    }
+
+    /// A text that the server splits at blanks.
+    fn split(&mut self, scalar: &Scalar) -> Word {
+        let text = self.say(scalar);
+        if scalar.as_str().contains(['"', '\'']) {
+            let reason = "it is split at blanks, quotes or not";
+            self.differs(scalar.span(), reason, "write the arguments out");
+        }
+        Word::Split(text)
+    }
+
+    /// Properties as options of a tool: `-D name=value`.
+    fn options(&mut self, body: &Body, option: &str, prefix: &str, out: &mut Vec<Word>) {
+        for (name, value) in self.settings(body) {
+            if !option.is_empty() {
+                out.push(one(option));
+            }
+            let name = Text::literal(prefix).then(name);
+            out.push(Word::One(name.then(Text::literal("=")).then(value)));
+        }
+    }
+
+    fn settings(&mut self, body: &Body) -> Vec<(Text, Text)> {
+        let mut all = Vec::new();
+        for (scalar, name) in [
+            (&body.name_node, "fs.defaultFS"),
+            (&body.resource_manager, "yarn.resourcemanager.address"),
+        ] {
+            if let Some(scalar) = scalar {
+                all.push((Text::literal(name), self.say(scalar)));
+            }
+        }
+        for property in &body.configuration {
+            all.extend(self.property(property));
+        }
+        all
+    }
+
+    /// A property that the tool itself has a use for.
+    fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
+        let name = self.say(&property.name);
+        if let Some(known) = name.known()
+            && (known.starts_with("oozie.") || known.contains(".launcher."))
+        {
+            self.ledger().whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
+            return None;
+        }
+        let is_secret = name.known().is_some_and(|known| self.is_secret(known));
+        let value = match &property.value {
+            Some(value) if is_secret && !value.is_expr() => {
+                let known = name.known().unwrap_or_default().to_owned();
+                self.hide(value.span(), &known)
+            }
+            Some(value) => self.say(value),
+            None => Text::default(),
+        };
+        if let Some(description) = &property.description {
+            self.ledger().exact(description.span());
+        }
+        Some((name, value))
+    }
+
+    /// Settings of a cluster that a command has no use for.
+    fn unheard(&mut self, body: &Body) {
+        for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
+            self.differs(scalar.span(), Self::PLACE, Self::REMEDY);
+        }
+        for property in &body.configuration {
+            self.ledger().whole(property.span, Outcome::Approximate, Self::PLACE, Self::REMEDY);
+        }
+    }
+
+    /// Files that the launcher puts beside the program.
+    fn files(&mut self, body: &Body, command: &mut Command) {
+        for scalar in body.files.iter().chain(&body.job_xml) {
+            let text = self.say(scalar);
+            let (path, name) = split_name::<Self>(text);
+            let mut get = words("hdfs dfs -get -f");
+            get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
+            command.before.push(get);
+            if body.job_xml.contains(scalar) {
+                let reason = "the file lies beside the command, which has to be told of it";
+                self.differs(scalar.span(), reason, "check that the tool reads it");
+            } else {
+                command.before.push(vec![one("chmod"), one("+x"), Word::One(name)]);
+            }
+        }
+        for scalar in &body.archives {
+            let text = self.say(scalar);
+            let (path, name) = split_name::<Self>(text);
+            self.differs(scalar.span(), "it is unpacked by tar or unzip, whichever can", "");
+            let path = Word::One(self.absolute(path));
+            let packed = Word::One(name.clone().then(Text::literal(".packed")));
+            let name = Word::One(name);
+            let mut get = words("hdfs dfs -get -f");
+            get.extend([path, packed.clone()]);
+            command.before.push(get);
+            command.before.push(vec![one("mkdir"), one("-p"), name.clone()]);
+            let mut unpack = vec![one("tar"), one("-xf"), packed.clone(), one("-C"), name.clone()];
+            unpack.extend([Word::Raw("|| unzip -q"), packed, one("-d"), name]);
+            command.before.push(unpack);
+        }
+    }
+
+    /// A path from the folder of the application on, if it is not absolute.
+    fn absolute(&mut self, path: Text) -> Text {
+        match path.parts.first() {
+            Some(Part::Literal(text)) if !text.starts_with('/') && !text.contains(':') => {
+                self.application_folder().then(Text::literal("/")).then(path)
+            }
+            _ => path,
+        }
+    }
+
+    fn application_folder(&mut self) -> Text {
+        self.compile("${wf:appPath()}")
+    }
+
+    fn operation(&mut self, operation: &FileOperation, fs: &[Word], prepares: bool) -> Vec<Word> {
+        if let Some(span) = self.span_of(operation) {
+            self.ledger().whole(span, Outcome::Exact, "", "");
+        }
+        let mut out = fs.to_vec();
+        let path = operation.path.as_ref().map(|path| self.say(path)).unwrap_or_default();
+        let mut option = |name: &str| {
+            let (_, scalar) = operation.options.iter().find(|(key, _)| &**key == name)?;
+            Some(self.say(scalar))
+        };
+        match &*operation.kind {
+            "delete" => {
+                let skips = option("skip-trash").is_none_or(|text| text.known() != Some("false"));
+                out.extend(words("-rm -r -f"));
+                if skips || prepares {
+                    out.push(one("-skipTrash"));
+                }
+            }
+            "mkdir" => out.extend(words("-mkdir -p")),
+            "touchz" => out.push(one("-touchz")),
+            "setrep" => {
+                out.push(one("-setrep"));
+                out.extend(option("replication-factor").map(Word::One));
+            }
+            "move" => {
+                let target =
+                    operation.target.as_ref().map(|path| self.say(path)).unwrap_or_default();
+                out.extend([one("-mv"), Word::One(path), Word::One(target)]);
+                return out;
+            }
+            "chmod" | "chgrp" => {
+                let name = format!("-{}", operation.kind);
+                let value = match &*operation.kind {
+                    "chmod" => option("permissions"),
+                    _ => option("group"),
+                };
+                let dirs_only = option("dir-files").is_some_and(|t| t.known() == Some("false"));
+                if !operation.recursive && !dirs_only {
+                    let reason = "files directly in the folder keep what they have";
+                    self.differs(
+                        operation.tag,
+                        reason,
+                        "add a command with `/*` where they matter",
+                    );
+                }
+                out.push(one(&name));
+                if operation.recursive {
+                    out.push(one("-R"));
+                }
+                out.extend(value.map(Word::One));
+            }
+            kind => {
+                let reason = format!("the tools of Hadoop have no `{kind}`");
+                self.ledger().claim(operation.tag, Outcome::None, &reason, "write it by hand");
+                return vec![one("false")];
+            }
+        }
+        out.push(Word::One(path));
+        out
+    }
+
+    /// The command of an action; whether there is one.
+    fn command(&mut self, body: &Body, out: &mut Command) -> bool {
+        match &body.details {
+            Details::Fs { operations } => {
+                let mut fs = words("hdfs dfs");
+                if let Some(name_node) = &body.name_node {
+                    fs.push(one("-fs"));
+                    fs.push(self.word(name_node));
+                }
+                for property in &body.configuration {
+                    self.ledger().whole(
+                        property.span,
+                        Outcome::Approximate,
+                        Self::PLACE,
+                        Self::REMEDY,
+                    );
+                }
+                let mut all: Vec<Vec<Word>> =
+                    operations.iter().map(|one| self.operation(one, &fs, false)).collect();
+                out.words = all.pop().unwrap_or_else(|| vec![one("true")]);
+                out.before.extend(all);
+            }
+            Details::Shell { exec, env_vars, arguments } => {
+                self.unheard(body);
+                out.words = match out.before.is_empty() {
+                    true => Vec::new(),
+                    false => vec![Word::Raw("PATH=\".:$PATH\"")],
+                };
+                if !env_vars.is_empty() || !out.before.is_empty() {
+                    out.words.push(one("env"));
+                    out.words.extend(self.all(env_vars));
+                }
+                let program = exec.as_deref().map(|exec| self.word(exec));
+                out.words.extend(program);
+                out.words.extend(self.all(arguments));
+            }
+            Details::Java { main_class, java_opts, arguments } => {
+                self.unheard(body);
+                let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+                let mut get = words("hdfs dfs -get -f");
+                get.extend([Word::One(lib), Word::Raw(". || true")]);
+                out.before.push(get);
+                out.words = vec![one("java"), one("-cp"), Word::Raw("\"./*:$(hadoop classpath)\"")];
+                for opts in java_opts {
+                    let word = self.split(opts);
+                    out.words.push(word);
+                }
+                let class = main_class.as_deref().map(|class| self.word(class));
+                out.words.extend(class);
+                out.words.extend(self.all(arguments));
+            }
+            _ => return self.tool(body, out),
+        }
+        true
+    }
+
+    /// Tools that start jobs or connections.
+    fn tool(&mut self, body: &Body, out: &mut Command) -> bool {
+        match &body.details {
+            Details::Distcp { java_opts, arguments } => {
+                if let Some(opts) = java_opts {
+                    let value = Text::literal("HADOOP_OPTS=").then(self.say(opts));
+                    out.words.extend([one("env"), Word::One(value)]);
+                }
+                out.add("hadoop distcp");
+                self.options(body, "-D", "", &mut out.words);
+                out.words.extend(self.all(arguments));
+            }
+            Details::Ssh { host, command, arguments } => {
+                self.differs(body.tag, "the keys are those of the primary node", "put them there");
+                out.add("ssh -o BatchMode=yes");
+                for scalar in [host, command].into_iter().flatten() {
+                    let word = self.word(scalar);
+                    out.words.push(word);
+                }
+                out.words.extend(self.all(arguments));
+            }
+            Details::MapReduce { streaming: None, pipes: None, config_class: None } => {
+                self.job_file(body, out);
+            }
+            Details::MapReduce { .. } => {
+                let reason = "streaming, pipes and classes that write the configuration are not carried over";
+                self.ledger().whole(body.span, Outcome::None, reason, "start the job by hand");
+                return false;
+            }
+            Details::Git { git_uri, branch, key_path, destination_uri } => {
+                self.unheard(body);
+                if let Some(key) = key_path {
+                    let mut get = words("hdfs dfs -get -f");
+                    get.extend([self.word(key), one("key")]);
+                    out.before.push(get);
+                    out.before.push(words("chmod 600 key"));
+                    out.before.push(vec![Word::Raw("export GIT_SSH_COMMAND='ssh -i key'")]);
+                }
+                let mut clone = words("git clone");
+                if let Some(branch) = branch {
+                    clone.extend([one("-b"), self.word(branch)]);
+                }
+                clone.extend(git_uri.as_deref().map(|uri| self.word(uri)));
+                clone.push(one("clone"));
+                out.before.push(clone);
+                out.add("hdfs dfs -put -f clone");
+                let target = destination_uri.as_deref().map(|uri| self.word(uri));
+                out.words.extend(target);
+            }
+            _ => self.query(body, out),
+        }
+        true
+    }
+
+    /// Tools that run scripts and queries.
+    fn query(&mut self, body: &Body, out: &mut Command) {
+        match &body.details {
+            Details::Pig { script, params, arguments } => {
+                out.add("pig");
+                // Its script takes them as one word alone.
+                self.options(body, "", "-D", &mut out.words);
+                self.named(params, "-param", out);
+                out.words.extend(self.all(arguments));
+                self.script(script.as_deref(), out);
+            }
+            Details::Hive { script, query, params, jdbc_url, password, arguments } => {
+                match jdbc_url {
+                    Some(url) => {
+                        let url = self.word(url);
+                        out.add("beeline -u").push(url);
+                    }
+                    None => drop(out.add("hive")),
+                }
+                if let Some(password) = password {
+                    let text = self.hide(password.span(), "hive_password");
+                    out.words.extend([one("-p"), Word::One(text)]);
+                }
+                self.options(body, "--hiveconf", "", &mut out.words);
+                self.named(params, "--hivevar", out);
+                out.words.extend(self.all(arguments));
+                if let (None, Some(query)) = (script, query) {
+                    let query = self.word(query);
+                    out.words.extend([one("-e"), query]);
+                }
+                self.script(script.as_deref(), out);
+            }
+            _ => self.submitted(body, out),
+        }
+    }
+
+    /// Tools that submit what they are told.
+    fn submitted(&mut self, body: &Body, out: &mut Command) {
+        match &body.details {
+            Details::Sqoop { command, arguments } => {
+                out.add("sqoop");
+                let mut all = match command {
+                    Some(command) => match self.split(command) {
+                        Word::Split(text) => match text.known().map(str::to_owned) {
+                            Some(known) => known.split_whitespace().map(one).collect(),
+                            None => vec![Word::Split(text)],
+                        },
+                        word => vec![word],
+                    },
+                    None => self.all(arguments),
+                };
+                // Options of Hadoop stand behind the tool.
+                let is_split = matches!(all.first(), Some(Word::Split(_)));
+                let rest = all.split_off(usize::from(!is_split && !all.is_empty()));
+                out.words.extend(all);
+                if is_split && !body.configuration.is_empty() {
+                    let reason = "options of Hadoop stand before the command, which is not known";
+                    self.differs(body.tag, reason, "put them behind its first word");
+                }
+                self.options(body, "-D", "", &mut out.words);
+                out.words.extend(rest);
+            }
+            Details::Spark { master, mode, name, class, jar, spark_opts, arguments } => {
+                out.add("spark-submit");
+                for (option, scalar) in [
+                    ("--master", master),
+                    ("--deploy-mode", mode),
+                    ("--name", name),
+                    ("--class", class),
+                ] {
+                    if let Some(scalar) = scalar {
+                        let word = self.word(scalar);
+                        out.words.extend([one(option), word]);
+                    }
+                }
+                self.options(body, "--conf", "spark.hadoop.", &mut out.words);
+                if let Some(opts) = spark_opts {
+                    let word = self.split(opts);
+                    out.words.push(word);
+                }
+                if let Some(jar) = jar {
+                    let text = self.say(jar);
+                    let text = match text.parts.first() {
+                        Some(Part::Literal(path)) if !path.contains('/') => {
+                            self.application_folder().then(Text::literal("/lib/")).then(text)
+                        }
+                        _ => text,
+                    };
+                    out.words.push(Word::One(text));
+                }
+                out.words.extend(self.all(arguments));
+            }
+            _ => drop(out.add("true")),
+        }
+    }
+
+    fn named(&mut self, params: &[Scalar], option: &str, out: &mut Command) {
+        for param in params {
+            let word = self.word(param);
+            out.words.extend([one(option), word]);
+        }
+    }
+
+    /// A script of the application, brought to the node.
+    fn script(&mut self, script: Option<&Scalar>, out: &mut Command) {
+        let Some(script) = script else { return };
+        let text = self.say(script);
+        let (path, name) = split_name::<Self>(text);
+        let mut get = words("hdfs dfs -get -f");
+        get.extend([Word::One(self.absolute(path)), Word::One(name.clone())]);
+        out.before.push(get);
+        out.words.extend([one("-f"), Word::One(name)]);
+    }
+
+    /// A job that is nothing but its configuration.
+    fn job_file(&mut self, body: &Body, out: &mut Command) {
+        let settings = self.settings(body);
+        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+        let mut get = words("hdfs dfs -get -f");
+        get.extend([Word::One(lib), Word::Raw(". || true")]);
+        out.before.push(get);
+        out.before.push(vec![Word::Raw("export HADOOP_CLASSPATH='./*'")]);
+        let escape = "property() { printf '<property><name>%s</name><value>%s</value></property>\\n' \"$@\" | sed 's/&/\\&amp;/g'; }";
+        out.before.push(vec![Word::Raw(escape)]);
+        out.before.push(vec![Word::Raw("echo '<configuration>' > job.xml")]);
+        for (name, value) in settings {
+            let words = vec![one("property"), Word::One(name), Word::One(value)];
+            out.before.push([words, vec![Word::Raw(">> job.xml")]].concat());
+        }
+        out.before.push(vec![Word::Raw("echo '</configuration>' >> job.xml")]);
+        out.before.push(vec![Word::Raw(
+            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)",
+        )]);
+        out.before.push(vec![Word::Raw("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do sleep 10; done")]);
+        out.words = words("grep -q SUCCEEDED status");
+        let reason =
+            "the job is submitted by `mapred job -submit`; a value with `<` breaks its file";
+        self.differs(body.tag, reason, Self::REMEDY);
+    }
+}
+
+/// An action with what all actions share.
+pub(super) fn shared(workflow: &Workflow, body: &Body) -> Body {
+    let mut body = body.clone();
+    let Some(global) = &workflow.global else { return body };
+    body.name_node = body.name_node.or_else(|| global.name_node.clone());
+    body.resource_manager = body.resource_manager.or_else(|| global.resource_manager.clone());
+    if body.job_xml.is_empty() {
+        body.job_xml.clone_from(&global.job_xml);
+    }
+    for property in &global.configuration {
+        let name = property.name.as_str();
+        if body.configuration.iter().all(|own| own.name.as_str() != name) {
+            body.configuration.push(property.clone());
+        }
+    }
+    body
+}
+
+/// Path and name of a file: `path#name`, or the last part of the path.
+fn split_name<C: Commands + ?Sized>(text: Text) -> (Text, Text) {
+    let last = match text.parts.last() {
+        Some(Part::Literal(last)) => last.clone(),
+        _ => String::new(),
+    };
+    if let Some((before, name)) = last.split_once('#') {
+        let mut path = text;
+        path.parts.pop();
+        let name = Text::literal(name);
+        return (path.then(Text::literal(before)), name);
+    }
+    if last.contains('/') || text.known().is_some() {
+        let name = Text::literal(last.rsplit('/').next().unwrap_or_default());
+        return (text, name);
+    }
+    let name = C::last_part(&text);
+    (text, name)
+}

@@ -1,0 +1,135 @@
+//! Texts with expressions, in the language of a target.
+//!
+//! In: a text of the source, and what makes code of an expression. Out: [`Text`], literal parts and code.
+
+use ankus_lang::el::tree::{Node, Op};
+use ankus_lang::el::{Dialect, Phase, Piece, Template, Variables};
+
+/// What the value of a piece of code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A text.
+    Text,
+    /// A text, or null.
+    Nullable,
+    /// A truth value.
+    Bool,
+    /// A whole number.
+    Integer,
+    /// Another number.
+    Double,
+    /// Milliseconds since 1970, which stand for a time as Oozie writes it.
+    Time,
+}
+
+/// A piece of code with what its value is.
+pub type Operand = (String, Kind);
+
+/// A part of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// As it is.
+    Literal(String),
+    /// Code of the target.
+    Value(Operand),
+}
+
+/// A text, with what differs from the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Text {
+    /// In order.
+    pub parts: Vec<Part>,
+    /// What is only nearly the same.
+    pub differs: Vec<String>,
+    /// What cannot be had.
+    pub lacks: Vec<String>,
+}
+
+impl Text {
+    /// Without expressions.
+    pub fn literal(text: &str) -> Text {
+        let parts = match text {
+            "" => Vec::new(),
+            text => vec![Part::Literal(text.to_owned())],
+        };
+        Text { parts, ..Text::default() }
+    }
+
+    /// One expression.
+    pub fn value(code: impl Into<String>, kind: Kind) -> Text {
+        Text { parts: vec![Part::Value((code.into(), kind))], ..Text::default() }
+    }
+
+    /// The text, where no run changes it.
+    pub fn known(&self) -> Option<&str> {
+        match &self.parts[..] {
+            [] => Some(""),
+            [Part::Literal(text)] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// This and another text behind it.
+    pub fn then(mut self, other: Text) -> Text {
+        for part in other.parts {
+            match (self.parts.last_mut(), part) {
+                (Some(Part::Literal(before)), Part::Literal(text)) => before.push_str(&text),
+                (_, part) => self.parts.push(part),
+            }
+        }
+        self.differs.extend(other.differs);
+        self.lacks.extend(other.lacks);
+        self
+    }
+}
+
+/// Compiles a text: expressions that no run and no property changes are their values, and `of` makes code of the others.
+pub fn compile(
+    source: &str,
+    phase: Phase,
+    dialect: Dialect,
+    of: &dyn Fn(&Template, &[Node], &str) -> Text,
+) -> Result<Text, String> {
+    let template = Template::compile(source, phase, dialect);
+    if let Some(error) = template.errors().first() {
+        return Err(format!("the expression cannot be read: {}", error.message));
+    }
+    let mut text = Text::default();
+    for piece in template.pieces() {
+        let next = match *piece {
+            Piece::Literal { start, end } => Text::literal(template.span(start, end)),
+            Piece::Expression { start, end, first, last } => {
+                let nodes = &template.nodes()[first as usize..last as usize];
+                let written = template.span(start, end);
+                match folded(nodes, &template, written, phase, dialect) {
+                    Some(folded) => Text::literal(&folded),
+                    None => of(&template, nodes, written),
+                }
+            }
+        };
+        text = text.then(next);
+    }
+    Ok(text)
+}
+
+/// The value of an expression that no run and no property changes.
+fn folded(
+    nodes: &[Node],
+    template: &Template,
+    written: &str,
+    phase: Phase,
+    dialect: Dialect,
+) -> Option<String> {
+    let constant = nodes.iter().all(|node| match node.op {
+        Op::Call { .. } => matches!(
+            &*template.call_name(node),
+            "concat" | "trim" | "replaceAll" | "appendAll" | "urlEncode" | "firstNotNull"
+        ),
+        Op::Variable | Op::Broken => false,
+        _ => true,
+    });
+    let alone = Template::compile(written, phase, dialect);
+    let nothing = Variables::default();
+    let value = constant.then(|| alone.text(&nothing).ok()).flatten();
+    value.map(|text| text.into_owned())
+}
