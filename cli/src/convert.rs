@@ -8,7 +8,7 @@ use super::{Exit, Failure, Shell};
 use crate::properties::PropertyArguments;
 use ankus::analysis::Analysis;
 use ankus::carry::airflow::{self, Coordinated, bundle::bundle};
-use ankus::carry::{self, Conversion, Outcome, Output, Target, report, step_functions};
+use ankus::carry::{self, Conversion, Outcome, Output, Target, argo, report, step_functions};
 use ankus::check::{self, FileKind};
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
@@ -26,13 +26,14 @@ use std::sync::Arc;
   ankus convert apps/ --to airflow -o airflow/          a whole tree, for Airflow 3
   ankus convert apps/daily --to airflow==2.10 -o out/   one application, for Airflow 2.10
   ankus convert apps/ --to step-functions -o aws/       state machines and templates for AWS
+  ankus convert apps/ --to argo -o argo/                templates for Argo Workflows
   ankus convert apps/ --report losses.md                only the report: what would be lost
   ankus convert apps/ -o airflow/ --check               whether the output is up to date")]
 pub(crate) struct Arguments {
     /// Workflows, coordinators, bundles, their folders, or directory trees.
     #[arg(value_name = "APP|DIR", default_value = ".")]
     paths: Vec<PathBuf>,
-    /// The engine: `airflow` (3.x), `airflow==2.10` or `step-functions`.
+    /// The engine: `airflow` (3.x), `airflow==2.10`, `step-functions` or `argo`.
     #[arg(long, value_name = "TARGET", default_value = "airflow", value_parser = target)]
     to: Target,
     /// Folder to write to. Files that were edited since are left alone.
@@ -64,8 +65,9 @@ pub(crate) struct Arguments {
 }
 
 fn target(text: &str) -> Result<Target, String> {
-    Target::of(text)
-        .ok_or_else(|| "known are airflow, airflow==3, airflow==2.10 and step-functions".to_owned())
+    Target::of(text).ok_or_else(|| {
+        "known are airflow, airflow==3, airflow==2.10, step-functions and argo".to_owned()
+    })
 }
 
 fn report_file(text: &str) -> Result<PathBuf, String> {
@@ -321,7 +323,11 @@ fn convert(
     for unit in &mut units {
         let base = unit.name.clone();
         let mut number = 1;
-        while !taken.insert(unit.name.to_lowercase()) {
+        let name = |name: &str| match target {
+            Target::Argo => argo::resource_name(name),
+            _ => name.to_lowercase(),
+        };
+        while !taken.insert(name(&unit.name)) {
             number += 1;
             unit.name = format!("{base}_{number}");
         }
@@ -356,20 +362,20 @@ fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> C
         },
     );
     let dialect = Dialect::of_target(settings.target.name());
+    let given = carry::Given {
+        path,
+        analysis: workflow.as_ref(),
+        coordinator: coordinated,
+        name: &unit.name,
+        properties: &unit.properties,
+        secrets: &settings.secrets,
+        dialect,
+        started: &started,
+    };
     let version = match target {
         Target::Airflow(version) => version,
-        Target::StepFunctions => {
-            return step_functions::convert(carry::Given {
-                path,
-                analysis: workflow.as_ref(),
-                coordinator: coordinated,
-                name: &unit.name,
-                properties: &unit.properties,
-                secrets: &settings.secrets,
-                dialect,
-                started: &started,
-            });
-        }
+        Target::StepFunctions => return step_functions::convert(given),
+        Target::Argo => return argo::convert(given),
     };
     airflow::convert(airflow::Given {
         version,

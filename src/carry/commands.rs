@@ -48,8 +48,8 @@ impl Command {
         &mut self.words
     }
 
-    /// Programs and arguments: one program, or a shell with what it is given.
-    pub(super) fn texts(&self) -> Vec<Text> {
+    /// Programs and arguments: one program, or a shell with what it is given; `between` stands between its commands.
+    pub(super) fn texts(&self, between: &str) -> Vec<Text> {
         let is_plain = |word: &Word| match word {
             Word::One(_) => true,
             Word::Split(text) => text.known().is_some(),
@@ -78,7 +78,7 @@ impl Command {
                 lines.push(parts.join(" "));
             }
         }
-        let mut all = ["bash", "-c", &lines.join("; ")].map(Text::literal).to_vec();
+        let mut all = ["bash", "-c", &lines.join(between)].map(Text::literal).to_vec();
         if !given.is_empty() {
             all.push(Text::literal("bash"));
         }

@@ -5,8 +5,10 @@
 //! became of it; whatever nobody claims is lost, and said to be. Nothing is run or read here.
 
 pub mod airflow;
+pub mod argo;
 mod claims;
 mod commands;
+mod instances;
 pub mod ledger;
 pub mod model;
 pub mod report;
@@ -30,6 +32,8 @@ pub enum Target {
     Airflow(Version),
     /// AWS Step Functions.
     StepFunctions,
+    /// Argo Workflows.
+    Argo,
 }
 
 impl Target {
@@ -43,6 +47,7 @@ impl Target {
     pub fn of(name: &str) -> Option<Target> {
         match name {
             "step-functions" => Some(Target::StepFunctions),
+            "argo" => Some(Target::Argo),
             _ => Version::of(name).map(Target::Airflow),
         }
     }
@@ -52,6 +57,7 @@ impl Target {
         match self {
             Target::Airflow(version) => version.name(),
             Target::StepFunctions => "step-functions",
+            Target::Argo => "argo",
         }
     }
 
@@ -59,7 +65,7 @@ impl Target {
     pub fn helpers(self) -> Vec<Output> {
         match self {
             Target::Airflow(_) => airflow::helpers(),
-            Target::StepFunctions => Vec::new(),
+            Target::StepFunctions | Target::Argo => Vec::new(),
         }
     }
 }
@@ -121,4 +127,16 @@ impl Conversion {
                 && !allowed.iter().any(|name| name == "*" || *name == entry.construct)
         })
     }
+}
+
+/// A value with references to other properties resolved, as a submission does.
+fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
+    let mut value = value.to_owned();
+    for _ in 0..20 {
+        let Some(from) = value.find("${") else { break };
+        let Some(length) = value[from..].find('}') else { break };
+        let Some(known) = properties.get(&value[from + 2..from + length]) else { break };
+        value.replace_range(from..=from + length, known);
+    }
+    value
 }

@@ -18,11 +18,11 @@ fn convert(arguments: &[&str]) -> (i32, String, String) {
     (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
 }
 
-fn shown(path: &Path) -> String {
+pub(crate) fn shown(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-const COORDINATOR: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}" start="2026-03-07T06:00Z"
+pub(crate) const COORDINATOR: &str = r#"<coordinator-app name="daily" frequency="${coord:days(1)}" start="2026-03-07T06:00Z"
     end="2026-03-10T06:00Z" timezone="UTC" xmlns="uri:oozie:coordinator:0.4">
   <controls><timeout>60</timeout></controls>
   <datasets>
@@ -42,7 +42,7 @@ const COORDINATOR: &str = r#"<coordinator-app name="daily" frequency="${coord:da
   </configuration></workflow></action>
 </coordinator-app>"#;
 
-const FORKED: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5">
+pub(crate) const FORKED: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5">
   <start to="both"/>
   <fork name="both"><path start="a"/><path start="which"/></fork>
   <action name="a"><shell xmlns="uri:oozie:shell-action:0.2"><exec>load.sh</exec><argument>${input}</argument></shell>
@@ -54,7 +54,7 @@ const FORKED: &str = r#"<workflow-app name="load" xmlns="uri:oozie:workflow:0.5"
   <end name="end"/>
 </workflow-app>"#;
 
-fn written(folder: &Path, name: &str, text: &str) {
+pub(crate) fn written(folder: &Path, name: &str, text: &str) {
     let path = folder.join(name);
     std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
     std::fs::write(path, text).expect("a file");
@@ -127,15 +127,15 @@ fn a_fork_that_is_left_by_an_end_is_refused() {
     assert!(!out.join("state-machines/load.asl.json").exists());
 }
 
-/// Where npm put asl-validator and jsonata: what a variable says, or `/tmp/asl-tools`.
-fn tools() -> Option<PathBuf> {
+/// Where npm put some packages: what a variable says, or `/tmp/asl-tools`.
+pub(crate) fn tools(packages: &str) -> Option<PathBuf> {
     let folder = std::env::var_os("ANKUS_ASL_TOOLS").map_or("/tmp/asl-tools".into(), PathBuf::from);
     let modules = folder.join("node_modules");
-    if modules.join("asl-validator").is_dir() && modules.join("jsonata").is_dir() {
+    if packages.split(' ').all(|name| modules.join(name).is_dir()) {
         return Some(modules);
     }
     let shown = folder.display();
-    println!("skipped: `npm install asl-validator jsonata` was not run in {shown}");
+    println!("skipped: `npm install {packages}` was not run in {shown}");
     None
 }
 
@@ -150,7 +150,7 @@ fn asked(modules: &Path, arguments: &[&str]) -> Value {
 }
 
 /// Elements and attributes of a text, as an independent reader counts them.
-fn counted(text: &str) -> Option<usize> {
+pub(crate) fn counted(text: &str) -> Option<usize> {
     let options =
         roxmltree::ParsingOptions { allow_dtd: true, ..roxmltree::ParsingOptions::default() };
     let document = roxmltree::Document::parse_with_options(text, options).ok()?;
@@ -196,7 +196,7 @@ fn the_corpus_becomes_state_machines_that_are_valid() {
     }
     oracle::agree("conversion ledgers of Step Functions", whole, of);
     println!("{}", report["summary"]);
-    let Some(modules) = tools() else { return };
+    let Some(modules) = tools("asl-validator jsonata") else { return };
     let answer = asked(&modules, &[&shown(&out.path().join("state-machines"))]);
     println!("{} machines with {} expressions", answer["machines"], answer["expressions"]);
     assert_eq!(answer["errors"], json!({}));
@@ -232,7 +232,7 @@ fn jsonata(source: &str, values: &BTreeMap<String, String>) -> Option<(String, V
 
 #[test]
 fn jsonata_says_what_the_server_says() {
-    let Some(modules) = tools() else { return };
+    let Some(modules) = tools("asl-validator jsonata") else { return };
     let words = ["full", "", "10", "9", "true", "TRUE", "it's (odd)", "a\\b", " x "];
     let mut cases = Vec::new();
     for a in words {

@@ -205,6 +205,17 @@ fn stepped(from: i64, step: i64, last: i64) -> String {
 }
 
 fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable, String> {
+    let cron = unix(cron)?;
+    let differs = (!schedule.zone.is_fixed()).then(|| {
+        "the server moves some runs by an hour while the zone is on another clock than at the start"
+            .to_owned()
+    });
+    let value = cron_call(&cron, "UTC");
+    Ok(Timetable { value, is_own: false, first, differs })
+}
+
+/// A cron expression of Unix.
+pub(in crate::carry) fn unix(cron: &Cron) -> Result<String, String> {
     let text = cron.text();
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else {
@@ -215,7 +226,7 @@ fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable
             && !field.chars().all(|c| c.is_ascii_alphabetic() || c == ',' || c == '-')
     };
     if odd(day) || odd(weekday) || ["L", "LW"].contains(&day) || weekday == "L" {
-        return Err(format!("Airflow reads `{text}` otherwise"));
+        return Err(format!("cron reads `{text}` otherwise"));
     }
     let weekday: String = weekday
         .split_inclusive([',', '-'])
@@ -237,17 +248,12 @@ fn of_cron(schedule: &Schedule, cron: &Cron, first: Instant) -> Result<Timetable
         });
         parts.collect::<Vec<_>>().join(",").replace('?', "*")
     };
-    let cron = [
+    let fields = [
         plain(minute, "59"),
         plain(hour, "23"),
         plain(day, "31"),
         plain(month, "12"),
         plain(&weekday, "6"),
     ];
-    let differs = (!schedule.zone.is_fixed()).then(|| {
-        "the server moves some runs by an hour while the zone is on another clock than at the start"
-            .to_owned()
-    });
-    let value = cron_call(&cron.join(" "), "UTC");
-    Ok(Timetable { value, is_own: false, first, differs })
+    Ok(fields.join(" "))
 }

@@ -64,7 +64,7 @@ impl Printer<'_> {
                     "ActionOnFailure": "CONTINUE",
                     "HadoopJarStep": {
                         "Jar": "command-runner.jar",
-                        "Args": command.texts().iter().map(Text::field).collect::<Vec<_>>(),
+                        "Args": command.texts("; ").iter().map(Text::field).collect::<Vec<_>>(),
                     },
                 },
             },

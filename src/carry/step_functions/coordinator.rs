@@ -6,10 +6,11 @@ use super::{Printer, template::Schedule};
 use crate::carry::airflow::Coordinated;
 use crate::carry::airflow::schedule::{usual, written, zone_of};
 use crate::carry::commands::{Command, Commands};
+use crate::carry::instances::current;
 use crate::carry::ledger::Outcome;
 use crate::ir::coordinator::Coordinator;
 use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
-use ankus_lang::el::{Phase, Template, Variables};
+use ankus_lang::el::Phase;
 use ankus_lang::time::{Cron, EndOf, Frequency, Unit};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -410,20 +411,4 @@ fn picture(template: &str) -> Result<String, String> {
         true => Err(format!("`{template}` names more than times")),
         false => Ok(text),
     }
-}
-
-/// The number of `${coord:current(n)}`.
-fn current(text: &str, definition: &Definition) -> Result<i64, String> {
-    let odd = || format!("JSONata cannot find `{text}`");
-    let inner = text.trim().strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    let inner = inner.ok_or_else(odd)?.trim().strip_prefix("coord:current").ok_or_else(odd)?;
-    let mut variables = Variables::default();
-    for (name, value) in definition.properties.iter() {
-        let value = ankus_lang::el::Value::text(value.clone());
-        variables.0.insert(name.to_string(), value);
-    }
-    let template =
-        Template::compile(&format!("${{{inner}}}"), Phase::JobSubmit, Default::default());
-    let known = template.text(&variables).map_err(|_| odd())?;
-    known.trim().parse().map_err(|_| odd())
 }

@@ -10,15 +10,13 @@ pub mod expression;
 mod states;
 mod template;
 
-use super::airflow::Coordinated;
 use super::ledger::{Ledger, Outcome};
-use super::{Conversion, Given, Output, model};
+use super::{Conversion, Given, Output, model, resolve};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
-use ankus_lang::el::{Dialect, Phase};
+use ankus_lang::el::Phase;
 use expression::{Names, Text, Used};
 use serde_json::{Map, Value, json};
 use states::Machine;
@@ -302,16 +300,4 @@ fn field(name: &str) -> String {
     let is_plain = name.chars().all(fits) && name.starts_with(|c: char| c.is_ascii_alphabetic());
     let is_word = ["and", "or", "in", "true", "false", "null", "function"].contains(&name);
     if is_plain && !is_word { name.to_owned() } else { format!("`{}`", name.replace('`', "")) }
-}
-
-/// A value with references to other properties resolved, as a submission does.
-fn resolve(value: &str, properties: &BTreeMap<String, String>) -> String {
-    let mut value = value.to_owned();
-    for _ in 0..20 {
-        let Some(from) = value.find("${") else { break };
-        let Some(length) = value[from..].find('}') else { break };
-        let Some(known) = properties.get(&value[from + 2..from + length]) else { break };
-        value.replace_range(from..=from + length, known);
-    }
-    value
 }

@@ -1,0 +1,396 @@
+//! What actions do, as templates with containers.
+//!
+//! Expressions become arguments of a command, so that no shell reads them. What is known where a task is called alone, such as
+//! what another wrote, is handed to its template.
+
+use super::Printer;
+use super::expression::{Kind, Text};
+use super::yaml::{Yaml, map, named, text};
+use crate::carry::commands::Commands;
+use crate::carry::ledger::{Ledger, Outcome};
+use crate::ir::Scalar;
+use crate::ir::workflow::{Action, Body, Details, FileOperation};
+use crate::source::Span;
+
+const MAIL: &str = "import smtplib, sys
+from email.message import EmailMessage
+host, sender, to, cc, bcc, subject, kind, body = sys.argv[1:]
+mail = EmailMessage()
+mail['From'], mail['To'], mail['Subject'] = sender, to, subject
+if cc:
+    mail['Cc'] = cc
+mail.set_content(body, subtype=kind)
+everyone = [one.strip() for one in ','.join([to, cc, bcc]).split(',') if one.strip()]
+with smtplib.SMTP(host) as smtp:
+    smtp.send_message(mail, to_addrs=everyone)
+";
+
+/// A template with what it is given where it is called.
+pub(super) struct Called {
+    /// The template.
+    pub template: String,
+    /// Its parameters.
+    pub arguments: Vec<Yaml>,
+}
+
+impl Called {
+    /// Without parameters.
+    pub(super) fn of(template: &str) -> Called {
+        Called { template: template.to_owned(), arguments: Vec::new() }
+    }
+
+    /// What fails with a message.
+    pub(super) fn killed_with(message: String) -> Called {
+        let argument = named("message").and("value", text(message));
+        Called { template: "kill".to_owned(), arguments: vec![argument] }
+    }
+
+    /// What fails because it could not be carried over.
+    pub(super) fn killed(why: &str) -> Called {
+        Called::killed_with(Text::literal(&format!("not carried over: {why}")).tagged())
+    }
+}
+
+impl Called {
+    /// A task that calls it.
+    pub(super) fn entry(self, name: &str) -> Yaml {
+        let entry = named(name).and("template", text(self.template));
+        match self.arguments.is_empty() {
+            true => entry,
+            false => entry.and("arguments", map([("parameters", Yaml::List(self.arguments))])),
+        }
+    }
+}
+
+/// The template that fails with a message.
+pub(super) fn kill() -> Yaml {
+    let inputs = map([("parameters", Yaml::List(vec![named("message")]))]);
+    let words = ["echo \"$1\" >&2; exit 1", "sh", "{{inputs.parameters.message}}"];
+    let container = map([
+        ("image", text("{{workflow.parameters.python-image}}")),
+        ("command", Yaml::List(vec![text("sh"), text("-c")])),
+        ("args", Yaml::List(words.map(text).to_vec())),
+    ]);
+    named("kill").and("inputs", inputs).and("container", container)
+}
+
+impl Commands for Printer<'_> {
+    const PLACE: &'static str = "there is no launcher job: the command runs in a container";
+    const REMEDY: &'static str =
+        "give an image with its tools and the configuration of the cluster as `hadoop-image`";
+
+    fn ledger(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        Printer::say(self, scalar)
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        Printer::compile(self, source)
+    }
+
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        Printer::hide(self, span, name)
+    }
+
+    fn is_secret(&self, name: &str) -> bool {
+        self.given.secrets.covers(name)
+    }
+
+    fn span_of(&self, operation: &FileOperation) -> Option<Span> {
+        Some(self.tree.element(operation.element)?.span())
+    }
+
+    fn last_part(path: &Text) -> Text {
+        Text::value(format!("last(split({}, '/'))", path.expr()), Kind::Text)
+    }
+}
+
+impl Printer<'_> {
+    /// The template of an action, as it is called.
+    pub(super) fn action(&mut self, name: &str, action: &Action, body: Option<&Body>) -> Called {
+        let retries = self.retries(action);
+        let Some(body) = body else { return Called::of("pass") };
+        self.ledger.exact(body.tag);
+        if let Some(launcher) = &body.launcher {
+            let (reason, remedy) = (Self::PLACE, Self::REMEDY);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+        }
+        let found = match &body.details {
+            Details::Email { .. } => Some(self.email(body)),
+            Details::SubWorkflow { .. } => Some(self.sub_workflow(body)),
+            Details::Other => {
+                let reason = format!("no container is known that does what `{}` does", body.kind);
+                let remedy = "write a template for it, and call it in the place of the failing one";
+                self.ledger.whole(body.span, Outcome::None, &reason, remedy);
+                self.lack = Some(reason);
+                None
+            }
+            _ => self.commands(body),
+        };
+        let (template, arguments) = match (found, self.lack.take()) {
+            (Some(found), None) => found,
+            (_, why) => {
+                let why = why.unwrap_or_else(|| format!("the action is a `{}`", body.kind));
+                return Called::killed(&why);
+            }
+        };
+        self.called(name, retries, template, arguments)
+    }
+
+    /// A template, as it is called.
+    fn called(
+        &mut self,
+        name: &str,
+        retries: Option<Yaml>,
+        template: (&'static str, Yaml),
+        arguments: Vec<String>,
+    ) -> Called {
+        let mut whole = named(name);
+        if !arguments.is_empty() {
+            let inputs = (0..arguments.len()).map(|at| named(&input(at))).collect();
+            whole = whole.and("inputs", map([("parameters", Yaml::List(inputs))]));
+        }
+        if let Some(retries) = retries {
+            whole = whole.and("retryStrategy", retries);
+        }
+        self.templates.push(whole.and(template.0, template.1));
+        let arguments = arguments.into_iter().enumerate();
+        let arguments = arguments.map(|(at, value)| named(&input(at)).and("value", text(value)));
+        Called { template: name.to_owned(), arguments: arguments.collect() }
+    }
+
+    fn commands(&mut self, body: &Body) -> Option<Found> {
+        if let Some(span) = body.capture_output {
+            let reason = "the whole output is the result, as far as Argo keeps it (256 kB)";
+            self.differs(span, reason, "");
+        }
+        let command = self.command_of(body)?;
+        Some(self.container("hadoop-image", command.texts("\n")))
+    }
+
+    /// A container that runs a command.
+    pub(super) fn container(&self, image: &str, words: Vec<Text>) -> Found {
+        let environment = self.environment(&words);
+        let mut arguments = Vec::new();
+        let mut all = words.iter().map(|word| text(handed(word, &mut arguments)));
+        let is_shell = words.get(1).is_some_and(|word| word.known() == Some("-c"));
+        let command: Vec<Yaml> = all.by_ref().take(if is_shell { 2 } else { 1 }).collect();
+        let rest: Vec<Yaml> = all.collect();
+        let image = format!("{{{{workflow.parameters.{image}}}}}");
+        let container = map([("image", text(image)), ("command", Yaml::List(command))])
+            .and_some("args", rest)
+            .and_some("env", environment);
+        (("container", container), arguments)
+    }
+
+    fn email(&mut self, body: &Body) -> Found {
+        let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
+            &body.details
+        else {
+            return (("suspend", map([("duration", text("0"))])), Vec::new());
+        };
+        let kind = content_type.as_ref().map(|kind| self.say(kind));
+        let kind = kind.and_then(|kind| {
+            let known = kind.known()?.split(';').next()?.trim().strip_prefix("text/")?;
+            Some(Text::literal(known))
+        });
+        if let Some(files) = attachment {
+            let reason = "files of a cluster are not attached";
+            self.ledger.claim(files.span(), Outcome::None, reason, "send a link instead");
+        }
+        let reason = "a container sends it by SMTP, without a password";
+        let remedy = "give the parameters `smtp-host` and `mail-from`";
+        self.differs(body.tag, reason, remedy);
+        let parameter =
+            |name: &str| Text::value(format!("workflow.parameters['{name}']"), Kind::Text);
+        let mut all = ["python", "-c", MAIL].map(Text::literal).to_vec();
+        all.extend([parameter("smtp-host"), parameter("mail-from")]);
+        let mut one = |scalar: &Option<_>| {
+            let scalar: Option<&Scalar> = Option::as_deref(scalar);
+            scalar.map(|scalar| self.say(scalar)).unwrap_or_default()
+        };
+        all.extend([one(to), one(cc), one(bcc), one(subject)]);
+        all.push(kind.unwrap_or_else(|| Text::literal("plain")));
+        all.push(one(words));
+        self.container("python-image", all)
+    }
+
+    /// A run of its own, which the task waits for.
+    fn sub_workflow(&mut self, body: &Body) -> Found {
+        let mut name = "workflow".to_owned();
+        let mut pairs: Vec<(String, Text)> = Vec::new();
+        if let Details::SubWorkflow { app_path, propagate_configuration } = &body.details {
+            if let Some(path) = app_path {
+                let known = self.given.started.get(&path.span()).cloned();
+                let text = self.say(path);
+                name = known.unwrap_or_else(|| {
+                    let reason = "the workflow that it starts does not lie around this one";
+                    self.ledger.claim(path.span(), Outcome::None, reason, "convert it as well");
+                    let path = text.known().unwrap_or(path.as_str()).trim_end_matches('/');
+                    let path = path.trim_end_matches("/workflow.xml");
+                    path.rsplit('/').next().unwrap_or_default().to_owned()
+                });
+                // A name that is not known yet is not lacking here.
+                self.lack = None;
+            }
+            if let Some(span) = propagate_configuration {
+                let reason = "what is passed on are the parameters that are known now";
+                self.differs(*span, reason, "");
+                pairs = self.propagated();
+            }
+        }
+        for property in &body.configuration {
+            let Some((key, value)) = self.property(property) else { continue };
+            let shown = property.name.as_str();
+            if key.known().is_none() {
+                let reason = "the name of the property depends on the run";
+                self.ledger.claim(property.name.span(), Outcome::None, reason, "write it out");
+                continue;
+            }
+            if value.parts.iter().any(|part| self.is_hidden(part)) {
+                let reason = "a secret is not passed on";
+                let remedy = "the workflow takes it from a Secret of its own";
+                self.ledger.claim(property.span, Outcome::Approximate, reason, remedy);
+                continue;
+            }
+            let key = key.known().unwrap_or(shown).to_owned();
+            pairs.retain(|(other, _)| *other != key);
+            pairs.push((key, value));
+        }
+        started(&super::resource_name(&name), &pairs)
+    }
+
+    /// A task that starts a workflow by its name.
+    pub(super) fn starting(&mut self, name: &str, pairs: Vec<(String, Text)>) -> Yaml {
+        let (template, arguments) = started(&super::resource_name(name), &pairs);
+        let name = self.name_of("start-workflow");
+        let called = self.called(&name, None, template, arguments);
+        called.entry(&name)
+    }
+
+    fn is_hidden(&self, part: &super::Part) -> bool {
+        matches!(part, super::Part::Value((code, _)) if self.hidden.contains_key(code))
+    }
+
+    /// All properties that are no secrets.
+    fn propagated(&mut self) -> Vec<(String, Text)> {
+        let mut names: Vec<String> = self.given.properties.keys().cloned().collect();
+        names.extend(self.texts.keys().cloned());
+        names.sort();
+        names.dedup();
+        names.retain(|name| !self.given.secrets.covers(name) && !name.starts_with("oozie."));
+        let of = |name: String| {
+            let text = self.compile(&format!("${{wf:conf('{}')}}", name.replace('\'', "")));
+            (name, text)
+        };
+        names.into_iter().map(of).collect()
+    }
+
+    fn retries(&mut self, action: &Action) -> Option<Yaml> {
+        if let Some(cred) = &action.cred {
+            self.differs(cred.span(), super::CREDENTIALS.0, super::CREDENTIALS.1);
+        }
+        let most = action.retry_max.as_ref()?;
+        let number = |text: &Text| text.known().and_then(|text| text.trim().parse::<u32>().ok());
+        let times = number(&self.say(most));
+        let minutes = action.retry_interval.as_deref().map(|text| number(&self.say(text)));
+        let (Some(times), Some(minutes)) = (times, minutes.unwrap_or(Some(10))) else {
+            self.lack = None;
+            let reason = "the number of tries or the time between them is not known";
+            self.ledger.claim(most.span(), Outcome::None, reason, "write a `retryStrategy`");
+            return None;
+        };
+        let reason = "the server retries some errors only, and this retries all failures";
+        self.differs(most.span(), reason, "");
+        let mut backoff = map([("duration", text(format!("{minutes}m")))]);
+        if let Some(policy) = &action.retry_policy
+            && self.say(policy).known().is_some_and(|known| known.trim() == "exponential")
+        {
+            backoff = backoff.and("factor", text("2"));
+        }
+        let strategy = map([
+            ("limit", text(times.to_string())),
+            ("retryPolicy", text("Always")),
+            ("backoff", backoff),
+        ]);
+        (times > 0).then_some(strategy)
+    }
+}
+
+/// A part of a template with its name, and the values of its inputs.
+pub(super) type Found = ((&'static str, Yaml), Vec<String>);
+
+fn input(at: usize) -> String {
+    format!("arg{}", at + 1)
+}
+
+/// A text inside of a template: what is known outside alone is handed over.
+fn handed(word: &Text, arguments: &mut Vec<String>) -> String {
+    let tagged = word.tagged();
+    if !word.is_local() {
+        return tagged;
+    }
+    let at = arguments.iter().position(|other| *other == tagged).unwrap_or_else(|| {
+        arguments.push(tagged);
+        arguments.len() - 1
+    });
+    format!("{{{{inputs.parameters.{}}}}}", input(at))
+}
+
+/// What starts a workflow and waits for its end.
+fn started(name: &str, pairs: &[(String, Text)]) -> Found {
+    let mut arguments = Vec::new();
+    let manifest = manifest(name, pairs, &mut arguments);
+    let resource = map([
+        ("action", text("create")),
+        ("setOwnerReference", Yaml::Plain("true".to_owned())),
+        ("successCondition", text("status.phase == Succeeded")),
+        ("failureCondition", text("status.phase in (Failed, Error)")),
+        ("manifest", text(manifest)),
+    ]);
+    (("resource", resource), arguments)
+}
+
+/// A workflow that is started, as YAML; values are JSON, which no text breaks out of.
+fn manifest(name: &str, pairs: &[(String, Text)], arguments: &mut Vec<String>) -> String {
+    let mut spec = map([("workflowTemplateRef", named(name))]);
+    let taken = std::collections::BTreeSet::new();
+    let mut values = Vec::new();
+    let parameters: Vec<Yaml> = pairs
+        .iter()
+        .map(|(key, value)| {
+            let code = match value.is_local() {
+                false => value.expr(),
+                true => {
+                    let inside = handed(value, arguments);
+                    let inside = inside.trim_start_matches("{{").trim_end_matches("}}");
+                    inside.to_owned()
+                }
+            };
+            let written = match value.known() {
+                Some(known) => serde_json::Value::from(known).to_string(),
+                None => format!("{{{{=toJson({code})}}}}"),
+            };
+            let mark = format!("VALUE{}", values.len());
+            values.push((format!("value: {mark}\n"), format!("value: {written}\n")));
+            named(&super::expression::parameter_name(key, &taken)).and("value", text(mark))
+        })
+        .collect();
+    if !parameters.is_empty() {
+        spec = spec.and("arguments", map([("parameters", Yaml::List(parameters))]));
+    }
+    let whole = map([
+        ("apiVersion", text("argoproj.io/v1alpha1")),
+        ("kind", text("Workflow")),
+        ("metadata", map([("generateName", text(format!("{name}-")))])),
+        ("spec", spec),
+    ]);
+    let mut out = whole.print();
+    for (mark, value) in values {
+        out = out.replacen(&mark, &value, 1);
+    }
+    out
+}

@@ -1,0 +1,437 @@
+//! Coordinators: what starts a run, the data that it waits for, and what the workflow is given.
+
+use super::expression::{Kind, NOMINAL, Part, Text, quoted};
+use super::schedule::times;
+use super::yaml::{Yaml, map, named, text};
+use super::{Printer, resource};
+use crate::carry::airflow::Coordinated;
+use crate::carry::airflow::schedule::written;
+use crate::carry::commands::Commands;
+use crate::carry::instances::current;
+use crate::carry::ledger::Outcome;
+use crate::ir::coordinator::Coordinator;
+use ankus_lang::coordinator::{DataEvent, Definition, Execution, Instances};
+use ankus_lang::el::Phase;
+use ankus_lang::time::{EndOf, Unit};
+use std::collections::BTreeMap;
+
+const GIVE: &str = "give the properties with -P FILE or -D NAME=VALUE, and convert again";
+
+/// A day: how late a run may begin that was missed.
+const LATEST: i64 = 86_400;
+
+/// What stands around the tasks of a workflow that a coordinator starts.
+#[derive(Default)]
+pub(super) struct Run {
+    /// Tasks that wait for data.
+    waits: Vec<String>,
+    /// What the workflow is given: names and values.
+    data: Vec<(String, String)>,
+    /// How many may run at once; 0 for all of them.
+    concurrency: i64,
+    /// Fields of the specification of the `CronWorkflow`; none where nothing starts it.
+    cron: Option<Yaml>,
+}
+
+impl Run {
+    /// The templates that come first.
+    pub(super) fn templates(&self, name: &str, tasks: Vec<Yaml>) -> Vec<Yaml> {
+        let dag = map([("tasks", Yaml::List(tasks))]);
+        if self.waits.is_empty() && self.data.is_empty() && self.concurrency == 0 {
+            return vec![named("main").and("dag", dag)];
+        }
+        let mut all: Vec<Yaml> =
+            self.waits.iter().map(|wait| named(wait).and("template", text(wait))).collect();
+        let parameter = |(name, value): &(String, String)| named(name).and("value", text(value));
+        let given: Vec<Yaml> = self.data.iter().map(parameter).collect();
+        let mut task = named("workflow").and("template", text("flow"));
+        let mut flow = named("flow");
+        if !given.is_empty() {
+            task = task.and("arguments", map([("parameters", Yaml::List(given))]));
+            let inputs = self.data.iter().map(|(name, _)| named(name)).collect();
+            flow = flow.and("inputs", map([("parameters", Yaml::List(inputs))]));
+        }
+        if !self.waits.is_empty() {
+            let before: Vec<String> =
+                self.waits.iter().map(|wait| format!("{wait}.Succeeded")).collect();
+            task = task.and("depends", text(before.join(" && ")));
+        }
+        all.push(task);
+        let lock = match self.concurrency {
+            0 => None,
+            1 => Some(("mutexes", named(name))),
+            _ => {
+                let key = map([("name", text(limits(name))), ("key", text("concurrency"))]);
+                Some(("semaphores", map([("configMapKeyRef", key)])))
+            }
+        };
+        if let Some((kind, lock)) = lock {
+            flow = flow.and("synchronization", map([(kind, Yaml::List(vec![lock]))]));
+        }
+        let main = named("main").and("dag", map([("tasks", Yaml::List(all))]));
+        vec![main, flow.and("dag", dag)]
+    }
+
+    /// Resources beside the template.
+    pub(super) fn resources(&self, name: &str) -> Vec<Yaml> {
+        let mut all = Vec::new();
+        if self.concurrency > 1 {
+            let data = map([("concurrency", text(self.concurrency.to_string()))]);
+            all.push(resource("ConfigMap", &limits(name), "data", data));
+        }
+        if let Some(cron) = &self.cron {
+            let time = named("nominal-time").and("value", text("{{workflow.scheduledTime}}"));
+            let arguments = map([("parameters", Yaml::List(vec![time]))]);
+            let spec = map([("workflowTemplateRef", named(name)), ("arguments", arguments)]);
+            all.push(resource(
+                "CronWorkflow",
+                name,
+                "spec",
+                cron.clone().and("workflowSpec", spec),
+            ));
+        }
+        all
+    }
+}
+
+fn limits(name: &str) -> String {
+    format!("{name}-limits")
+}
+
+impl<'a> Printer<'a> {
+    /// What stands around the workflow, and what starts it where it is not there.
+    pub(super) fn coordinator(&mut self, coordinated: Coordinated<'a>) -> Vec<Yaml> {
+        let coordinator = coordinated.analysis.coordinator();
+        self.phase = Phase::CoordinatorActionStart;
+        self.run = Some(Run::default());
+        if let Some(name) = &coordinator.name {
+            let text = self.say(name);
+            self.constants.insert("coord:name", text);
+        }
+        let root = self.tree.root();
+        if let Some(parameter) = root.and_then(|root| root.child("parameters")) {
+            self.ledger.whole(parameter.span(), Outcome::Exact, "", "");
+        }
+        match coordinated.definition {
+            Ok(definition) => {
+                self.times(coordinator, definition);
+                self.controls(coordinator, definition);
+                self.events(coordinator, definition);
+            }
+            Err(why) => self.unscheduled(coordinator, why),
+        }
+        let action = root.and_then(|root| root.child("action"));
+        let info = action.and_then(|action| action.elements().find(|child| child.name() == "info"));
+        if let Some(info) = info {
+            self.sla(info.span());
+        }
+        self.configuration(coordinator);
+        self.start_workflow(coordinator)
+    }
+
+    fn unscheduled(&mut self, coordinator: &Coordinator, why: &str) {
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        for scalar in parts.into_iter().chain([&coordinator.timezone]).flatten() {
+            self.ledger.claim(scalar.span(), Outcome::None, why, GIVE);
+        }
+        for name in ["controls", "datasets", "input-events", "output-events", "input-logic"] {
+            if let Some(element) = self.tree.root().and_then(|root| root.child(name)) {
+                self.ledger.whole(element.span(), Outcome::None, why, GIVE);
+            }
+        }
+    }
+
+    fn times(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let found = times(definition);
+        let parts = [&coordinator.frequency, &coordinator.start, &coordinator.end];
+        let rest = [&coordinator.timezone, &coordinator.unit];
+        for scalar in parts.into_iter().chain(rest).flatten() {
+            match &found {
+                Ok(times) => {
+                    let reason = "of the times that passed while nothing ran, only the latest of a day is made up";
+                    let remedy = "submit the template with the `nominal-time` of the others";
+                    self.differs(scalar.span(), times.differs.unwrap_or(reason), remedy);
+                }
+                Err(why) => {
+                    let remedy = "submit the template from outside, with its `nominal-time`";
+                    self.ledger.claim(scalar.span(), Outcome::None, why, remedy);
+                }
+            }
+        }
+        let (Ok(times), Some(run)) = (found, &mut self.run) else { return };
+        let schedule = &definition.schedule;
+        let seconds = |instant| written(instant).replace('Z', ":00Z");
+        let first = schedule.times().next().map_or(schedule.start, |(_, nominal)| nominal);
+        let (first, end) = (seconds(first), seconds(schedule.end));
+        let when = format!("{{{{=now() >= date('{first}') and now() < date('{end}')}}}}");
+        let deadline = match definition.controls.execution {
+            Execution::None => 60,
+            _ => LATEST,
+        };
+        run.cron = Some(map([
+            ("schedules", Yaml::List(times.crons.into_iter().map(text).collect())),
+            ("timezone", text(times.zone)),
+            ("when", text(when)),
+            ("concurrencyPolicy", text("Allow")),
+            ("startingDeadlineSeconds", Yaml::Plain(deadline.to_string())),
+        ]));
+    }
+
+    fn controls(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let controls = &definition.controls;
+        if let Some(run) = &mut self.run {
+            run.concurrency = controls.concurrency.max(0);
+        }
+        for (name, scalar) in &coordinator.controls {
+            let span = scalar.span();
+            match (name.as_str(), controls.execution) {
+                ("timeout", _) if definition.inputs.is_empty() => self.ledger.exact(span),
+                ("timeout", _) => {
+                    let reason = "it counts from when the task begins, and the run fails, not only times out";
+                    self.differs(span, reason, "");
+                }
+                ("concurrency", _) => {
+                    let reason = "the lock is held by the tasks of the workflow: runs that wait for it are there already";
+                    self.differs(span, reason, "");
+                }
+                ("execution", Execution::Fifo) => {
+                    let reason =
+                        "runs are let in by when they were made, not by their nominal times";
+                    self.differs(span, reason, "");
+                }
+                ("execution", Execution::LastOnly) => {
+                    let reason = "of missed runs the latest alone is made up, but those that wait for others all run";
+                    self.differs(span, reason, "");
+                }
+                ("execution", Execution::None) => {
+                    let reason = "late is what is made up, not what waits for data";
+                    self.differs(span, reason, "");
+                }
+                ("execution", _) => {
+                    let reason = "Argo lets the oldest run in first";
+                    self.ledger.claim(span, Outcome::None, reason, "set priorities by hand");
+                }
+                _ => {
+                    let reason = "Argo makes every run when its time comes, whatever waits already";
+                    let remedy = "limit the workflows of the namespace, if it matters";
+                    self.ledger.claim(span, Outcome::None, reason, remedy);
+                }
+            }
+        }
+    }
+
+    fn events(&mut self, coordinator: &Coordinator, definition: &Definition) {
+        let Some(root) = self.tree.root() else { return };
+        for name in ["datasets", "input-events", "output-events"] {
+            if let Some(element) = root.child(name) {
+                self.ledger.whole(element.span(), Outcome::Exact, "", "");
+            }
+        }
+        for event in coordinator.inputs.iter().filter(|event| event.instances.is_empty()) {
+            self.ledger.exact(event.tag);
+        }
+        if let Some(logic) = root.child("input-logic") {
+            let reason = "all inputs are waited for, whatever the logic says";
+            self.ledger.whole(logic.span(), Outcome::None, reason, "write a script that looks");
+        }
+        let inputs = definition.inputs.iter().map(|event| (event, "input-events"));
+        let outputs = definition.outputs.iter().map(|event| (event, "output-events"));
+        for (event, place) in inputs.chain(outputs) {
+            let element = root.child(place).and_then(|events| {
+                events.elements().find(|element| {
+                    let name = element.attribute("name").map(|name| name.value().text);
+                    name.as_deref() == Some(&event.name)
+                })
+            });
+            let uris = match uris(event, definition) {
+                Ok(uris) => uris,
+                Err(why) => {
+                    if let Some(element) = element {
+                        let remedy = "write a script that finds the instances";
+                        self.ledger.whole(element.span(), Outcome::None, &why, remedy);
+                    }
+                    continue;
+                }
+            };
+            if let (Some(element), "input-events") = (element, place) {
+                let reason = "a container looks every minute, one instance after another";
+                self.differs(element.name_span(), reason, "");
+                self.wait_for(event, &uris, definition.controls.timeout);
+            }
+            let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+            let mut name: String = "data-".chars().chain(event.name.chars().map(fits)).collect();
+            let Some(run) = &mut self.run else { continue };
+            while run.data.iter().any(|(other, _)| *other == name) {
+                name.push('-');
+            }
+            self.data.insert(event.name.clone(), format!("inputs.parameters['{name}']"));
+            run.data.push((name, format!("{{{{={uris}}}}}")));
+        }
+    }
+
+    /// A container that ends when all of an event is there.
+    fn wait_for(&mut self, event: &DataEvent, uris: &str, minutes: i64) {
+        let name = self.name_of(&format!("wait-for-{}", event.name));
+        let flag = match event.dataset.flag() {
+            "" => String::new(),
+            flag => format!("/{flag}"),
+        };
+        let script = match minutes {
+            0 => "IFS=,\nfor uri in $1; do\n  hdfs dfs -test -e \"$uri$2\" || exit 1\ndone\n",
+            _ => {
+                "IFS=,\nfor uri in $1; do\n  until hdfs dfs -test -e \"$uri$2\"; do sleep 60; done\ndone\n"
+            }
+        };
+        let mut words = ["bash", "-c", script, "bash"].map(Text::literal).to_vec();
+        words.extend([Text::value(uris, Kind::Text), Text::literal(&flag)]);
+        let ((field, container), _) = self.container("hadoop-image", words);
+        let mut template = named(&name);
+        if minutes > 0 {
+            let seconds = minutes.saturating_mul(60).min(i64::from(i32::MAX));
+            template = template.and("activeDeadlineSeconds", Yaml::Plain(seconds.to_string()));
+        }
+        self.templates.push(template.and(field, container));
+        if let Some(run) = &mut self.run {
+            run.waits.push(name);
+        }
+    }
+
+    /// What the workflow is given: names that stand for texts of their own.
+    fn configuration(&mut self, coordinator: &Coordinator) {
+        let mut texts = BTreeMap::new();
+        for property in &coordinator.configuration {
+            let Some(name) = &property.name else { continue };
+            let known = self.say(name);
+            let name = known.known().unwrap_or(name.as_str()).to_owned();
+            let text = match &property.value {
+                Some(value) if self.given.secrets.covers(&name) && !value.is_expr() => {
+                    self.hide(value.span(), &name)
+                }
+                Some(value) => self.say(value),
+                None => Text::default(),
+            };
+            texts.insert(name, text);
+        }
+        self.texts = texts;
+    }
+
+    fn start_workflow(&mut self, coordinator: &Coordinator) -> Vec<Yaml> {
+        let Some(app) = &coordinator.app_path else { return Vec::new() };
+        let mut path = self.say(app);
+        if self.given.analysis.is_some() {
+            if let Some(Part::Literal(last)) = path.parts.last_mut() {
+                *last = last.trim_end_matches("/workflow.xml").to_owned();
+            }
+            self.texts.insert("oozie.wf.application.path".to_owned(), path);
+            return Vec::new();
+        }
+        let known = path.known().unwrap_or(app.as_str()).trim_end_matches('/').to_owned();
+        let known = known.trim_end_matches("/workflow.xml");
+        let name = known.rsplit('/').next().unwrap_or_default().trim_matches(['$', '{', '}']);
+        let reason = "the workflow does not lie around the coordinator, and is started by its name";
+        let remedy = "convert the workflow as well, and give its template this name";
+        self.ledger.claim(app.span(), Outcome::None, reason, remedy);
+        let hidden = &self.hidden;
+        let shown = self.texts.iter().filter(|(_, text)| {
+            let is_hidden =
+                |part: &Part| matches!(part, Part::Value((code, _)) if hidden.contains_key(code));
+            !text.parts.iter().any(is_hidden)
+        });
+        let pairs = shown.map(|(name, text)| (name.clone(), text.clone())).collect();
+        vec![self.starting(name, pairs)]
+    }
+}
+
+/// Code whose value is the list of URIs of an event, with commas.
+fn uris(event: &DataEvent, definition: &Definition) -> Result<String, String> {
+    let data = &event.dataset;
+    let zone =
+        ankus_lang::time::Zone::from_id(&data.timezone).map_err(|_| "its zone is not known")?;
+    if data.end_of != EndOf::None {
+        return Err("instances at the ends of days or months are not counted".to_owned());
+    }
+    let initial = definition.schedule.processing.parse(&data.initial_instance);
+    let initial = initial.map_err(|_| "its initial instance is not known")?;
+    let start = written(initial).replace('Z', ":00Z");
+    let is_utc = zone.is_fixed() && zone.offset_seconds(initial) == 0;
+    let every = data.frequency;
+    let seconds = |length: i64| {
+        let every = every * length;
+        let index = format!(
+            "int(floor((date(workflow.parameters['nominal-time']).Unix() - {}) / {every}))",
+            initial.0
+        );
+        (index, format!("date('{start}') + duration(string((i + #) * {every}) + 's')"))
+    };
+    let (index, instant) = match data.unit {
+        Unit::Minute => seconds(60),
+        Unit::Hour => seconds(3600),
+        Unit::Day if zone.is_fixed() => seconds(86_400),
+        Unit::Month if is_utc && start.ends_with("-01T00:00:00Z") => {
+            let number = |from: usize, to: usize| start.get(from..to).and_then(|n| n.parse().ok());
+            let (year, month): (Option<i64>, Option<i64>) = (number(0, 4), number(5, 7));
+            let base = year.zip(month).map(|(year, month)| year * 12 + month);
+            let base = base.ok_or("its initial instance is not known")?;
+            let months = format!("{NOMINAL}.Year() * 12 + int({NOMINAL}.Format('1')) - {base}");
+            let index = format!("int(floor(({months}) / {every}))");
+            (index, format!("date('{start}').AddDate(0, (i + #) * {every}, 0)"))
+        }
+        _ => return Err("months, and days of a zone, are not counted from there".to_owned()),
+    };
+    let list = match &event.instances {
+        Instances::Range(first, last) => {
+            let (first, last) = (current(first, definition)?, current(last, definition)?);
+            if first > last {
+                return Err("its range is empty".to_owned());
+            }
+            format!("{first}..{last}")
+        }
+        Instances::List(all) => {
+            let all: Result<Vec<String>, String> =
+                all.iter().map(|text| Ok(current(text, definition)?.to_string())).collect();
+            format!("[{}]", all?.join(", "))
+        }
+    };
+    let uri = uri(&data.uri_template)?;
+    // What lies before the initial instance is no instance.
+    Ok(format!(
+        "let i = {index}; join(map(map(filter({list}, i + # >= 0), {instant}), {uri}), ',')"
+    ))
+}
+
+/// Code that makes a URI of an instant.
+fn uri(template: &str) -> Result<String, String> {
+    const NAMES: [(&str, &str); 5] =
+        [("YEAR", "2006"), ("MONTH", "01"), ("DAY", "02"), ("HOUR", "15"), ("MINUTE", "04")];
+    if template.starts_with("hcat:") {
+        return Err("partitions of HCatalog are not looked for".to_owned());
+    }
+    // Text and layouts in turn; between layouts, what Go reads as nothing else belongs to them.
+    let mut parts: Vec<(bool, String)> = Vec::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("${") {
+        let odd = || format!("`{template}` names more than times");
+        let (name, after) = behind.split_once('}').ok_or_else(odd)?;
+        let (_, layout) = NAMES.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;
+        match parts.last_mut() {
+            Some((true, last)) if before.chars().all(|c| "/-:".contains(c)) => {
+                last.push_str(before);
+                last.push_str(layout);
+            }
+            _ => {
+                parts.push((false, before.to_owned()));
+                parts.push((true, (*layout).to_owned()));
+            }
+        }
+        rest = after;
+    }
+    parts.push((false, rest.to_owned()));
+    let shown = parts.iter().filter(|(is_layout, text)| *is_layout || !text.is_empty());
+    let code: Vec<String> = shown
+        .map(|(is_layout, text)| match is_layout {
+            true => format!("#.Format('{text}')"),
+            false => quoted(text),
+        })
+        .collect();
+    Ok(if code.is_empty() { "''".to_owned() } else { code.join(" + ") })
+}

@@ -1,0 +1,561 @@
+//! Texts with expressions, as tags of Argo.
+//!
+//! In: a text and what its names stand for. Out: [`Text`], literal parts and code of the language `expr` that is evaluated
+//! before a task begins. What has no counterpart is said to be lacking: its task becomes one that fails.
+
+use crate::carry::text;
+use ankus_lang::el::tree::{Binary, Node, Op};
+use ankus_lang::el::{Dialect, Phase, Template};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use crate::carry::text::{Kind, Operand, Part, Text};
+
+/// The layout of a time as Oozie writes it.
+const LAYOUT: &str = "2006-01-02T15:04Z";
+
+/// The time that a run stands for.
+pub const NOMINAL: &str = "date(workflow.parameters['nominal-time']).UTC()";
+
+const NUMBERS: &str = "a text is read as a whole number: an empty one or a fraction is an error";
+
+const STATUS: &str =
+    "it is the status of the task: its message is in `workflow.failures`, for exit handlers alone";
+
+/// A text of `expr`, which holds no mark that ends a tag.
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("'");
+    for c in text.chars() {
+        match c {
+            '\'' | '\\' => out.extend(['\\', c]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '{' | '}' => out.push_str(if c == '{' { "\\u007b" } else { "\\u007d" }),
+            c => out.push(c),
+        }
+    }
+    out.push('\'');
+    out
+}
+
+/// The value of a secret, as Kubernetes puts it into arguments.
+pub fn secret(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
+    format!("$(SECRET_{})", name.chars().map(fits).collect::<String>())
+}
+
+/// What `workflow.parameters` calls a parameter.
+fn parameter(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && name.starts_with(|c: char| c.is_ascii_alphabetic());
+    match is_plain {
+        true => format!("workflow.parameters.{name}"),
+        false => format!("workflow.parameters['{name}']"),
+    }
+}
+
+/// The name between tags, where code is nothing but a name.
+fn simple(code: &str) -> Option<String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+    for place in ["workflow.parameters", "inputs.parameters"] {
+        let Some(rest) = code.strip_prefix(place) else { continue };
+        let name =
+            rest.strip_prefix('.').or_else(|| rest.strip_prefix("['")?.strip_suffix("']"))?;
+        return name.chars().all(fits).then(|| format!("{place}.{name}"));
+    }
+    (code == "workflow.name").then(|| code.to_owned())
+}
+
+impl Text {
+    /// As `expr` whose value is a text.
+    pub fn expr(&self) -> String {
+        let parts: Vec<String> = self
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Literal(text) => quoted(text),
+                Part::Value((code, _)) if code.starts_with("$(") => quoted(code),
+                Part::Value(operand) => as_text(operand),
+            })
+            .collect();
+        if parts.is_empty() { "''".to_owned() } else { parts.join(" + ") }
+    }
+
+    /// As a field: a text with tags.
+    pub fn tagged(&self) -> String {
+        let tag = |operand: &Operand| match (simple(&operand.0), operand.1) {
+            (Some(name), Kind::Text) => format!("{{{{{name}}}}}"),
+            _ if operand.0.starts_with("$(") => operand.0.clone(),
+            _ => format!("{{{{={}}}}}", outer(&as_text(operand))),
+        };
+        let parts = self.parts.iter().map(|part| match part {
+            Part::Literal(text) => text.replace("{{", "{{='{'+'{'}}"),
+            Part::Value(operand) => tag(operand),
+        });
+        parts.collect()
+    }
+
+    /// As `expr` that is true if the text is `true`.
+    pub fn holds(&self) -> String {
+        let is_blank =
+            |part: &&Part| !matches!(part, Part::Literal(text) if text.trim().is_empty());
+        let parts: Vec<&Part> = self.parts.iter().filter(is_blank).collect();
+        match parts[..] {
+            [Part::Value((code, Kind::Bool))] => code.clone(),
+            [Part::Literal(text)] => (text.trim() == "true").to_string(),
+            [Part::Value(operand)] => format!("{} == 'true'", as_text(operand)),
+            _ => format!("({}) == 'true'", self.expr()),
+        }
+    }
+
+    /// Whether it depends on what is known where a task is called alone.
+    pub fn is_local(&self) -> bool {
+        self.parts.iter().any(|part| {
+            matches!(part, Part::Value((code, _)) if code.contains("tasks[") || code.contains("inputs."))
+        })
+    }
+}
+
+/// An expression without the brackets around all of it.
+pub fn outer(code: &str) -> &str {
+    let Some(inner) = code.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
+        return code;
+    };
+    let (mut depth, mut is_text, mut escaped) = (0_i32, false, false);
+    let closes = inner.chars().any(|c| {
+        if !escaped {
+            is_text ^= c == '\'';
+        }
+        escaped = c == '\\' && !escaped;
+        if !is_text {
+            depth += i32::from(c == '(') - i32::from(c == ')');
+        }
+        depth < 0
+    });
+    if closes { code } else { inner }
+}
+
+fn as_text((code, kind): &Operand) -> String {
+    match kind {
+        Kind::Text | Kind::Nullable => code.clone(),
+        Kind::Bool | Kind::Integer | Kind::Double => format!("string({})", outer(code)),
+        Kind::Time => format!("{code}.Format('{LAYOUT}')"),
+    }
+}
+
+/// As the server reads a value where a truth value is asked for.
+fn truth(operand: &Operand) -> String {
+    match operand.1 {
+        Kind::Bool => operand.0.clone(),
+        _ => format!("(lower({}) == 'true')", as_text(operand)),
+    }
+}
+
+/// A property that an expression names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Used {
+    /// The parameter that holds it.
+    pub parameter: String,
+    /// Whether it has to be there.
+    pub needed: bool,
+}
+
+/// An action that a task comes after: the name of the node, and of its task.
+pub type Before = (String, String);
+
+/// What names and functions stand for.
+pub struct Names<'a> {
+    /// Where texts stand.
+    pub phase: Phase,
+    /// Properties that are texts of their own.
+    pub texts: &'a BTreeMap<String, Text>,
+    /// Constant results of functions without parameters: `wf:name`.
+    pub constants: &'a BTreeMap<&'static str, Text>,
+    /// Code of the URIs of data events, by name.
+    pub data: &'a BTreeMap<String, String>,
+    /// Properties that were named so far.
+    pub used: &'a RefCell<BTreeMap<String, Used>>,
+    /// Actions before, the nearest first.
+    pub before: &'a [Before],
+    /// Those whose failure may have led here.
+    pub failed: &'a [Before],
+    /// Whether a property has a value at submission.
+    pub given: &'a dyn Fn(&str) -> bool,
+}
+
+/// The name of a parameter, among those that are taken.
+pub fn parameter_name(name: &str, taken: &BTreeSet<&str>) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' };
+    let mut parameter: String = name.chars().map(fits).collect();
+    while parameter.is_empty() || taken.contains(parameter.as_str()) {
+        parameter.push('_');
+    }
+    parameter
+}
+
+impl Names<'_> {
+    /// Compiles a text.
+    pub fn text(&self, source: &str, dialect: Dialect) -> Text {
+        let compiled = text::compile(source, self.phase, dialect, &|template, nodes, written| {
+            self.expression(template, nodes, written)
+        });
+        let mut text = compiled.unwrap_or_else(lacking);
+        if text.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains("{{")))
+        {
+            text.differs
+                .push("Argo takes two braces for a tag, wherever they come from".to_owned());
+        }
+        text
+    }
+
+    fn expression(&self, template: &Template, nodes: &[Node], written: &str) -> Text {
+        let mut text = Text::default();
+        if let [node] | [node, Node { op: Op::ValueEnd, .. }] = nodes
+            && node.op == Op::Variable
+            && let Some(known) = self.texts.get(template.span(node.start, node.end).trim())
+        {
+            return known.clone();
+        }
+        let mut stack: Vec<Operand> = Vec::new();
+        let done =
+            nodes.iter().try_for_each(|node| self.operation(template, node, &mut stack, &mut text));
+        match (done, stack.pop()) {
+            (Some(()), Some(operand)) if stack.is_empty() && operand.1 != Kind::Nullable => {
+                if operand.1 == Kind::Double {
+                    text.differs.push("fractions are written otherwise than by Java".to_owned());
+                }
+                text.parts.push(Part::Value(operand));
+                text
+            }
+            _ => {
+                let shown = Text::literal(written);
+                shown.then(lacking(format!("`{written}` has no counterpart")))
+            }
+        }
+    }
+
+    fn operation(
+        &self,
+        template: &Template,
+        node: &Node,
+        stack: &mut Vec<Operand>,
+        text: &mut Text,
+    ) -> Option<()> {
+        let next = match node.op {
+            Op::True => ("true".to_owned(), Kind::Bool),
+            Op::False => ("false".to_owned(), Kind::Bool),
+            Op::Integer(number) => (number.to_string(), Kind::Integer),
+            Op::Double(number) => (format!("{number:?}"), Kind::Double),
+            Op::Text(slice) => (quoted(template.slice(slice)), Kind::Text),
+            Op::Variable => self.variable(template.span(node.start, node.end).trim(), text),
+            Op::Dot => {
+                let name = template.span(node.start, node.end).rsplit('.').next()?.trim();
+                value_of(&stack.pop()?, &quoted(name))?
+            }
+            Op::Bracket => {
+                let (key, base) = (stack.pop()?, stack.pop()?);
+                value_of(&base, &quoted(&literal(&key)?))?
+            }
+            Op::Negate => {
+                let (code, kind) = number(&stack.pop()?, text)?;
+                (format!("(-{code})"), kind)
+            }
+            Op::Not => (format!("not {}", bracketed(&truth(&stack.pop()?))), Kind::Bool),
+            Op::Empty => (format!("({} == '')", as_text(&stack.pop()?)), Kind::Bool),
+            Op::Binary(operator) => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                binary(operator, &left, &right, text)?
+            }
+            Op::And => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                (format!("({} and {})", truth(&left), truth(&right)), Kind::Bool)
+            }
+            Op::Or => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                (format!("({} or {})", truth(&left), truth(&right)), Kind::Bool)
+            }
+            Op::Choice => {
+                let (no, yes, condition) = (stack.pop()?, stack.pop()?, stack.pop()?);
+                let (yes, no, kind) = match yes.1 == no.1 {
+                    true => (yes.0, no.0, yes.1),
+                    false => (as_text(&yes), as_text(&no), Kind::Text),
+                };
+                (format!("({} ? {yes} : {no})", truth(&condition)), kind)
+            }
+            Op::Call { arguments, .. } => {
+                let from = stack.len().checked_sub(arguments as usize)?;
+                let given = stack.split_off(from);
+                self.call(&template.call_name(node), &given, text)?
+            }
+            Op::BaseTest(_)
+            | Op::ValueEnd
+            | Op::CallStart(_)
+            | Op::AndTest(_)
+            | Op::OrTest(_)
+            | Op::ChoiceTest(_)
+            | Op::ChoiceElse(_) => return Some(()),
+            _ => return None,
+        };
+        // What is no text yet has no other use than a key in it.
+        let is_whole = |operand: &Operand| operand.1 != Kind::Nullable;
+        (is_whole(&next) || matches!(node.op, Op::Call { .. })).then(|| stack.push(next))
+    }
+
+    fn variable(&self, name: &str, text: &mut Text) -> Operand {
+        if let Some(known) = self.texts.get(name) {
+            text.differs.extend(known.differs.iter().cloned());
+            text.lacks.extend(known.lacks.iter().cloned());
+            return match known.parts.len() {
+                0 | 1 => (known.expr(), Kind::Text),
+                _ => (format!("({})", known.expr()), Kind::Text),
+            };
+        }
+        if let Some(power) = ["KB", "MB", "GB", "TB", "PB"].iter().position(|unit| *unit == name) {
+            return (1024_u64.pow(power as u32 + 1).to_string(), Kind::Integer);
+        }
+        if !(self.given)(name) {
+            let differs = "a run without this parameter cannot be submitted";
+            text.differs.push(differs.to_owned());
+        }
+        (self.property(name, true), Kind::Text)
+    }
+
+    /// The parameter of a property of the job.
+    fn property(&self, name: &str, needed: bool) -> String {
+        let mut used = self.used.borrow_mut();
+        if let Some(known) = used.get_mut(name) {
+            known.needed |= needed;
+            return parameter(&known.parameter);
+        }
+        let mut taken: BTreeSet<&str> = used.values().map(|one| one.parameter.as_str()).collect();
+        taken.extend(super::OWN.iter().map(|(name, _)| *name));
+        let own = parameter_name(name, &taken);
+        used.insert(name.to_owned(), Used { parameter: own.clone(), needed });
+        parameter(&own)
+    }
+
+    fn call(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
+        let word = |at: usize| given.get(at).map(as_text);
+        if let Some(constant) = self.constants.get(name) {
+            return Some((constant.expr(), Kind::Text));
+        }
+        let plain = |code: String| Some((code, Kind::Text));
+        match name {
+            "concat" => plain(format!("({} + {})", word(0)?, word(1)?)),
+            "trim" => {
+                text.differs.push("control characters at its ends stay".to_owned());
+                plain(format!("trim({})", outer(&word(0)?)))
+            }
+            "toLower" => plain(format!("lower({})", outer(&word(0)?))),
+            "toUpper" => plain(format!("upper({})", outer(&word(0)?))),
+            "replaceAll" => {
+                let pattern = literal(given.get(1)?)?;
+                let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-/:, ".contains(c);
+                let is_known = !pattern.is_empty()
+                    && pattern.chars().all(is_plain)
+                    && !literal(given.get(2)?)?.contains(['$', '\\']);
+                let code = || {
+                    format!(
+                        "replace({}, {}, {})",
+                        word(0).unwrap_or_default(),
+                        given[1].0,
+                        given[2].0
+                    )
+                };
+                is_known.then(code).and_then(plain)
+            }
+            "timestamp" => Some(("now().UTC()".to_owned(), Kind::Time)),
+            "wf:conf" | "coord:conf" | "bundle:conf" => {
+                let name = literal(given.first()?)?;
+                if self.texts.contains_key(&name) {
+                    return Some(self.variable(&name, text));
+                }
+                if !(self.given)(&name) {
+                    text.differs.push("a property that is not there is an empty text".to_owned());
+                }
+                plain(self.property(&name, false))
+            }
+            _ => self.of_run(name, given, text),
+        }
+    }
+
+    /// Functions whose value is known once a run is there.
+    fn of_run(&self, name: &str, given: &[Operand], text: &mut Text) -> Option<Operand> {
+        let plain = |code: String| Some((code, Kind::Text));
+        match name {
+            "wf:id" | "coord:actionId" => {
+                text.differs.push("the id is the name of the run in Argo".to_owned());
+                plain("workflow.name".to_owned())
+            }
+            "wf:user" | "coord:user" => {
+                text.differs.push("the user is a parameter, for Argo knows none".to_owned());
+                plain(self.property("user.name", true))
+            }
+            "wf:appPath" => Some(self.variable("oozie.wf.application.path", text)),
+            "wf:lastErrorNode" => plain(self.last_error()),
+            "wf:errorMessage" | "wf:errorCode" => {
+                text.differs.push(STATUS.to_owned());
+                plain(self.status(given.first()?)?)
+            }
+            "wf:actionData" => {
+                let node = literal(given.first()?)?;
+                let (_, task) = self.before.iter().find(|(name, _)| *name == node)?;
+                text.differs
+                    .push("lines `key=value` are read as they are, without escapes".to_owned());
+                Some((format!("tasks['{task}'].outputs.result"), Kind::Nullable))
+            }
+            "coord:nominalTime" => Some((NOMINAL.to_owned(), Kind::Time)),
+            "coord:actualTime" => {
+                text.differs.push("it is when the run was made".to_owned());
+                Some(("date(workflow.creationTimestamp).UTC()".to_owned(), Kind::Time))
+            }
+            "coord:dateOffset" => {
+                let (time, unit) = (given.first()?, literal(given.get(2)?)?);
+                let (count, _) = number(given.get(1)?, text)?;
+                let length = match unit.as_str() {
+                    "MINUTE" => 60,
+                    "HOUR" => 3600,
+                    "DAY" => 86_400,
+                    _ => return None,
+                };
+                let shift = format!("duration(string({count} * {length}) + 's')");
+                (time.1 == Kind::Time).then(|| (format!("({} + {shift})", time.0), Kind::Time))
+            }
+            "coord:formatTime" => {
+                let time = given.first().filter(|time| time.1 == Kind::Time)?;
+                let layout = layout(&literal(given.get(1)?)?)?;
+                plain(format!("{}.Format({})", time.0, quoted(&layout)))
+            }
+            "coord:dataIn" | "coord:dataOut" => {
+                plain(self.data.get(&literal(given.first()?)?)?.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The node that failed last.
+    fn last_error(&self) -> String {
+        match self.failed {
+            [] => "''".to_owned(),
+            [(node, _)] => quoted(node),
+            all => chain(all, |(node, _)| quoted(node)),
+        }
+    }
+
+    /// The status of the task of an action that is named by a text.
+    fn status(&self, node: &Operand) -> Option<String> {
+        let status = |(_, task): &Before| format!("tasks['{task}'].status");
+        if node.0 == self.last_error() {
+            return Some(match self.failed {
+                [] => "''".to_owned(),
+                [one] => status(one),
+                all => chain(all, status),
+            });
+        }
+        let name = literal(node)?;
+        self.before.iter().find(|(node, _)| *node == name).map(status)
+    }
+}
+
+/// A choice by the first task that failed.
+fn chain(all: &[Before], of: impl Fn(&Before) -> String) -> String {
+    let cases: String = all
+        .iter()
+        .map(|one| format!("tasks['{}'].status in ['Failed', 'Error'] ? {} : ", one.1, of(one)))
+        .collect();
+    format!("({cases}'')")
+}
+
+fn lacking(why: String) -> Text {
+    Text { lacks: vec![why], ..Text::default() }
+}
+
+fn bracketed(code: &str) -> String {
+    if code.starts_with('(') { code.to_owned() } else { format!("({code})") }
+}
+
+/// The value behind a key in what an action wrote.
+fn value_of(base: &Operand, key: &str) -> Option<Operand> {
+    let start = format!("{} + '='", key);
+    let code =
+        format!("trimPrefix(find(split({}, '\\n'), hasPrefix(#, {start})) ?? '', {start})", base.0);
+    (base.1 == Kind::Nullable).then_some((code, Kind::Text))
+}
+
+/// The text that an operand is, where it is one as it stands.
+fn literal((code, kind): &Operand) -> Option<String> {
+    let inner = code.strip_prefix('\'')?.strip_suffix('\'')?;
+    (*kind == Kind::Text && !inner.contains(['\\', '\''])).then(|| inner.to_owned())
+}
+
+/// The layout of Go for a pattern of Java's SimpleDateFormat.
+pub fn layout(pattern: &str) -> Option<String> {
+    const LETTERS: [(&str, &str); 6] =
+        [("yyyy", "2006"), ("MM", "01"), ("dd", "02"), ("HH", "15"), ("mm", "04"), ("ss", "05")];
+    let mut out = String::new();
+    let mut rest = pattern;
+    while let Some(c) = rest.chars().next() {
+        if c.is_ascii_alphabetic() {
+            let length = rest.chars().take_while(|other| *other == c).count();
+            let (_, code) = LETTERS.iter().find(|(letters, _)| *letters == &rest[..length])?;
+            out.push_str(code);
+            rest = &rest[length..];
+            continue;
+        }
+        // Go reads more than Java does in other characters.
+        if !"/: -,".contains(c) {
+            return None;
+        }
+        out.push(c);
+        rest = &rest[1..];
+    }
+    Some(out)
+}
+
+/// An operand where a number is asked for.
+fn number(operand: &Operand, text: &mut Text) -> Option<Operand> {
+    match operand.1 {
+        Kind::Integer | Kind::Double => Some(operand.clone()),
+        Kind::Text => {
+            text.differs.push(NUMBERS.to_owned());
+            Some((format!("int({})", outer(&operand.0)), Kind::Integer))
+        }
+        Kind::Bool | Kind::Time | Kind::Nullable => None,
+    }
+}
+
+fn binary(operator: Binary, left: &Operand, right: &Operand, text: &mut Text) -> Option<Operand> {
+    let is_number = |kind: Kind| matches!(kind, Kind::Integer | Kind::Double);
+    let (sign, is_arithmetic) = match operator {
+        Binary::Add => ("+", true),
+        Binary::Subtract => ("-", true),
+        Binary::Multiply => ("*", true),
+        Binary::Divide => ("/", true),
+        Binary::Modulo => ("%", true),
+        Binary::Equal => ("==", false),
+        Binary::NotEqual => ("!=", false),
+        Binary::Less => ("<", false),
+        Binary::Greater => (">", false),
+        Binary::LessEqual => ("<=", false),
+        Binary::GreaterEqual => (">=", false),
+        Binary::Concatenate => {
+            return Some((format!("({} + {})", as_text(left), as_text(right)), Kind::Text));
+        }
+    };
+    if is_arithmetic || is_number(left.1) || is_number(right.1) {
+        let (left, right) = (number(left, text)?, number(right, text)?);
+        let kind = match (is_arithmetic, sign) {
+            (false, _) => Kind::Bool,
+            (true, "/") => Kind::Double,
+            _ if left.1 == Kind::Double || right.1 == Kind::Double => Kind::Double,
+            _ => Kind::Integer,
+        };
+        return Some((format!("({} {sign} {})", left.0, right.0), kind));
+    }
+    if left.1 == Kind::Bool || right.1 == Kind::Bool {
+        let equals = matches!(operator, Binary::Equal | Binary::NotEqual);
+        return equals.then(|| (format!("({} {sign} {})", truth(left), truth(right)), Kind::Bool));
+    }
+    Some((format!("({} {sign} {})", as_text(left), as_text(right)), Kind::Bool))
+}

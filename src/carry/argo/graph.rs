@@ -1,0 +1,271 @@
+//! The tasks of a workflow as those of a DAG: what each comes after, and in which case it runs.
+//!
+//! A task that was left out because of a choice cannot be told from one that was left out because of a failure, so that what
+//! comes after several asks for the failures themselves.
+
+use super::expression::{Before, outer};
+use super::yaml::{Yaml, text};
+use super::{Printer, actions};
+use crate::carry::commands::shared;
+use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::ir::workflow::{NodeId, Workflow};
+use std::collections::BTreeSet;
+
+/// What is known of the tasks together.
+struct Graph<'a> {
+    tasks: &'a Tasks,
+    names: Vec<String>,
+    /// By task: all that lie before it.
+    before: Vec<BTreeSet<TaskId>>,
+    /// Tasks that may fail without another way than to the end of the run.
+    fragile: BTreeSet<TaskId>,
+    /// Whether a task runs in every run in which nothing fails.
+    certain: Vec<bool>,
+}
+
+fn sources(task: &Task) -> impl Iterator<Item = TaskId> + '_ {
+    task.after.iter().chain(&task.after_failed).copied()
+}
+
+impl<'a> Graph<'a> {
+    fn new(tasks: &'a Tasks, names: Vec<String>) -> Graph<'a> {
+        let list = &tasks.list;
+        let mut before: Vec<BTreeSet<TaskId>> = vec![BTreeSet::new(); list.len()];
+        let mut certain = vec![false; list.len()];
+        for at in in_order(list) {
+            let all: BTreeSet<TaskId> = sources(&list[at])
+                .flat_map(|from| before[from].iter().copied().chain([from]))
+                .collect();
+            before[at] = all;
+            certain[at] = list[at].after_failed.is_empty()
+                && list[at].after.iter().all(|from| {
+                    let chooses = matches!(list[*from].does, Does::Decide(..) | Does::Route(..));
+                    certain[*from] && !chooses
+                });
+        }
+        let routed = |at: TaskId| {
+            list.iter().any(|task| matches!(task.does, Does::Route(..)) && task.after.contains(&at))
+        };
+        let fails = |at: &TaskId| matches!(list[*at].does, Does::Action(_)) && !routed(*at);
+        let fragile = (0..list.len()).filter(fails).collect();
+        Graph { tasks, names, before, fragile, certain }
+    }
+
+    /// Whether the failure of one task may lead to another.
+    fn leads(&self, failed: TaskId, to: TaskId) -> bool {
+        let reaches = |at: TaskId| at == to || self.before[to].contains(&at);
+        self.tasks.list.iter().enumerate().any(|(at, task)| match task.does {
+            Does::Route(_, _, error) if task.after.contains(&failed) => reaches(error),
+            _ => task.after_failed.contains(&failed) && reaches(at),
+        })
+    }
+
+    /// The condition on the tasks before.
+    fn depends(&self, at: TaskId) -> Option<String> {
+        let task = &self.tasks.list[at];
+        let each = |list: &[TaskId], results: &[&str]| -> Vec<String> {
+            let one = |id: &TaskId| {
+                let words: Vec<String> =
+                    results.iter().map(|result| format!("{}.{result}", self.names[*id])).collect();
+                words.join(" || ")
+            };
+            list.iter().map(one).collect()
+        };
+        let failed = ["Failed", "Errored"];
+        Some(match task.runs {
+            Runs::AfterAll | Runs::AfterAny if task.after.is_empty() => return None,
+            Runs::AfterAll => each(&task.after, &["Succeeded"]).join(" && "),
+            Runs::AfterAny if self.certain[at] => each(&task.after, &["Succeeded"]).join(" && "),
+            Runs::AfterAny => {
+                let (sure, open): (Vec<TaskId>, Vec<TaskId>) =
+                    task.after.iter().partition(|from| self.certain[**from]);
+                let passed = each(&open, &["Succeeded", "Skipped", "Omitted"]);
+                let mut all = each(&sure, &["Succeeded"]);
+                all.extend(passed.into_iter().map(|one| format!("({one})")));
+                if sure.is_empty() {
+                    all.push(format!("({})", each(&task.after, &["Succeeded"]).join(" || ")));
+                }
+                for id in self.doomed(at) {
+                    let name = &self.names[id];
+                    all.push(format!("!{name}.Failed && !{name}.Errored"));
+                }
+                all.join(" && ")
+            }
+            Runs::OnFailure => each(&task.after_failed, &failed).join(" || "),
+            Runs::OnEither => {
+                let mut all = each(&task.after, &["Succeeded"]);
+                all.extend(each(&task.after_failed, &failed));
+                all.join(" || ")
+            }
+            Runs::AfterDone => each(&task.after, &["Succeeded", "Failed", "Errored"]).join(" || "),
+        })
+    }
+
+    /// Tasks before some of those that a task comes after, whose failure does not lead to it.
+    fn doomed(&self, at: TaskId) -> Vec<TaskId> {
+        let after = &self.tasks.list[at].after;
+        let is_before = |id: TaskId, from: &TaskId| self.before[*from].contains(&id);
+        let counts = |id: &TaskId| {
+            self.before[at].contains(id)
+                && !after.contains(id)
+                && !after.iter().all(|from| is_before(*id, from))
+                && !self.leads(*id, at)
+        };
+        self.fragile.iter().copied().filter(counts).collect()
+    }
+
+    /// Actions before a task, the nearest first.
+    fn actions(&self, at: TaskId, workflow: &Workflow) -> Vec<(TaskId, Before)> {
+        let mut all: Vec<(TaskId, Before)> = self.before[at]
+            .iter()
+            .filter_map(|id| match self.tasks.list[*id].does {
+                Does::Action(node) => {
+                    let node = workflow.node(node).name.text.to_string();
+                    Some((*id, (node, self.names[*id].clone())))
+                }
+                _ => None,
+            })
+            .collect();
+        all.sort_by_key(|(id, _)| std::cmp::Reverse(self.before[*id].len()));
+        all
+    }
+}
+
+/// Tasks, each behind those that it comes after.
+fn in_order(list: &[Task]) -> Vec<TaskId> {
+    let mut done = vec![false; list.len()];
+    let mut order = Vec::new();
+    let mut todo: Vec<TaskId> = (0..list.len()).rev().collect();
+    while let Some(at) = todo.pop() {
+        if done[at] {
+            continue;
+        }
+        let waiting: Vec<TaskId> = sources(&list[at]).filter(|from| !done[*from]).collect();
+        if waiting.is_empty() {
+            done[at] = true;
+            order.push(at);
+        } else {
+            todo.push(at);
+            todo.extend(waiting);
+        }
+    }
+    order
+}
+
+impl Printer<'_> {
+    /// The tasks of a DAG; templates of actions go to the printer.
+    pub(super) fn graph(&mut self, workflow: &Workflow, tasks: &Tasks) -> Vec<Yaml> {
+        let names = tasks.list.iter().map(|task| self.name_of(&task.name)).collect();
+        let mut graph = Graph::new(tasks, names);
+        // Conditions of choices are known before what they lead to.
+        let mut conditions: Vec<Option<String>> = vec![None; tasks.list.len()];
+        let mut printed = Vec::new();
+        for (at, task) in tasks.list.iter().enumerate() {
+            let known = graph.actions(at, workflow);
+            let led = |id: TaskId| graph.leads(id, at);
+            self.failed =
+                known.iter().filter(|(id, _)| led(*id)).map(|(_, one)| one.clone()).collect();
+            self.before = known.into_iter().map(|(_, one)| one).collect();
+            self.lack = None;
+            let own = self.task(&graph, at, workflow, &mut conditions);
+            if matches!(task.does, Does::Decide(..)) && own.template != "pass" {
+                graph.fragile.insert(at);
+            }
+            printed.push(own.entry(&graph.names[at]));
+        }
+        let with = |(at, mut entry): (usize, Yaml)| {
+            if let Some(depends) = graph.depends(at) {
+                entry = entry.and("depends", text(depends));
+            }
+            match conditions[at].take() {
+                Some(condition) => entry.and("when", text(condition)),
+                None => entry,
+            }
+        };
+        printed.into_iter().enumerate().map(with).collect()
+    }
+
+    fn task(
+        &mut self,
+        graph: &Graph<'_>,
+        at: TaskId,
+        workflow: &Workflow,
+        conditions: &mut [Option<String>],
+    ) -> actions::Called {
+        let task = &graph.tasks.list[at];
+        match &task.does {
+            Does::Pass => actions::Called::of("pass"),
+            // Both ways lead to one task.
+            Does::Route(_, ok, error) if ok == error => actions::Called::of("pass"),
+            Does::Route(_, ok, error) => {
+                // It comes after its action alone.
+                let action = task.after.first().map_or("", |id| graph.names[*id].as_str());
+                conditions[*ok] = Some(format!("{{{{tasks.{action}.status}}}} == Succeeded"));
+                conditions[*error] = Some(format!("{{{{tasks.{action}.status}}}} != Succeeded"));
+                actions::Called::of("pass")
+            }
+            Does::Decide(id, targets) => {
+                self.decision(workflow, *id, targets, conditions);
+                match self.lack.take() {
+                    Some(why) => actions::Called::killed(&why),
+                    None => actions::Called::of("pass"),
+                }
+            }
+            Does::Kill(id) => {
+                let message = workflow.node(*id).message.as_deref();
+                let message = message.map(|message| self.say(message)).unwrap_or_default();
+                actions::Called::killed_with(message.tagged())
+            }
+            Does::Action(id) => {
+                let Some(action) = workflow.node(*id).action.as_deref() else {
+                    return actions::Called::of("pass");
+                };
+                let body = action.body.as_ref().map(|body| shared(workflow, body));
+                self.action(&graph.names[at], action, body.as_ref())
+            }
+        }
+    }
+
+    /// When each target of a decision is run: its case holds, and none before it.
+    fn decision(
+        &mut self,
+        workflow: &Workflow,
+        id: NodeId,
+        targets: &[TaskId],
+        conditions: &mut [Option<String>],
+    ) {
+        if let Some(element) = self.tree.element(workflow.node(id).element)
+            && let Some(switch) = element.child("switch")
+        {
+            self.ledger.exact(switch.name_span());
+        }
+        let mut held: Vec<String> = Vec::new();
+        let mut found: Vec<(TaskId, String)> = Vec::new();
+        let exits = workflow.exits(id);
+        for (exit, target) in exits.iter().filter(|exit| exit.target.given).zip(targets) {
+            let own = exit.predicate.as_ref().map(|predicate| self.say(predicate).holds());
+            let bracket = |code: &str| match outer(code) != code {
+                true => code.to_owned(),
+                false => format!("({code})"),
+            };
+            let mut all: Vec<String> =
+                held.iter().map(|code| format!("not {}", bracket(code))).collect();
+            if let Some(own) = own {
+                let is_first = all.is_empty();
+                all.push(if is_first { outer(&own).to_owned() } else { bracket(&own) });
+                held.push(own);
+            }
+            let code = if all.is_empty() { "true".to_owned() } else { all.join(" and ") };
+            found.push((*target, code));
+        }
+        for (target, code) in found {
+            conditions[target] = Some(match conditions[target].take() {
+                Some(other) => {
+                    let other = other.trim_start_matches("{{=").trim_end_matches("}}").to_owned();
+                    format!("{{{{=({other}) or ({code})}}}}")
+                }
+                None => format!("{{{{={code}}}}}"),
+            });
+        }
+    }
+}

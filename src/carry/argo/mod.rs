@@ -1,0 +1,337 @@
+//! Argo Workflows: one template per coordinator with what starts it, or per workflow that no coordinator starts.
+//!
+//! In: a definition with its analysis, and what it is submitted with. Out: a `WorkflowTemplate`, for a coordinator a
+//! `CronWorkflow` beside it, and the ledger. The tasks of a workflow are a DAG; `depends` says in which case each runs.
+
+mod actions;
+mod coordinator;
+pub mod expression;
+mod graph;
+mod schedule;
+mod yaml;
+
+use super::ledger::{Ledger, Outcome};
+use super::{Conversion, Given, Output, claims, model};
+use crate::analysis::Analysis;
+use crate::ir::Scalar;
+use crate::source::Span;
+use crate::syntax::xml::Tree;
+use ankus_lang::el::Phase;
+use expression::{Before, Names, Part, Text, Used};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use yaml::{Yaml, map, named, text};
+
+/// Parameters that have nothing to do with properties, with their values.
+const OWN: [(&str, Option<&str>); 5] = [
+    ("nominal-time", None),
+    ("hadoop-image", Some("apache/hadoop:3.4.1")),
+    ("python-image", Some("python:3.13-alpine")),
+    ("smtp-host", Some("localhost")),
+    ("mail-from", Some("oozie@localhost")),
+];
+
+/// Templates that have nothing to do with actions.
+const TEMPLATES: [&str; 4] = ["main", "flow", "pass", "kill"];
+
+const CREDENTIALS: (&str, &str) = (
+    "Argo takes rights from the service account and the image",
+    "mount a keytab, or give the service account what it needs",
+);
+
+/// The name of a resource of Kubernetes: small letters, digits and `-` alone.
+///
+/// ```
+/// use ankus::carry::argo::resource_name;
+/// assert_eq!(resource_name("Daily_Load.v2"), "daily-load-v2");
+/// ```
+pub fn resource_name(name: &str) -> String {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let all: Vec<char> = name.chars().map(fits).collect();
+    // A `CronWorkflow` takes 52. What tells names apart stands at their ends.
+    let from = all.len().saturating_sub(52);
+    let name: String = all[from..].iter().collect();
+    match name.trim_matches('-') {
+        "" => "workflow".to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+/// Prints one application.
+struct Printer<'a> {
+    given: Given<'a>,
+    /// The ledger of the text that is printed now.
+    ledger: Ledger,
+    tree: &'a Tree,
+    phase: Phase,
+    texts: BTreeMap<String, Text>,
+    constants: BTreeMap<&'static str, Text>,
+    data: BTreeMap<String, String>,
+    used: RefCell<BTreeMap<String, Used>>,
+    /// Actions before the task that is printed now.
+    before: Vec<Before>,
+    /// Those of them whose failure may have led to it.
+    failed: Vec<Before>,
+    /// What the task that is printed now lacks.
+    lack: Option<String>,
+    /// Secrets by what stands for them.
+    hidden: BTreeMap<String, String>,
+    /// Names of templates.
+    taken: BTreeSet<String>,
+    templates: Vec<Yaml>,
+    /// What runs for a nominal time.
+    run: Option<coordinator::Run>,
+}
+
+/// Carries an application over.
+pub fn convert(given: Given<'_>) -> Conversion {
+    let empty = Tree::parse("<none/>").0;
+    let first = given.coordinator.map(|one| one.analysis).or(given.analysis);
+    let tree = first.map_or(&empty, |analysis| analysis.tree());
+    let mut printer = Printer {
+        given,
+        ledger: Ledger::new(tree),
+        tree,
+        phase: Phase::Workflow,
+        texts: BTreeMap::new(),
+        constants: BTreeMap::new(),
+        data: BTreeMap::new(),
+        used: RefCell::default(),
+        before: Vec::new(),
+        failed: Vec::new(),
+        lack: None,
+        hidden: BTreeMap::new(),
+        taken: TEMPLATES.map(str::to_owned).into(),
+        templates: Vec::new(),
+        run: None,
+    };
+    let mut entries = Vec::new();
+    let mut tasks = None;
+    if let Some(coordinator) = given.coordinator {
+        tasks = Some(printer.coordinator(coordinator));
+        let listed = printer.ledger.entries(coordinator.analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (coordinator.path.to_owned(), entry)));
+    }
+    if let Some(analysis) = given.analysis {
+        printer.ledger = Ledger::new(analysis.tree());
+        printer.tree = analysis.tree();
+        printer.phase = Phase::Workflow;
+        tasks = printer.workflow(analysis);
+        let listed = printer.ledger.entries(analysis.source());
+        entries.extend(listed.into_iter().map(|entry| (given.path.to_owned(), entry)));
+    }
+    let outputs = tasks.map(|tasks| printer.output(tasks)).into_iter().collect();
+    let path = given.coordinator.map_or(given.path, |coordinator| coordinator.path);
+    Conversion { path: path.to_owned(), name: given.name.to_owned(), outputs, entries }
+}
+
+impl<'a> Printer<'a> {
+    /// What a text says, claimed as it came out.
+    fn say(&mut self, scalar: &Scalar) -> Text {
+        let text = self.compile(scalar.as_str());
+        self.judge(scalar.span(), &text);
+        if text.known().is_none_or(str::is_empty) {
+            return text;
+        }
+        let shown = self.given.secrets.text(scalar.as_str());
+        if shown == scalar.as_str() {
+            return text;
+        }
+        let reason = "a secret stands in it, which is not written down again";
+        let remedy = "read it from a Secret of Kubernetes";
+        self.ledger.claim(scalar.span(), Outcome::None, reason, remedy);
+        Text::literal(&shown)
+    }
+
+    /// A secret, which is taken from one of Kubernetes.
+    fn hide(&mut self, span: Span, name: &str) -> Text {
+        let secret = format!("{}-secrets", resource_name(self.given.name));
+        let reason = "the value is a secret, and is taken from one of Kubernetes";
+        let remedy = format!("kubectl create secret generic {secret} --from-literal={name}=...");
+        self.ledger.claim(span, Outcome::Approximate, reason, &remedy);
+        let code = expression::secret(name);
+        self.hidden.insert(code.clone(), name.to_owned());
+        Text::value(code, expression::Kind::Text)
+    }
+
+    fn judge(&mut self, span: Span, text: &Text) {
+        if let Some(why) = text.lacks.first() {
+            let remedy = "rewrite the expression: its task fails";
+            self.ledger.claim(span, Outcome::None, why, remedy);
+            self.lack.get_or_insert_with(|| why.clone());
+        } else if let Some(why) = text.differs.first() {
+            self.ledger.claim(span, Outcome::Approximate, why, "");
+        } else {
+            self.ledger.exact(span);
+        }
+    }
+
+    fn compile(&mut self, source: &str) -> Text {
+        let properties = self.given.properties;
+        let secrets = self.given.secrets;
+        let given = |name: &str| properties.contains_key(name) && !secrets.covers(name);
+        let names = Names {
+            phase: self.phase,
+            texts: &self.texts,
+            constants: &self.constants,
+            data: &self.data,
+            used: &self.used,
+            before: &self.before,
+            failed: &self.failed,
+            given: &given,
+        };
+        names.text(source, self.given.dialect)
+    }
+
+    /// A name that no other template has.
+    fn name_of(&mut self, wanted: &str) -> String {
+        let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let wanted: String = wanted.chars().map(fits).take(100).collect();
+        let mut wanted = wanted.trim_matches('-').to_owned();
+        if !wanted.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            wanted.insert(0, 'n');
+        }
+        let mut name = wanted.clone();
+        let mut number = 1;
+        while !self.taken.insert(name.clone()) {
+            number += 1;
+            name = format!("{wanted}-{number}");
+        }
+        name
+    }
+
+    /// The tasks of a workflow; none where it is refused.
+    fn workflow(&mut self, analysis: &'a Analysis) -> Option<Vec<Yaml>> {
+        let flow = analysis.flow();
+        if let Some(name) = &flow.workflow.name {
+            let text = self.compile(name.as_str());
+            self.judge(name.span(), &text);
+            self.constants.insert("wf:name", text);
+        }
+        let tasks = model::tasks(flow);
+        if let Some(why) = tasks.broken {
+            let reason = format!("a server refuses the workflow: {why}");
+            if let Some(root) = self.tree.root() {
+                self.ledger.whole(root.span(), Outcome::None, &reason, "mend it first");
+            }
+            return None;
+        }
+        claims::flow(&mut self.ledger, analysis, CREDENTIALS);
+        let workflow = flow.workflow;
+        let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
+        for sla in slas.chain(&workflow.sla) {
+            self.sla(sla.span);
+        }
+        for fork in &tasks.failing_forks {
+            let reason =
+                "where one path fails the run fails as well, but the others go on to their end";
+            let remedy = "make the tasks of the paths short, or terminate the run by hand";
+            self.ledger.claim(workflow.node(*fork).tag, Outcome::Approximate, reason, remedy);
+        }
+        Some(self.graph(workflow, &tasks))
+    }
+
+    /// An SLA block, which has no counterpart.
+    fn sla(&mut self, span: Span) {
+        let reason = "Argo knows no agreements on service levels";
+        let remedy = "alert on the metrics of the controller";
+        self.ledger.whole(span, Outcome::None, reason, remedy);
+    }
+
+    /// Parameters of the application, as far as its templates name them.
+    fn parameters(&self, printed: &str) -> Vec<Yaml> {
+        let mut all = Vec::new();
+        for (name, value) in OWN {
+            let is_named =
+                [format!("workflow.parameters.{name}}}"), format!("parameters['{name}']")]
+                    .iter()
+                    .any(|form| printed.contains(form));
+            let is_timed = name == "nominal-time" && self.run.is_some();
+            match value {
+                _ if !is_named && !is_timed => {}
+                Some(value) => all.push(named(name).and("value", text(value))),
+                None => all.push(named(name)),
+            }
+        }
+        let (properties, secrets) = (self.given.properties, self.given.secrets);
+        for (name, used) in self.used.borrow().iter() {
+            let value = properties.get(name).filter(|_| !secrets.covers(name));
+            let value = value.map(|value| secrets.text(&super::resolve(value, properties)));
+            let parameter = named(&used.parameter);
+            all.push(match value {
+                Some(value) => parameter.and("value", text(value)),
+                None if used.needed => parameter,
+                None => parameter.and("value", text("")),
+            });
+        }
+        all
+    }
+
+    fn output(&mut self, mut tasks: Vec<Yaml>) -> Output {
+        if tasks.is_empty() {
+            let nothing = named("nothing").and("template", text("pass"));
+            tasks.push(nothing);
+        }
+        let mut templates = match self.run.take() {
+            Some(run) => {
+                let found = run.templates(&resource_name(self.given.name), tasks);
+                self.run = Some(run);
+                found
+            }
+            None => vec![named("main").and("dag", map([("tasks", Yaml::List(tasks))]))],
+        };
+        let printed = Yaml::List([templates.clone(), self.templates.clone()].concat()).print();
+        templates.append(&mut self.templates);
+        let uses = |name: &str| printed.contains(&format!("template: {name}\n"));
+        if uses("pass") {
+            templates.push(named("pass").and("suspend", map([("duration", text("0"))])));
+        }
+        if uses("kill") {
+            templates.push(actions::kill());
+        }
+        let name = resource_name(self.given.name);
+        let mut spec = map([("entrypoint", text("main"))]);
+        let parameters = self.parameters(&Yaml::List(templates.clone()).print());
+        if !parameters.is_empty() {
+            spec = spec.and("arguments", map([("parameters", Yaml::List(parameters))]));
+        }
+        let spec = spec.and("templates", Yaml::List(templates));
+        let from = self.given.coordinator.map_or(self.given.path, |coordinator| coordinator.path);
+        let from: String = from.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let mut documents = vec![resource("WorkflowTemplate", &name, "spec", spec)];
+        documents.extend(self.run.iter().flat_map(|run| run.resources(&name)));
+        let printed: Vec<String> = documents.iter().map(Yaml::print).collect();
+        let head = format!("# {}, carried over from {from}\n", self.given.name);
+        let path = format!("workflows/{}.yaml", self.given.name);
+        Output { path, text: format!("{head}{}", printed.join("---\n")) }
+    }
+
+    /// The environment of what names secrets.
+    fn environment(&self, words: &[Text]) -> Vec<Yaml> {
+        let names = |code: &str| {
+            words
+                .iter()
+                .flat_map(|text| &text.parts)
+                .any(|part| matches!(part, Part::Value((value, _)) if value == code))
+        };
+        let secret = format!("{}-secrets", resource_name(self.given.name));
+        let hidden = self.hidden.iter().filter(|(code, _)| names(code));
+        let entry = |(code, name): (&String, &String)| {
+            let key = map([("name", text(&secret)), ("key", text(name))]);
+            let variable = code.trim_start_matches("$(").trim_end_matches(')');
+            named(variable).and("valueFrom", map([("secretKeyRef", key)]))
+        };
+        hidden.map(entry).collect()
+    }
+}
+
+/// A resource of Argo or Kubernetes.
+fn resource(kind: &str, name: &str, field: &str, spec: Yaml) -> Yaml {
+    let version = if kind == "ConfigMap" { "v1" } else { "argoproj.io/v1alpha1" };
+    map([
+        ("apiVersion", text(version)),
+        ("kind", text(kind)),
+        ("metadata", named(name)),
+        (field, spec),
+    ])
+}

@@ -1,0 +1,58 @@
+//! When a coordinator runs, as the schedules of a `CronWorkflow`.
+
+use crate::carry::airflow::schedule::{unix, usual, zone_of};
+use ankus_lang::coordinator::Definition;
+use ankus_lang::time::{EndOf, Frequency, Instant, Unit};
+use std::collections::BTreeMap;
+
+/// Cron expressions in a zone.
+pub(super) struct Times {
+    /// Each of them starts runs.
+    pub crons: Vec<String>,
+    /// The zone that they are read in.
+    pub zone: String,
+    /// What differs, beside what differs for all.
+    pub differs: Option<&'static str>,
+}
+
+/// The schedules of a coordinator, or why there are none.
+pub(super) fn times(definition: &Definition) -> Result<Times, String> {
+    let schedule = &definition.schedule;
+    let first = schedule.times().next().map(|(_, nominal)| nominal);
+    let first = first.ok_or_else(|| "it never runs between its start and its end".to_owned())?;
+    match &schedule.frequency {
+        Frequency::Cron(cron) => Ok(Times {
+            crons: vec![unix(cron)?],
+            zone: "UTC".to_owned(),
+            differs: (!schedule.zone.is_fixed()).then_some(
+                "the server moves some runs by an hour while the zone is on another clock than at the start",
+            ),
+        }),
+        Frequency::Every { count, unit, end_of } => {
+            if let Some((cron, in_zone)) = usual(schedule, *count, *unit, *end_of, first) {
+                let zone = if in_zone { zone_of(&schedule.zone)? } else { "UTC".to_owned() };
+                return Ok(Times { crons: vec![cron], zone, differs: None });
+            }
+            let minutes = match unit {
+                Unit::Minute => *count,
+                Unit::Hour => count.saturating_mul(60),
+                _ => 0,
+            };
+            let divides = minutes > 0 && 1440 % minutes == 0 && *end_of == EndOf::None;
+            match divides {
+                true => Ok(Times { crons: of_day(first, minutes), zone: "UTC".to_owned(), differs: None }),
+                false => Err("no cron expressions give these times".to_owned()),
+            }
+        }
+    }
+}
+
+/// Times of a day that are as far from each other, by minutes of the hour.
+fn of_day(first: Instant, every: i64) -> Vec<String> {
+    let mut hours: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    let start = first.0.div_euclid(60).rem_euclid(every);
+    for at in (start..1440).step_by(usize::try_from(every).unwrap_or(1440)) {
+        hours.entry(at % 60).or_default().push((at / 60).to_string());
+    }
+    hours.into_iter().map(|(minute, hours)| format!("{minute} {} * * *", hours.join(","))).collect()
+}

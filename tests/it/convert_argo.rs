@@ -1,0 +1,281 @@
+//! `ankus convert --to argo`: what it writes, whether the published schema takes it, and how its DAGs end.
+
+use crate::convert_targets::{COORDINATOR, FORKED, counted, shown, tools, written};
+use crate::{oracle, shared};
+use ankus::analysis::Analysis;
+use ankus::ir::workflow::{NodeId, Shape, Way};
+use ankus::source::Source;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// Runs `ankus convert --to argo`: exit code, stdout, stderr.
+fn convert(arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    let command = command.args(["convert", "--to", "argo"]).args(arguments);
+    let output = command.output().expect("the binary is built");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
+fn asked(modules: &Path, arguments: &[&str]) -> Value {
+    let script = crate::root().join("tests/argo_check.mjs");
+    let mut command = Command::new("node");
+    let output = command.arg(script).arg(modules).args(arguments).output().expect("node starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str(text.lines().last().unwrap_or_default()).unwrap_or_else(|error| {
+        panic!("{error}: {text}\n{}", String::from_utf8_lossy(&output.stderr))
+    })
+}
+
+#[test]
+fn a_coordinator_is_a_template_and_what_starts_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let coordinator = COORDINATOR
+        .replace("<timeout>60</timeout>", "<timeout>60</timeout><concurrency>2</concurrency>");
+    written(folder.path(), "apps/daily/coordinator.xml", &coordinator);
+    let workflow = FORKED
+        .replace("<exec>load.sh</exec>", "<exec>load.sh</exec><argument>${password}</argument>");
+    written(folder.path(), "apps/daily/workflow.xml", &workflow);
+    written(folder.path(), "apps/daily/job.properties", "mode=full\nunused=1\n");
+    let out = folder.path().join("out");
+    let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
+    let (code, lost, said) = convert(&[&apps, "-o", &target]);
+    assert_eq!((code, lost.as_str()), (0, ""), "{said}");
+    let text = std::fs::read_to_string(out.join("workflows/daily.yaml")).expect("a file");
+    for part in [
+        "kind: WorkflowTemplate\nmetadata:\n  name: daily\n",
+        "      - name: nominal-time\n      - name: hadoop-image\n        value: apache/hadoop:3.4.1\n",
+        "      - name: mode\n        value: full\n",
+        "            depends: wait-for-hours.Succeeded\n",
+        "        semaphores:\n          - configMapKeyRef:\n              name: daily-limits\n              key: concurrency\n",
+        "            depends: 'a.Succeeded && (b.Succeeded || b.Skipped || b.Omitted) && (which-to-meet.Succeeded || which-to-meet.Skipped || which-to-meet.Omitted)'\n",
+        "            when: \"{{=workflow.parameters.mode == 'full'}}\"\n",
+        "            depends: 'a.Failed || a.Errored || b.Failed || b.Errored'\n",
+        "      activeDeadlineSeconds: 3600\n",
+        "                  value: '{{inputs.parameters.data-hours}}'\n",
+        "        args: ['$(SECRET_password)', '{{inputs.parameters.arg1}}']\n",
+        "                name: daily-secrets\n                key: password\n",
+        "kind: ConfigMap\nmetadata:\n  name: daily-limits\ndata:\n  concurrency: '2'\n",
+        "  schedules: ['0 6 * * *']\n  timezone: UTC\n",
+        "now() >= date('2026-03-07T06:00:00Z') and now() < date('2026-03-10T06:00:00Z')",
+        "          value: '{{workflow.scheduledTime}}'\n",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    assert!(!text.contains("hunter22") && !text.contains("unused"), "{text}");
+
+    // The same input gives the same bytes, and an edited file is left alone.
+    assert_eq!(convert(&[&apps, "-o", &target, "--check"]).0, 0);
+    written(&out, "workflows/daily.yaml", "# mine\n");
+    assert_eq!(convert(&[&apps, "-o", &target]).0, 1);
+}
+
+#[test]
+fn what_cannot_be_carried_over_fails_and_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = FORKED.replace("${input}", "${wf:run()}");
+    written(folder.path(), "workflow.xml", &text);
+    let out = folder.path().join("out");
+    let path = shown(&folder.path().join("workflow.xml"));
+    let (code, lost, _) = convert(&[&path, "-o", &shown(&out), "-D", "mode=full"]);
+    assert_eq!(code, 1);
+    assert!(lost.contains("`${wf:run()}` has no counterpart"), "{lost}");
+    let text = std::fs::read_to_string(out.join("workflows/load.yaml")).expect("a file");
+    assert!(text.contains("value: 'not carried over: `${wf:run()}` has no counterpart'"), "{text}");
+    assert!(!text.contains("load.sh"), "{text}");
+}
+
+/// How a run ends, as a part of it is left.
+#[derive(PartialEq)]
+enum Left {
+    At(NodeId),
+    End,
+    Kill,
+}
+
+/// What happens in a run.
+struct Plan<'a> {
+    analysis: &'a Analysis,
+    fails: BTreeSet<NodeId>,
+    chooses: BTreeMap<NodeId, usize>,
+    ran: BTreeSet<String>,
+    steps: usize,
+}
+
+impl Plan<'_> {
+    /// Plays a run from a node up to a join or an end; nothing where it is no plain run.
+    fn walk(&mut self, mut at: NodeId, depth: usize) -> Option<Left> {
+        loop {
+            self.steps += 1;
+            let node = self.analysis.flow().workflow.node(at);
+            if self.steps > 10_000 {
+                return None;
+            }
+            let next = |way: Way| self.analysis.flow().exit(at, way).and_then(|(_, target)| target);
+            at = match node.shape {
+                Shape::End => return (depth == 0).then_some(Left::End),
+                Shape::Kill => return Some(Left::Kill),
+                Shape::Join => return Some(Left::At(at)),
+                Shape::Action => {
+                    self.ran.insert(mangled(&node.name.text)?);
+                    let failed = self.fails.contains(&at);
+                    next(if failed { Way::Error } else { Way::Ok })?
+                }
+                Shape::Decision => {
+                    let case = self.chooses.get(&at).copied()?;
+                    self.analysis.flow().exits(at).nth(case)?.1?
+                }
+                Shape::Start => self.analysis.flow().next(at).next()?,
+                Shape::Fork => {
+                    let paths: Vec<NodeId> = self.analysis.flow().next(at).collect();
+                    let mut ends = Vec::new();
+                    for path in paths {
+                        ends.push(self.walk(path, depth + 1)?);
+                    }
+                    if ends.contains(&Left::Kill) {
+                        return Some(Left::Kill);
+                    }
+                    let Left::At(join) = ends.pop()? else { return None };
+                    if ends.iter().any(|end| *end != Left::At(join)) {
+                        return None;
+                    }
+                    self.analysis.flow().next(join).next()?
+                }
+            };
+        }
+    }
+}
+
+/// The name of the task of a node, where it is the only one that may have it.
+fn mangled(name: &str) -> Option<String> {
+    let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let name: String = name.chars().map(fits).collect();
+    let is_plain = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !name.ends_with('-')
+        && name.len() <= 100
+        && !["main", "flow", "pass", "kill"].contains(&name.as_str());
+    is_plain.then_some(name)
+}
+
+/// Runs of a workflow with what is expected of them; none where names of tasks are not those of nodes.
+fn scenarios(path: &str, file: &Path, many: u64) -> Option<Vec<Value>> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let analysis = Analysis::new(Arc::new(Source::new(path, text)));
+    let flow = analysis.flow();
+    let nodes: Vec<(NodeId, Shape, &str)> =
+        flow.workflow.nodes().map(|(id, node)| (id, node.shape, &*node.name.text)).collect();
+    let mut names = BTreeSet::new();
+    for (_, shape, name) in &nodes {
+        if *shape != Shape::Start && !names.insert(mangled(name)?) {
+            return None;
+        }
+    }
+    let actions: Vec<String> = nodes
+        .iter()
+        .filter(|(_, shape, _)| *shape == Shape::Action)
+        .filter_map(|(_, _, name)| mangled(name))
+        .collect();
+    let mut seed = 7_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) % below
+    };
+    let mut all = Vec::new();
+    for number in 0..many {
+        let mut plan = Plan {
+            analysis: &analysis,
+            fails: BTreeSet::new(),
+            chooses: BTreeMap::new(),
+            ran: BTreeSet::new(),
+            steps: 0,
+        };
+        let mut chooses = serde_json::Map::new();
+        let mut fails = Vec::new();
+        for (id, shape, name) in &nodes {
+            let exits: Vec<_> = flow.exits(*id).collect();
+            match shape {
+                Shape::Action if number > 0 && random(4) == 0 => {
+                    plan.fails.insert(*id);
+                    fails.push(mangled(name)?);
+                }
+                Shape::Decision if !exits.is_empty() => {
+                    let case = random(exits.len() as u64) as usize;
+                    plan.chooses.insert(*id, case);
+                    let target = flow.workflow.node(exits[case].1?);
+                    chooses.insert(mangled(name)?, json!(mangled(&target.name.text)?));
+                }
+                _ => {}
+            }
+        }
+        let left = plan.walk(flow.workflow.start()?, 0);
+        let phase = match left {
+            Some(Left::End) => "Succeeded",
+            Some(Left::Kill) => "Failed",
+            _ => continue,
+        };
+        let ran: Vec<&String> = plan.ran.iter().collect();
+        all.push(json!({
+            "file": shown(file), "actions": actions, "fails": fails, "chooses": chooses,
+            "phase": phase, "ran": ran,
+        }));
+    }
+    Some(all)
+}
+
+#[test]
+fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
+    let Some(corpus) = shared("ANKUS_CORPUS", "corpus") else { return };
+    let out = tempfile::tempdir().expect("a folder");
+    let report = shown(&out.path().join("report.json"));
+    let (code, _, said) = convert(&[
+        &shown(&corpus),
+        "--isolated",
+        "-o",
+        &shown(out.path()),
+        "--report",
+        &report,
+        "--allow",
+        "*",
+    ]);
+    assert_eq!(code, 0, "{said}");
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(report).expect("a report")).expect("JSON");
+    let (mut whole, mut of) = (0, 0);
+    let mut played: Vec<Value> = Vec::new();
+    for application in report["applications"].as_array().expect("a list") {
+        let mut files: BTreeMap<&str, (usize, bool)> = BTreeMap::new();
+        for entry in application["constructs"].as_array().expect("a list") {
+            let construct = entry["construct"].as_str().expect("a text");
+            assert!(entry["outcome"] != "none" || entry["reason"] != "", "{construct}");
+            let file = files.entry(entry["path"].as_str().expect("a path")).or_default();
+            file.0 += usize::from(!construct.contains(".@xmlns"));
+            file.1 |= construct == "workflow";
+        }
+        let output = application["outputs"][0].as_str().map(|path| out.path().join(path));
+        for (path, (listed, is_workflow)) in files {
+            if let Some(output) = output.as_ref().filter(|_| is_workflow) {
+                played.extend(scenarios(path, output, 12).unwrap_or_default());
+            }
+            let text = std::fs::read_to_string(path).expect("it was read before");
+            let Some(counted) = counted(&text) else { continue };
+            of += 1;
+            whole += usize::from(counted == listed);
+            assert_eq!(listed, counted, "{path}");
+        }
+    }
+    oracle::agree("conversion ledgers of Argo", whole, of);
+    println!("{}", report["summary"]);
+    let Some(modules) = tools("@kubernetes-models/argo-workflows js-yaml") else { return };
+    let answer = asked(&modules, &[&shown(&out.path().join("workflows"))]);
+    println!("{} resources", answer["resources"]);
+    assert_eq!(answer["errors"], json!({}));
+    let file = out.path().join("scenarios.json");
+    std::fs::write(&file, serde_json::to_string(&played).expect("JSON")).expect("writable");
+    let answer = asked(&modules, &["--play", &shown(&file)]);
+    let wrong = answer["count"].as_u64().expect("a number") as usize;
+    assert_eq!(answer["wrong"], json!([]));
+    oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
+}
