@@ -46,7 +46,7 @@ impl Target {
     /// ```
     pub fn of(name: &str) -> Option<Target> {
         match name {
-            "step-functions" => Some(Target::StepFunctions),
+            "step-functions" | "stepfunctions" => Some(Target::StepFunctions),
             "argo" => Some(Target::Argo),
             _ => Version::of(name).map(Target::Airflow),
         }

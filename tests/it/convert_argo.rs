@@ -1,11 +1,14 @@
 //! `ankus convert --to argo`: what it writes, whether the published schema takes it, and how its DAGs end.
 
-use crate::convert_targets::{COORDINATOR, FORKED, counted, shown, tools, written};
+use crate::convert_targets::{COORDINATOR, EXPRESSIONS, FORKED, counted, shown, tools, written};
 use crate::{oracle, shared};
 use ankus::analysis::Analysis;
+use ankus::carry::argo::expression::{Names, Text};
 use ankus::ir::workflow::{NodeId, Shape, Way};
 use ankus::source::Source;
+use ankus_lang::el::{Dialect, Phase, Template, Value as Known, Variables};
 use serde_json::{Value, json};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -278,4 +281,75 @@ fn the_corpus_becomes_templates_that_are_valid_and_end_as_their_workflows() {
     let wrong = answer["count"].as_u64().expect("a number") as usize;
     assert_eq!(answer["wrong"], json!([]));
     oracle::agree("runs of Argo's DAGs", played.len() - wrong, played.len());
+}
+
+/// What an expression is in Argo's language, where nothing is said to differ, and the parameters that it names.
+fn expr(source: &str, values: &BTreeMap<String, String>) -> Option<(Text, Value)> {
+    let used = RefCell::default();
+    let (texts, constants, data) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let names = Names {
+        phase: Phase::Workflow,
+        texts: &texts,
+        constants: &constants,
+        data: &data,
+        used: &used,
+        before: &[],
+        failed: &[],
+        given: &|name| values.contains_key(name),
+    };
+    let text = names.text(source, Dialect::default());
+    if !text.lacks.is_empty() || !text.differs.is_empty() {
+        return None;
+    }
+    let parameters: serde_json::Map<String, Value> = used
+        .borrow()
+        .iter()
+        .map(|(name, used)| (used.parameter.clone(), json!(values.get(name))))
+        .collect();
+    Some((text, json!({"workflow": {"parameters": parameters}})))
+}
+
+#[test]
+fn expr_says_what_the_server_says() {
+    let variable = std::env::var_os("ANKUS_ARGO_TOOLS");
+    let folder = variable.map_or("/tmp/argo-tools".into(), std::path::PathBuf::from);
+    if !folder.join("go.sum").is_file() {
+        let shown = folder.display();
+        println!("skipped: `go get github.com/expr-lang/expr` was not run in {shown}");
+        return;
+    }
+    let words = ["full", "", "10", "9", "true", "TRUE", "it's (odd)", "a\\b", "{{x}}", " x "];
+    let mut cases = Vec::new();
+    for a in words {
+        for b in words {
+            let given = [("a", a), ("b-c", b), ("b", b)];
+            let values: BTreeMap<String, String> =
+                given.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            for source in EXPRESSIONS {
+                let Some((text, env)) = expr(source, &values) else { continue };
+                let mut variables = Variables::default();
+                for (name, value) in &values {
+                    variables.0.insert(name.clone(), Known::text(value.clone()));
+                }
+                let template = Template::compile(source, Phase::Workflow, Dialect::default());
+                let Ok(value) = template.text(&variables) else { continue };
+                cases.push(json!({"code": text.expr(), "env": env, "value": value}));
+                let holds = value.trim() == "true";
+                cases.push(json!({"code": text.holds(), "env": env, "value": holds}));
+            }
+        }
+    }
+    let file = tempfile::tempdir().expect("a folder");
+    let path = file.path().join("cases.json");
+    std::fs::write(&path, serde_json::to_string(&cases).expect("JSON")).expect("writable");
+    let script = crate::root().join("tests/argo_expr.go");
+    let mut go = Command::new("go");
+    let output = go.arg("run").arg(script).arg(&path).current_dir(folder).output();
+    let output = output.expect("go starts");
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("{error}: {}", String::from_utf8_lossy(&output.stderr));
+    });
+    println!("{} evaluations", answer["cases"]);
+    assert_eq!(answer["wrong"], json!([]));
+    assert!(cases.len() > 1000, "{}", cases.len());
 }

@@ -261,7 +261,7 @@ fn jsonata_says_what_the_server_says() {
     assert!(cases.len() > 1000, "{}", cases.len());
 }
 
-const EXPRESSIONS: &[&str] = &[
+pub(crate) const EXPRESSIONS: &[&str] = &[
     "${a}/${b}",
     "${a eq b}",
     "${a ne b}",
