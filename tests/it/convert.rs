@@ -356,3 +356,78 @@ fn airflow_runs_at_the_nominal_times() {
         println!("{version}: {} nominal times of {} DAGs", answer["times"], answer["dags"]);
     }
 }
+
+/// Every kind of place that a secret may stand in, each with a secret of its own.
+const SECRETS: &str = r#"<workflow-app name="hushed" xmlns="uri:oozie:workflow:1.0">
+  <parameters><property><name>dbPassword</name><value>planted-1</value></property></parameters>
+  <global><resource-manager>rm</resource-manager><name-node>hdfs://nn</name-node>
+    <configuration><property><name>javax.jdo.option.ConnectionPassword</name><value>planted-2</value></property></configuration>
+  </global>
+  <credentials><credential name="c" type="hcat"><property><name>password</name><value>planted-3</value></property></credential></credentials>
+  <start to="shell"/>
+  <action name="shell"><shell xmlns="uri:oozie:shell-action:1.0">
+    <configuration><property><name>fs.s3a.secret.key</name><value>planted-4</value></property></configuration>
+    <exec>load.sh</exec><argument>--password=planted-5</argument>
+    <argument>jdbc:mysql://h/db?user=me&amp;password=planted-6</argument>
+    <argument>https://me:planted-7@host/x</argument>
+    <env-var>DB_PASSWORD=planted-8</env-var></shell>
+    <ok to="java"/><error to="fail"/></action>
+  <action name="java"><java><main-class>org.Main</main-class><java-opts>-Dpassword=planted-9</java-opts>
+    <arg>-Djavax.net.ssl.keyStorePassword=planted-10</arg></java>
+    <ok to="hive"/><error to="fail"/></action>
+  <action name="hive"><hive2 xmlns="uri:oozie:hive2-action:1.0"><jdbc-url>jdbc:hive2://h:1/db;password=planted-11</jdbc-url>
+    <password>planted-12</password><script>a.q</script><param>password=planted-13</param></hive2>
+    <ok to="sqoop"/><error to="fail"/></action>
+  <action name="sqoop"><sqoop xmlns="uri:oozie:sqoop-action:1.0"><command>import --connect jdbc:x --password planted-14</command></sqoop>
+    <ok to="sub"/><error to="fail"/></action>
+  <action name="sub"><sub-workflow><app-path>/apps/other</app-path>
+    <configuration><property><name>api.token</name><value>planted-15</value></property></configuration></sub-workflow>
+    <ok to="end"/><error to="fail"/></action>
+  <kill name="fail"><message>login with password=planted-16 failed</message></kill>
+  <end name="end"/>
+</workflow-app>"#;
+
+#[test]
+fn no_secret_is_written_down() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let apps = folder.path().join("apps");
+    written(&apps, "one/workflow.xml", SECRETS);
+    written(&apps, "one/job.properties", "db.password=planted-17\nawsSecretKey=planted-18\n");
+    let timed = DAILY.replace("hunter22", "planted-19").replace("name=\"daily\"", "name=\"timed\"");
+    written(&apps, "two/coordinator.xml", &timed);
+    written(&apps, "two/workflow.xml", &SECRETS.replace("hushed", "hushed2"));
+    written(&apps, "two/job.properties", "dbPassword=planted-20\n");
+    let mut seen = String::new();
+    for target in ["airflow", "airflow==2.10", "step-functions"] {
+        let out = folder.path().join(target);
+        let mut arguments: Vec<String> = vec![shown(&apps), "-o".into(), shown(&out)];
+        arguments.extend(["--to".into(), target.into(), "--allow".into(), "*".into()]);
+        for end in ["html", "md", "json"] {
+            arguments.extend(["--report".into(), shown(&out.join(format!("report.{end}")))]);
+        }
+        std::fs::create_dir(&out).expect("a folder");
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let (code, printed, said) = convert(&arguments);
+        assert_eq!(code, 0, "{said}");
+        let all = texts_below(&out);
+        assert!(all.iter().any(|text| text.contains("load.sh")), "{target} has the application");
+        for text in [printed, said].into_iter().chain(all) {
+            let lines = text.lines().filter(|line| line.contains("planted-"));
+            lines.for_each(|line| seen.push_str(&format!("{target}: {line}\n")));
+        }
+    }
+    assert_eq!(seen, "");
+}
+
+/// The texts of all files below a folder.
+fn texts_below(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => texts.extend(texts_below(&path)),
+            false => texts.push(std::fs::read_to_string(&path).expect("a text")),
+        }
+    }
+    texts
+}

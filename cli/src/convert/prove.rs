@@ -417,6 +417,10 @@ fn compare(trial: &Trial, answer: &Value, is_loose: bool) -> Vec<String> {
         }
     }
     differs.extend(disorder(trial, answer));
+    let errors = answer["errors"].as_object().into_iter().flatten();
+    if !differs.is_empty() {
+        differs.extend(errors.map(|(task, error)| format!("`{task}`: {error}")));
+    }
     if let Some(message) = seen.message.as_ref().filter(|_| seen.status == "KILLED")
         && !trial.words_differ
     {

@@ -45,7 +45,23 @@ class Scene:
     order: ClassVar[list[str]] = []
     messages: ClassVar[list[str]] = []
     found: ClassVar[dict[str, list[str]]] = {}
+    errors: ClassVar[dict[str, str]] = {}
+    watched: ClassVar[list[type]] = []
     idle = 0
+
+
+def watch(kind: Any) -> None:
+    """Keeps what goes wrong where the fields of an operator are rendered."""
+    render = kind.render_template_fields
+
+    def rendered(operator: Any, *given: Any, **named: Any) -> Any:
+        try:
+            return render(operator, *given, **named)
+        except Exception as error:
+            Scene.errors[operator.task_id] = f"{type(error).__name__}: {error}"[:300]
+            raise
+
+    kind.render_template_fields = rendered
 
 
 def answered(operator: Any, context: Any) -> Any:
@@ -132,6 +148,10 @@ def stub() -> None:
         operator.pre_execute = begin
         if kind.__name__ not in (*kept, "EmptyOperator", "DataSensor"):
             kind.execute = answered
+        for base in kind.__mro__:
+            if "render_template_fields" in vars(base) and base not in Scene.watched:
+                Scene.watched.append(base)
+                watch(base)
 
     Scene.patch = patch
 
@@ -186,6 +206,7 @@ def played(
     Scene.tasks = scenario["tasks"]
     Scene.files = scenario.get("files", {})
     Scene.order, Scene.messages, Scene.found, Scene.idle = [], [], {}, 0
+    Scene.errors = {}
     at = dt.datetime(2024, 1, 1, tzinfo=dt.UTC) + dt.timedelta(days=number)
     if scenario.get("nominal"):
         at = dt.datetime.fromisoformat(scenario["nominal"])
@@ -210,6 +231,7 @@ def played(
         "order": Scene.order,
         "messages": Scene.messages,
         "found": Scene.found,
+        "errors": Scene.errors,
     }
 
 

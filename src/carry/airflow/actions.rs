@@ -269,11 +269,11 @@ impl Printer<'_> {
         let arguments = self.words(body.arguments());
         Some(match &body.details {
             Details::Fs { operations } => {
-                let fs = match &body.name_node {
+                let mut fs = match &body.name_node {
                     Some(name_node) => format!("hdfs dfs -fs {}", self.say(name_node).word()),
                     None => "hdfs dfs".to_owned(),
                 };
-                self.unheard(body);
+                fs.push_str(&self.settings_of_files(body));
                 operations.iter().for_each(|one| self.operation(one, &fs, false, lines));
                 if operations.is_empty() {
                     lines.push("true".to_owned());
@@ -281,7 +281,9 @@ impl Printer<'_> {
                 return None;
             }
             Details::Shell { exec, env_vars, .. } => {
-                self.unheard(body);
+                if self.settings_file(body, lines) {
+                    lines.push("export OOZIE_ACTION_CONF_XML=\"$PWD/action.xml\"".to_owned());
+                }
                 for variable in env_vars {
                     let text = self.say(variable);
                     lines.push(format!("export {}", text.word()));
@@ -290,8 +292,10 @@ impl Printer<'_> {
                 format!("{}{arguments}", self.word(exec.as_deref()).unwrap_or_default())
             }
             Details::Java { main_class, java_opts, .. } => {
-                self.unheard(body);
                 let mut options = String::new();
+                if self.settings_file(body, lines) {
+                    options.push_str(" -Doozie.action.conf.xml=\"$PWD/action.xml\"");
+                }
                 for opts in java_opts {
                     options.push_str(&format!(" {}", self.say(opts).jinja()));
                 }
@@ -418,6 +422,25 @@ impl Printer<'_> {
 
     /// A job that is nothing but its configuration.
     fn job_file(&mut self, body: &Body, lines: &mut Lines) {
+        let properties = self.settings(body);
+        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+        lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
+        lines.push("export HADOOP_CLASSPATH=\"./*\"".to_owned());
+        configuration("job.xml", &properties, lines);
+        lines.push(
+            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)".to_owned(),
+        );
+        lines.push("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do".to_owned());
+        lines.push("  sleep 10".to_owned());
+        lines.push("done".to_owned());
+        lines.push("grep -q SUCCEEDED status".to_owned());
+        let reason =
+            "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
+        self.differs(body.tag, reason, CLIENT);
+    }
+
+    /// What an action runs with: where the cluster is, and its properties.
+    fn settings(&mut self, body: &Body) -> Vec<(Text, Text)> {
         let mut properties = Vec::new();
         for (scalar, name) in [
             (&body.name_node, "fs.defaultFS"),
@@ -430,29 +453,35 @@ impl Printer<'_> {
         for property in &body.configuration {
             properties.extend(self.property(property));
         }
-        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
-        lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
-        lines.push("export HADOOP_CLASSPATH=\"./*\"".to_owned());
-        lines.push("cat > job.xml <<'END'".to_owned());
-        lines.push("<configuration>".to_owned());
-        for (name, value) in properties {
-            lines.push("  <property>".to_owned());
-            lines.push(format!("    <name>{}</name>", name.markup()));
-            lines.push(format!("    <value>{}</value>", value.markup()));
-            lines.push("  </property>".to_owned());
+        properties
+    }
+
+    /// Writes the file in which a program finds what its action runs with; whether there is anything in it.
+    fn settings_file(&mut self, body: &Body, lines: &mut Lines) -> bool {
+        let properties = self.settings(body);
+        if properties.is_empty() {
+            return false;
         }
-        lines.push("</configuration>".to_owned());
-        lines.push("END".to_owned());
-        lines.push(
-            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)".to_owned(),
-        );
-        lines.push("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do".to_owned());
-        lines.push("  sleep 10".to_owned());
-        lines.push("done".to_owned());
-        lines.push("grep -q SUCCEEDED status".to_owned());
-        let reason =
-            "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
-        self.differs(body.tag, reason, CLIENT);
+        configuration("action.xml", &properties, lines);
+        true
+    }
+
+    /// Properties of an action that a file system has a use for, as options of its client; the others say nothing to it.
+    fn settings_of_files(&mut self, body: &Body) -> String {
+        if let Some(scalar) = &body.resource_manager {
+            self.say(scalar);
+        }
+        let mut options = String::new();
+        for property in &body.configuration {
+            let Some((name, value)) = self.property(property) else { continue };
+            let is_heard = name.known().is_none_or(|known| {
+                ["fs.", "dfs.", "hadoop.", "ipc."].iter().any(|start| known.starts_with(start))
+            });
+            if is_heard {
+                options.push_str(&self.option("-D ", name, value));
+            }
+        }
+        options
     }
 
     /// Settings of a cluster that a command has no use for.
@@ -639,6 +668,20 @@ impl Printer<'_> {
         ];
         (self.standard("trigger_dagrun", "TriggerDagRunOperator"), given)
     }
+}
+
+/// Writes properties as a file of Hadoop.
+fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
+    lines.push(format!("cat > {file} <<'END'"));
+    lines.push("<configuration>".to_owned());
+    for (name, value) in properties {
+        lines.push("  <property>".to_owned());
+        lines.push(format!("    <name>{}</name>", name.markup()));
+        lines.push(format!("    <value>{}</value>", value.markup()));
+        lines.push("  </property>".to_owned());
+    }
+    lines.push("</configuration>".to_owned());
+    lines.push("END".to_owned());
 }
 
 /// Path and name of a file: `path#name`, or the last part of the path.
