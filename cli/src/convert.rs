@@ -13,6 +13,7 @@ use ankus::check::{self, FileKind};
 use ankus::edit;
 use ankus::source::SIZE_LIMIT;
 use ankus::syntax::properties::{Origin, Submission};
+use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::el::Dialect;
 use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, application_around, write};
@@ -148,9 +149,8 @@ fn tell_proof(proof: &prove::Proof, shell: &mut Shell) -> miette::Result<usize> 
         agree + loosely,
         count_of(*applications, "application"),
     ));
-    shell.say(format!(
-        "    {loosely} of them but for what goes on beside a path of a fork that failed"
-    ));
+    shell
+        .say(format!("    {loosely} of them but for tasks that a server stops when another fails"));
     shell.say(format!("    {told} others differ where the report says that something is lost"));
     Ok(proof.differs.len())
 }
@@ -308,7 +308,10 @@ fn convert(
         units.push(gathering.coordinator(coordinator, Vec::new(), None)?);
     }
     for (_, workflow) in gathering.rest(FileKind::Workflow) {
-        let properties = properties_of(&workflow.submission);
+        let mut properties = properties_of(&workflow.submission);
+        for (name, value) in defaults(&workflow) {
+            properties.entry(name).or_insert(value);
+        }
         let name = name_of(&workflow, workflow_name);
         units.push(Unit {
             workflow: Some(workflow),
@@ -399,6 +402,19 @@ fn absolute(path: &Path) -> PathBuf {
 
 fn properties_of(submission: &Submission) -> BTreeMap<String, String> {
     submission.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+/// What a definition gives its parameters that nobody sets.
+fn defaults(loaded: &Loaded) -> Vec<(String, String)> {
+    let analysis = Analysis::new(Arc::clone(&loaded.source));
+    let Some(root) = analysis.tree().root() else { return Vec::new() };
+    let text = |element: &Element<'_>, name: &str| {
+        Some(element.child(name)?.text().text.trim().to_owned())
+    };
+    let parameters = root.child("parameters").into_iter().flat_map(|all| all.elements());
+    parameters
+        .filter_map(|parameter| Some((text(&parameter, "name")?, text(&parameter, "value")?)))
+        .collect()
 }
 
 fn workflow_name(analysis: &Analysis) -> Option<String> {
@@ -541,13 +557,15 @@ impl Gathering<'_> {
             None => None,
         };
         let mut properties = properties_of(&loaded.submission);
+        let mut given: Vec<(String, String)> = defaults(&loaded);
         if let Some(workflow) = &workflow {
-            let defaults = workflow.submission.values.iter();
-            for (name, bound) in
-                defaults.filter(|(_, bound)| matches!(bound.origin, Origin::Default(_)))
-            {
-                properties.entry(name.clone()).or_insert_with(|| bound.value.clone());
-            }
+            let values = workflow.submission.values.iter();
+            let values = values.filter(|(_, bound)| matches!(bound.origin, Origin::Default(_)));
+            given.extend(values.map(|(name, bound)| (name.clone(), bound.value.clone())));
+            given.extend(defaults(workflow));
+        }
+        for (name, value) in given {
+            properties.entry(name).or_insert(value);
         }
         let name = name.map_or_else(|| name_of(&loaded, coordinator_name), airflow::dag_id);
         Ok(Unit { workflow, coordinator: Some((loaded, definition)), properties, tags, name })

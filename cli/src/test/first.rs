@@ -248,14 +248,22 @@ fn missing(application: &Application) -> BTreeMap<String, String> {
     let analysis = Analysis::new(loaded.source.clone());
     let settings = &loaded.settings.settings;
     let facts = Facts::new(&analysis, &loaded.files, &loaded.submission, settings);
-    parameters(&facts)
+    let used = parameters(&facts)
         .into_iter()
         .filter(|parameter| parameter.is_required && parameter.given.is_none())
         .map(|parameter| {
             let value = plausible(&parameter.name, parameter.shape);
             (parameter.name, value)
-        })
-        .collect()
+        });
+    // A server asks for those that are declared, used or not.
+    let declared = analysis.workflow().parameters.iter().filter_map(|parameter| {
+        let name = parameter.name.as_str().trim().to_owned();
+        let is_given = parameter.value.is_some() || loaded.submission.get(&name).is_some();
+        (!is_given).then(|| (name.clone(), plausible(&name, Shape::Text)))
+    });
+    let mut missing: BTreeMap<String, String> = declared.collect();
+    missing.extend(used);
+    missing
 }
 
 /// The variable without which a run in which all goes well fails.
