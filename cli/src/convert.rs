@@ -118,7 +118,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     let lost = tell(&conversions, &arguments.allow, shell)?;
     let mut wrong = 0;
     if let (true, Some(python)) = (arguments.prove, &arguments.python) {
-        if arguments.to == Target::StepFunctions {
+        if !matches!(arguments.to, Target::Airflow(_)) {
             return Err(Failure::new("only a conversion to Airflow can be proved").into());
         }
         let most = arguments.scenarios;
