@@ -9,7 +9,7 @@ use super::{Printer, actions};
 use crate::carry::commands::shared;
 use crate::carry::model::{Does, Runs, Task, TaskId, Tasks};
 use crate::ir::workflow::{NodeId, Workflow};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of the tasks together.
 struct Graph<'a> {
@@ -250,6 +250,10 @@ impl Printer<'_> {
             };
             let mut all: Vec<String> =
                 held.iter().map(|code| format!("not {}", bracket(code))).collect();
+            if own.as_deref() == Some("false") {
+                found.push((*target, "false".to_owned()));
+                continue;
+            }
             if let Some(own) = own {
                 let is_first = all.is_empty();
                 all.push(if is_first { outer(&own).to_owned() } else { bracket(&own) });
@@ -258,13 +262,20 @@ impl Printer<'_> {
             let code = if all.is_empty() { "true".to_owned() } else { all.join(" and ") };
             found.push((*target, code));
         }
+        // Several cases may lead to one target.
+        let mut leading: BTreeMap<TaskId, Vec<String>> = BTreeMap::new();
         for (target, code) in found {
-            conditions[target] = Some(match conditions[target].take() {
-                Some(other) => {
-                    let other = other.trim_start_matches("{{=").trim_end_matches("}}").to_owned();
-                    format!("{{{{=({other}) or ({code})}}}}")
-                }
-                None => format!("{{{{={code}}}}}"),
+            leading.entry(target).or_default().push(code);
+        }
+        for (target, mut codes) in leading {
+            if codes.len() > 1 {
+                codes.retain(|code| code != "false");
+            }
+            conditions[target] = Some(match &codes[..] {
+                [] => "false".to_owned(),
+                [code] if code == "true" || code == "false" => code.clone(),
+                [code] => format!("{{{{={code}}}}}"),
+                codes => format!("{{{{=({})}}}}", codes.join(") or (")),
             });
         }
     }
