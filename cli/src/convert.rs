@@ -16,6 +16,7 @@ use ankus::syntax::properties::{Origin, Submission};
 use ankus::syntax::xml::Element;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::el::Dialect;
+use ankus_lang::time::{Instant, ProcessingZone};
 use ankus_project::{Found, Given, Loaded, Looks, Project, Tree, application_around, write};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -52,6 +53,9 @@ pub(crate) struct Arguments {
     /// Change nothing; fail if the output is not up to date.
     #[arg(long, requires = "output", conflicts_with = "diff")]
     check: bool,
+    /// Begin with the first nominal time from this instant on (`2026-12-01T00:00Z`), and print how to end the coordinators before it.
+    #[arg(long, value_name = "INSTANT", value_parser = instant)]
+    cut_over: Option<Instant>,
     /// Play scenarios of each application here and in Airflow with stubbed tasks, and compare.
     #[arg(long, requires = "python")]
     prove: bool,
@@ -69,6 +73,11 @@ fn target(text: &str) -> Result<Target, String> {
     Target::of(text).ok_or_else(|| {
         "known are airflow, airflow==3, airflow==2.10, step-functions and argo".to_owned()
     })
+}
+
+fn instant(text: &str) -> Result<Instant, String> {
+    let parsed = ProcessingZone::UTC.parse(text);
+    parsed.map_err(|_| "it is written like 2026-12-01T00:00Z".to_owned())
 }
 
 fn report_file(text: &str) -> Result<PathBuf, String> {
@@ -96,7 +105,13 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
     if given.define.iter().all(|(name, _)| name != "user.name") {
         given.define.push(("user.name".to_owned(), "airflow".to_owned()));
     }
-    let (conversions, units) = convert(&project, search.found, &given, arguments.to)?;
+    let is_airflow = matches!(arguments.to, Target::Airflow(_));
+    if !is_airflow && (arguments.prove || arguments.cut_over.is_some()) {
+        let failure = Failure::new("--prove and --cut-over are for a conversion to Airflow");
+        return Err(failure.help("give --to airflow or --to airflow==2.10").into());
+    }
+    let (conversions, units) =
+        convert(&project, search.found, &given, arguments.to, arguments.cut_over)?;
     if conversions.is_empty() {
         return Err(Failure::new("there is no workflow, coordinator or bundle here").into());
     }
@@ -115,12 +130,12 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         };
         write::file(path, text.as_bytes())?;
     }
+    if let Some(cut_over) = arguments.cut_over {
+        tell_cut_over(&units, cut_over, shell)?;
+    }
     let lost = tell(&conversions, &arguments.allow, shell)?;
     let mut wrong = 0;
     if let (true, Some(python)) = (arguments.prove, &arguments.python) {
-        if !matches!(arguments.to, Target::Airflow(_)) {
-            return Err(Failure::new("only a conversion to Airflow can be proved").into());
-        }
         let most = arguments.scenarios;
         let proof = prove::prove(&project, &units, &conversions, &given, python, most)?;
         wrong = tell_proof(&proof, shell)?;
@@ -130,6 +145,26 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         return Err(Failure::new(search.failures.join("\n")).into());
     }
     Ok(Exit::fault_if(lost > 0 || stale > 0 || wrong > 0))
+}
+
+/// How the coordinators are ended where Airflow begins. The end is no nominal time itself, and actions before it that still wait go on.
+fn tell_cut_over(units: &[Unit], cut_over: Instant, shell: &mut Shell) -> miette::Result<()> {
+    let mut end = String::new();
+    ProcessingZone::UTC.write(cut_over, &mut end);
+    for unit in units {
+        let Some((coordinator, Ok(definition))) = &unit.coordinator else { continue };
+        let path = &coordinator.found.shown;
+        let times = &definition.schedule;
+        if times.end <= cut_over {
+            shell.say(format!("{path}: it has ended by then, and Airflow runs nothing of it"));
+        } else if times.start >= cut_over {
+            shell.line(format!("oozie job -kill COORDINATOR-ID  # {path}: it begins later"))?;
+        } else {
+            let change = format!("oozie job -change COORDINATOR-ID -value endtime={end}");
+            shell.line(format!("{change}  # {path}"))?;
+        }
+    }
+    Ok(())
 }
 
 /// Says what the scenarios came to; how many differ.
@@ -291,6 +326,7 @@ fn convert(
     found: Vec<Found>,
     given: &Given,
     target: Target,
+    cut_over: Option<Instant>,
 ) -> miette::Result<(Vec<Conversion>, Vec<Unit>)> {
     let mut loaded: BTreeMap<PathBuf, Arc<Loaded>> = BTreeMap::new();
     for one in found {
@@ -338,12 +374,17 @@ fn convert(
             by_path.insert(workflow.found.shown.clone(), unit.name.clone());
         }
     }
-    conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path)));
+    conversions.extend(units.iter().map(|unit| carried(unit, target, &by_path, cut_over)));
     conversions.sort_by(|a, b| (&a.path, &a.name).cmp(&(&b.path, &b.name)));
     Ok((conversions, units))
 }
 
-fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> Conversion {
+fn carried(
+    unit: &Unit,
+    target: Target,
+    by_path: &BTreeMap<String, String>,
+    cut_over: Option<Instant>,
+) -> Conversion {
     let analysis = |loaded: &Arc<Loaded>| Analysis::new(Arc::clone(&loaded.source));
     let workflow = unit.workflow.as_ref().map(analysis);
     let coordinator = unit.coordinator.as_ref().map(|(loaded, _)| analysis(loaded));
@@ -392,6 +433,7 @@ fn carried(unit: &Unit, target: Target, by_path: &BTreeMap<String, String>) -> C
         dialect,
         started: &started,
         operators: &operators,
+        cut_over,
     })
 }
 

@@ -91,6 +91,30 @@ fn a_coordinator_and_its_workflow_are_one_file() {
 }
 
 #[test]
+fn the_other_side_ends_where_airflow_begins() {
+    let folder = application();
+    let out = folder.path().join("out");
+    let apps = shown(&folder.path().join("apps"));
+    let cut = |instant: &str| {
+        let target = shown(&out);
+        let (code, printed, said) = convert(&[&apps, "-o", &target, "--cut-over", instant]);
+        assert_eq!(code, 0, "{said}");
+        (printed, said, std::fs::read_to_string(out.join("dags/daily.py")).expect("a file"))
+    };
+    let (printed, _, dag) = cut("2026-03-08T06:00Z");
+    assert!(dag.contains("start_date=pendulum.datetime(2026, 3, 8, 6, 0)"), "{dag}");
+    let change = "oozie job -change COORDINATOR-ID -value endtime=2026-03-08T06:00Z  # ";
+    assert!(printed.starts_with(change), "{printed}");
+    let (printed, _, dag) = cut("2026-03-01T00:00Z");
+    assert!(dag.contains("start_date=pendulum.datetime(2026, 3, 7, 6, 0)"), "{dag}");
+    assert!(printed.starts_with("oozie job -kill COORDINATOR-ID"), "{printed}");
+    let (printed, said, _) = cut("2026-03-10T06:00Z");
+    assert!(printed.is_empty() && said.contains("it has ended by then"), "{printed}{said}");
+    let (code, _, said) = convert(&[&apps, "-o", &shown(&out), "--cut-over", "soon"]);
+    assert!(code == 2 && said.contains("it is written like 2026-12-01T00:00Z"), "{said}");
+}
+
+#[test]
 fn edited_files_are_left_alone() {
     let folder = application();
     let out = folder.path().join("out");
@@ -269,8 +293,9 @@ fn airflow_imports_all_of_it_without_a_warning() {
     }
 }
 
-/// Coordinators over frequencies, zones and starts where calendars are treacherous.
-fn schedules(folder: &Path) -> BTreeMap<String, Vec<String>> {
+/// Coordinators over frequencies, zones and starts where calendars are treacherous, with their nominal times from an
+/// instant on.
+fn schedules(folder: &Path, from: &str) -> BTreeMap<String, Vec<String>> {
     let frequencies = [
         "5",
         "7",
@@ -312,7 +337,7 @@ fn schedules(folder: &Path) -> BTreeMap<String, Vec<String>> {
                     "<coordinator-app name='{name}' frequency='{frequency}' start='{start}' end='2027-11-20T00:00Z' timezone='{zone}' xmlns='uri:oozie:coordinator:0.4'><action><workflow><app-path>/x</app-path></workflow></action></coordinator-app>"
                 );
                 written(folder, &format!("{name}/coordinator.xml"), &text);
-                let times = times_of(&folder.join(format!("{name}/coordinator.xml")));
+                let times = times_of(&folder.join(format!("{name}/coordinator.xml")), from);
                 // Of cron in a zone with daylight saving it is said that it differs.
                 if f < 23 || z == 0 || z == 3 {
                     expected.insert(name, times);
@@ -323,15 +348,16 @@ fn schedules(folder: &Path) -> BTreeMap<String, Vec<String>> {
     expected
 }
 
-/// The first nominal times of a coordinator.
-fn times_of(file: &Path) -> Vec<String> {
+/// The first nominal times of a coordinator from an instant on.
+fn times_of(file: &Path, from: &str) -> Vec<String> {
     use ankus::check::{self, FileKind, Input};
     let text = std::fs::read_to_string(file).expect("it was written");
     let source = std::sync::Arc::new(ankus::Source::new(shown(file), text));
     let submitted = check::submit_coordinator(&Input::of(&source, FileKind::Coordinator));
     let definition = submitted.outcome.expect("a server accepts it");
-    let times = definition.schedule.times().take(200);
-    let times = times.map(|(_, nominal)| {
+    let from = ankus_lang::time::ProcessingZone::UTC.parse(from).expect("an instant");
+    let times = definition.schedule.times().skip_while(|(_, nominal)| *nominal < from);
+    let times = times.take(200).map(|(_, nominal)| {
         let mut text = String::new();
         ankus_lang::time::ProcessingZone::UTC.write(nominal, &mut text);
         text
@@ -341,13 +367,17 @@ fn times_of(file: &Path) -> Vec<String> {
 
 #[test]
 fn airflow_runs_at_the_nominal_times() {
-    for version in ["airflow", "airflow==2.10"] {
+    let begin = "2025-01-01T00:00Z";
+    for (version, from) in
+        [("airflow", begin), ("airflow==2.10", begin), ("airflow==2.10", "2026-03-29T01:17Z")]
+    {
         let Some(python) = airflow(version) else { continue };
         let folder = tempfile::tempdir().expect("a folder");
-        let expected = schedules(&folder.path().join("apps"));
+        let expected = schedules(&folder.path().join("apps"), from);
         let out = folder.path().join("out");
         let (apps, target) = (shown(&folder.path().join("apps")), shown(&out));
-        let (code, _, said) = convert(&[&apps, "--to", version, "-o", &target, "--allow", "*"]);
+        let arguments = [&apps, "--to", version, "-o", &target, "--allow", "*", "--cut-over", from];
+        let (code, _, said) = convert(&arguments);
         assert_eq!(code, 0, "{said}");
         let file = folder.path().join("times.json");
         std::fs::write(&file, serde_json::to_string(&expected).expect("JSON")).expect("writable");

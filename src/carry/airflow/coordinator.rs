@@ -95,7 +95,9 @@ impl<'a> Printer<'a> {
             self.import("airflow.timetables.trigger", "CronTriggerTimetable");
             dag.arguments.push(("schedule".to_owned(), found.value));
         }
-        dag.arguments.push(("start_date".to_owned(), pendulum(found.first, 0)));
+        // The first nominal time from the start date on is the first run, so that the instant itself is Airflow's.
+        let first = self.given.cut_over.map_or(found.first, |cut_over| cut_over.max(found.first));
+        dag.arguments.push(("start_date".to_owned(), pendulum(first, 0)));
         // Airflow includes the end, the server does not.
         let end = pendulum(definition.schedule.end, -1);
         dag.arguments.push(("end_date".to_owned(), end));

@@ -22,6 +22,7 @@ use crate::source::Span;
 use crate::syntax::xml::Tree;
 use ankus_lang::coordinator::Definition;
 use ankus_lang::el::{Dialect, Phase};
+use ankus_lang::time::Instant;
 use expression::{Names, Text};
 use python::{Value, identifier, quoted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -105,6 +106,8 @@ pub struct Given<'a> {
     pub started: &'a BTreeMap<Span, String>,
     /// Operators that a site prefers, by type of action.
     pub operators: &'a BTreeMap<String, String>,
+    /// From when on Airflow runs it, and not the server any more.
+    pub cut_over: Option<Instant>,
 }
 
 /// The name of a DAG: letters, digits, `_`, `-` and `.` alone.
