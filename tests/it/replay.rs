@@ -76,7 +76,7 @@ fn what_is_called_exact_ends_alike() {
     written(&apps, "coordinator.xml", WINDOW);
     for version in ["airflow", "airflow==2.10"] {
         let Some((agree, of)) = proved(version, &[folder.path()]) else { continue };
-        assert!(agree == of && of >= 12, "{version}: {agree} of {of}");
+        assert!(agree == of && of >= 13, "{version}: {agree} of {of}");
     }
 }
 
