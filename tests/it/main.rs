@@ -52,6 +52,7 @@ mod lsp;
 mod map_reduce;
 mod mending;
 mod mistakes;
+mod oozie_client;
 mod operators;
 mod panel;
 mod remote;

@@ -3,7 +3,7 @@
 //! Ids, moments of the run, the folder of applications and the test server's `script` action are made even; everything else
 //! of an answer counts: status, reason, headers and body.
 
-mod even;
+pub(crate) mod even;
 
 use crate::cli::folder;
 use crate::{agree, shared};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long it is waited in all until jobs have come as far as they had on the real server.
@@ -100,27 +100,31 @@ fn unseen() -> Vec<(&'static str, String)> {
 }
 
 /// A recorded request with its answer.
-struct Exchange {
-    file: String,
+pub(crate) struct Exchange {
+    pub(crate) file: String,
     line: String,
     headers: BTreeMap<String, String>,
-    body: String,
+    pub(crate) body: String,
     status: u64,
     reason: String,
     told: BTreeMap<String, String>,
     answer: String,
 }
 
-fn recorded(folder: &Path) -> Vec<Exchange> {
-    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there").flatten().collect();
-    paths.sort_by_key(std::fs::DirEntry::file_name);
+/// The exchanges in a file, or in all files of a folder.
+pub(crate) fn recorded(place: &Path) -> Vec<Exchange> {
+    let mut paths = vec![place.to_owned()];
+    if place.is_dir() {
+        paths = std::fs::read_dir(place).expect("there").flatten().map(|it| it.path()).collect();
+        paths.sort();
+    }
     let mut all = Vec::new();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let headers = |value: &Value| -> BTreeMap<String, String> {
         let pairs = value.as_object().into_iter().flatten();
         pairs.map(|(name, value)| (name.clone(), text(value))).collect()
     };
-    for path in paths.iter().map(std::fs::DirEntry::path) {
+    for path in paths {
         let bytes = std::fs::read(&path).expect("readable");
         let session: Value = serde_json::from_slice(&bytes).expect("JSON");
         for one in session["exchanges"].as_array().into_iter().flatten() {
@@ -141,7 +145,7 @@ fn recorded(folder: &Path) -> Vec<Exchange> {
 }
 
 /// What came back.
-struct Answer {
+pub(crate) struct Answer {
     status: u64,
     reason: String,
     headers: BTreeMap<String, String>,
@@ -178,8 +182,8 @@ fn ask(address: &str, line: &str, headers: &BTreeMap<String, String>, body: &str
 }
 
 /// Writes the applications as they were when this exchange took place.
-fn laid_out(apps: &Path, even: &Even, file: &str) {
-    let number: u32 = file[..3].parse().expect("a number");
+fn laid_out(apps: &Path, even: &Even, number: &str) {
+    let number: u32 = number.parse().expect("a number");
     let concurrency = match number {
         141..=514 => 7,
         516.. => 9,
@@ -236,63 +240,92 @@ fn difference(even: &Even, then: &Exchange, now: &Answer) -> Option<String> {
     Some(format!("body {}\n       now {}", part(&told), part(&ours)))
 }
 
+/// A server with the applications of the recordings.
+pub(crate) struct World {
+    pub(crate) server: crate::serve::Server,
+    pub(crate) even: Even,
+    pub(crate) ids: Ids,
+    /// Where the applications lie.
+    pub(crate) apps: PathBuf,
+    _place: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn start(verdicts: &Path) -> World {
+        let all = recorded(&verdicts.join("ws-api"));
+        let place = folder(&[
+            ("ankus.toml", SETTINGS),
+            ("oozie-site.xml", SITE),
+            ("script.sh", SCRIPT),
+            ("apps/lib/a.txt", ""),
+            ("user.toml", ""),
+        ]);
+        let script = place.path().join("script.sh");
+        use std::os::unix::fs::PermissionsExt as _;
+        std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        let settings = format!(
+            "{SETTINGS}\n[launchers]\nmax = 64\n\n[hosts]\n\"file://\" = [\"/\"]\n\n[tools]\nscript = \"{}\"\n",
+            script.display()
+        );
+        std::fs::write(place.path().join("user.toml"), settings).expect("writable");
+        let apps = place.path().join("apps");
+        let even = Even::new(&apps);
+        let mut definitions = unseen();
+        for (from, name) in [
+            ("032-wf-definition", "ok/workflow.xml"),
+            ("329-raw-wf-show-definition", "err/workflow.xml"),
+            ("109-coord-definition", "c1/coordinator.xml"),
+            ("167-bundle-definition", "b1/bundle.xml"),
+        ] {
+            let shown = all.iter().rfind(|one| one.file == from).expect("recorded");
+            definitions.push((name, shown.answer.clone()));
+        }
+        for (name, text) in &definitions {
+            let path = apps.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
+            std::fs::write(path, even.sent(text)).expect("writable");
+        }
+        let user = place.path().join("user.toml").display().to_string();
+        let server = crate::serve::Server::start_with(place.path(), &[], &user);
+        let mut ids = Ids::default();
+        prepared(&server.address, &mut ids, &apps);
+        World { server, even, ids, apps, _place: place }
+    }
+
+    /// Makes the applications what they were when the file of this number was recorded.
+    pub(crate) fn lay_out(&self, number: &str) {
+        laid_out(&self.apps, &self.even, number);
+    }
+
+    /// Asks what was asked then.
+    pub(crate) fn ask(&mut self, then: &Exchange) -> Answer {
+        let line = self.ids.sent(&self.even.sent(&then.line));
+        let body = self.ids.sent(&self.even.sent(&then.body));
+        let now = ask(&self.server.address, &line, &then.headers, &body);
+        self.ids.learn(&then.answer, &now.body);
+        now
+    }
+}
+
 #[test]
 fn recorded_exchanges_are_answered_as_the_server_answered_them() {
     let Some(verdicts) = shared("ANKUS_VERDICTS", "verdicts") else { return };
     let all = recorded(&verdicts.join("ws-api"));
-    let place = folder(&[
-        ("ankus.toml", SETTINGS),
-        ("oozie-site.xml", SITE),
-        ("script.sh", SCRIPT),
-        ("apps/lib/a.txt", ""),
-        ("user.toml", ""),
-    ]);
-    let script = place.path().join("script.sh");
-    use std::os::unix::fs::PermissionsExt as _;
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).expect("ours");
-    let settings = format!(
-        "{SETTINGS}\n[launchers]\nmax = 64\n\n[hosts]\n\"file://\" = [\"/\"]\n\n[tools]\nscript = \"{}\"\n",
-        script.display()
-    );
-    std::fs::write(place.path().join("user.toml"), settings).expect("writable");
-    let apps = place.path().join("apps");
-    let even = Even::new(&apps);
-    let mut definitions = unseen();
-    for (from, name) in [
-        ("032-wf-definition", "ok/workflow.xml"),
-        ("329-raw-wf-show-definition", "err/workflow.xml"),
-        ("109-coord-definition", "c1/coordinator.xml"),
-        ("167-bundle-definition", "b1/bundle.xml"),
-    ] {
-        let shown = all.iter().rfind(|one| one.file == from).expect("recorded");
-        definitions.push((name, shown.answer.clone()));
-    }
-    for (name, text) in &definitions {
-        let path = apps.join(name);
-        std::fs::create_dir_all(path.parent().expect("a folder")).expect("writable");
-        std::fs::write(path, even.sent(text)).expect("writable");
-    }
-    let user = place.path().join("user.toml").display().to_string();
-    let server = crate::serve::Server::start_with(place.path(), &[], &user);
-    let mut ids = Ids::default();
-    prepared(&server.address, &mut ids, &apps);
+    let mut world = World::start(&verdicts);
     let mut left = PATIENCE;
     let (mut agreed, mut differ) = (0, Vec::new());
     for then in &all {
-        laid_out(&apps, &even, &then.file);
-        let line = ids.sent(&even.sent(&then.line));
-        let body = ids.sent(&even.sent(&then.body));
+        world.lay_out(&then.file[..3]);
         let began = Instant::now();
         let difference = loop {
-            let now = ask(&server.address, &line, &then.headers, &body);
-            ids.learn(&then.answer, &now.body);
-            let difference = difference(&even, then, &now);
+            let now = world.ask(then);
+            let difference = difference(&world.even, then, &now);
             let patience = match even::states(&then.answer) == even::states(&now.body) {
-                true if line.contains("/job/") => SOON,
+                true if then.line.contains("/job/") => SOON,
                 true => Duration::ZERO,
                 false => EACH,
             };
-            let may_come = line.starts_with("GET") && began.elapsed() < patience.min(left);
+            let may_come = then.line.starts_with("GET") && began.elapsed() < patience.min(left);
             if difference.is_none() || !may_come {
                 break difference;
             }

@@ -14,7 +14,7 @@ const RECORDED: &str = "2026-11-21";
 static ID: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"\d{7}-\d{15}-[a-z]+(?:-[a-z]+)?-[WCB]").expect("a pattern"));
 static DATE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?::|%3A)(\d\d)Z| (\d\d):(\d\d):(\d\d)(?:,\d\d\d)?)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d) (?:UTC|GMT) (\d{4})";
+    let pattern = r"(\d{4})-(\d\d)-(\d\d)(?:T(\d\d)(?::|%3A)(\d\d)Z| (\d\d):(\d\d)(?::(\d\d)(?:,\d\d\d)?)?)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), (\d\d) ([A-Z][a-z]{2}) (\d{4}) (\d\d):(\d\d):(\d\d)|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ([A-Z][a-z]{2}) (\d\d) (\d\d):(\d\d):(\d\d) (?:UTC|GMT) (\d{4})";
     Regex::new(pattern).expect("a pattern")
 });
 static FOLDER: LazyLock<Regex> =
@@ -44,7 +44,7 @@ static STUB: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 /// Makes even.
-pub(super) struct Even {
+pub(crate) struct Even {
     apps: String,
     days: Span,
     today: Date,
@@ -76,7 +76,7 @@ fn moment(found: &Captures<'_>) -> Option<(Date, i64)> {
 }
 
 impl Even {
-    pub(super) fn new(apps: &Path) -> Even {
+    pub(crate) fn new(apps: &Path) -> Even {
         let today = Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
         let recorded: Date = RECORDED.parse().expect("a day");
         let days = recorded.until(today).expect("days").get_days().days();
@@ -84,18 +84,18 @@ impl Even {
     }
 
     /// A recorded text as it is sent now.
-    pub(super) fn sent(&self, text: &str) -> String {
+    pub(crate) fn sent(&self, text: &str) -> String {
         let text = self.moved(text, false);
         text.replace("/APPS", &self.apps)
     }
 
     /// A recorded answer, made even.
-    pub(super) fn told(&self, text: &str) -> String {
+    pub(crate) fn told(&self, text: &str) -> String {
         self.evened(&self.moved(text, true))
     }
 
     /// An answer of now, made even.
-    pub(super) fn ours(&self, text: &str) -> String {
+    pub(crate) fn ours(&self, text: &str) -> String {
         let text = text.replace(&self.apps, "/APPS");
         let text = text.replace(&self.apps.replace('/', "\\/"), "\\/APPS");
         let escaped = self.apps.replace('/', "%2F");
@@ -164,11 +164,11 @@ fn rewritten(text: &str, before: Date, after: Date) -> String {
 
 /// Recorded ids with ours.
 #[derive(Default)]
-pub(super) struct Ids(HashMap<String, String>);
+pub(crate) struct Ids(HashMap<String, String>);
 
 impl Ids {
     /// A recorded text with our ids.
-    pub(super) fn sent(&self, text: &str) -> String {
+    pub(crate) fn sent(&self, text: &str) -> String {
         let ours = |found: &Captures<'_>| {
             let id = &found[0];
             self.0.get(id).cloned().unwrap_or_else(|| id.to_owned())
@@ -177,7 +177,7 @@ impl Ids {
     }
 
     /// Learns which of our ids stand for recorded ones, where two answers name as many.
-    pub(super) fn learn(&mut self, then: &str, now: &str) {
+    pub(crate) fn learn(&mut self, then: &str, now: &str) {
         let ids = |text: &str| -> Vec<String> {
             ID.find_iter(text).map(|found| found.as_str().to_owned()).collect()
         };
@@ -194,7 +194,7 @@ impl Ids {
 }
 
 /// The states in an answer, sorted.
-pub(super) fn states(text: &str) -> Vec<&str> {
+pub(crate) fn states(text: &str) -> Vec<&str> {
     let pieces = text.split("\"status\":\"").skip(1);
     let mut all: Vec<&str> =
         pieces.map(|piece| piece.split('"').next().unwrap_or_default()).collect();
@@ -203,7 +203,7 @@ pub(super) fn states(text: &str) -> Vec<&str> {
 }
 
 /// Whether only a part of an answer was recorded, or one that is another on every machine.
-pub(super) fn is_excerpt(line: &str, answer: &str) -> bool {
+pub(crate) fn is_excerpt(line: &str, answer: &str) -> bool {
     let of_machine = ["show=log", "show=errorlog", "admin/metrics", "admin/instrumentation"];
     answer.contains("\"_note\"")
         || answer.starts_with("PNG image")
@@ -214,7 +214,7 @@ pub(super) fn is_excerpt(line: &str, answer: &str) -> bool {
 }
 
 /// The members in which two objects differ, at most some of them.
-pub(super) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<String>) {
+pub(crate) fn compared(at: &str, told: &Value, ours: &Value, differs: &mut Vec<String>) {
     if differs.len() > 8 {
         return;
     }

@@ -1,0 +1,315 @@
+//! The real `oozie` client against `ankus serve`: the commands that were recorded with a real server, in order, by what they
+//! print and how they end.
+//!
+//! The client comes from Maven Central, once; without Java or Maven the test says that it is skipped.
+
+use crate::ws_api::even;
+use crate::ws_api::{Exchange, World, recorded};
+use crate::{agree, root, shared};
+use regex::Regex;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+const POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>x</groupId><artifactId>client</artifactId><version>1</version><dependencies><dependency><groupId>org.apache.oozie</groupId><artifactId>oozie-client</artifactId><version>5.2.1</version><exclusions><exclusion><groupId>javax.jms</groupId><artifactId>jms</artifactId></exclusion><exclusion><groupId>jdk.tools</groupId><artifactId>jdk.tools</artifactId></exclusion></exclusions></dependency></dependencies></project>"#;
+
+/// How long it is waited until a command prints what it printed then.
+const EACH: Duration = Duration::from_secs(3);
+/// The same in all.
+const PATIENCE: Duration = Duration::from_secs(45);
+
+/// The jars of the client.
+fn jars() -> Option<PathBuf> {
+    let place = root().join("target/oozie-client");
+    let lib = place.join("lib");
+    if std::fs::read_dir(&lib).is_ok_and(|all| all.count() > 40) {
+        return Some(lib);
+    }
+    std::fs::create_dir_all(&place).expect("writable");
+    std::fs::write(place.join("pom.xml"), POM).expect("writable");
+    let mut maven = Command::new("mvn");
+    maven.args(["-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=lib"]);
+    match maven.current_dir(&place).output() {
+        Ok(output) if output.status.success() => Some(lib),
+        Ok(output) => {
+            println!("skipped: {}", String::from_utf8_lossy(&output.stdout));
+            None
+        }
+        Err(error) => {
+            println!("skipped: mvn: {error}");
+            None
+        }
+    }
+}
+
+/// A process that runs commands.
+struct Client {
+    child: Child,
+    asks: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+/// What a command printed, and how it ended.
+struct Ran {
+    exit: i64,
+    out: String,
+    err: String,
+}
+
+impl Client {
+    fn start(jars: &Path, folder: &Path, environment: &BTreeMap<String, String>) -> Option<Client> {
+        let mut java = Command::new("java");
+        java.arg("-cp").arg(format!("{}/*", jars.display()));
+        java.arg("-Duser.name=tester").arg(format!("-Duser.home={}", folder.display()));
+        java.arg(root().join("tests/OozieCommands.java")).current_dir(folder);
+        java.env_remove("OOZIE_URL").env("TZ", "UTC").envs(environment);
+        java.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = match java.spawn() {
+            Ok(child) => child,
+            Err(error) => {
+                println!("skipped: java: {error}");
+                return None;
+            }
+        };
+        let asks = child.stdin.take().expect("piped");
+        let answers = BufReader::new(child.stdout.take().expect("piped"));
+        Some(Client { child, asks, answers })
+    }
+
+    fn run(&mut self, arguments: &[String]) -> Ran {
+        let line = arguments.join("\u{1}") + "\n";
+        self.asks.write_all(line.as_bytes()).expect("it reads");
+        self.asks.flush().expect("it reads");
+        let mut head = String::new();
+        self.answers.read_line(&mut head).expect("it answers");
+        let numbers: Vec<i64> = head.split_whitespace().filter_map(|it| it.parse().ok()).collect();
+        let [exit, out, err] = numbers[..] else { panic!("the client has ended: {head}") };
+        let mut text = |length: i64| {
+            let mut bytes = vec![0; usize::try_from(length).expect("a length")];
+            self.answers.read_exact(&mut bytes).expect("it answers");
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let (out, err) = (text(out), text(err));
+        Ran { exit, out, err }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The words of a command as a shell splits them.
+fn words(command: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let (mut word, mut is_quoted, mut is_word) = (String::new(), false, false);
+    for letter in command.chars() {
+        match letter {
+            '\'' => (is_quoted, is_word) = (!is_quoted, true),
+            ' ' if !is_quoted => {
+                if is_word {
+                    words.push(std::mem::take(&mut word));
+                }
+                is_word = false;
+            }
+            letter => {
+                word.push(letter);
+                is_word = true;
+            }
+        }
+    }
+    if is_word {
+        words.push(word);
+    }
+    words
+}
+
+/// Writes the files of properties that commands name, as their requests show them.
+fn configured(world: &World, sessions: &[(Value, Vec<Exchange>)]) {
+    for (session, exchanges) in sessions {
+        let words = words(session["command"].as_str().unwrap_or_default());
+        let Some(at) = words.iter().position(|word| word == "-config") else { continue };
+        let path = world.apps.join(&words[at + 1]);
+        let body = exchanges.iter().map(|one| one.body.as_str()).rfind(|body| !body.is_empty());
+        let Some(body) = body.filter(|_| !path.exists()) else { continue };
+        let sent = world.even.sent(body);
+        if path.extension().is_some_and(|end| end == "xml") {
+            std::fs::write(&path, sent).expect("writable");
+            continue;
+        }
+        let given: Vec<&String> =
+            words.iter().filter(|word| word.contains('=') && !word.starts_with('-')).collect();
+        let mut text = String::new();
+        for (name, value) in ankus_lang::configuration::read_xml(&sent).unwrap_or_default() {
+            let is_given = given.iter().any(|one| one.starts_with(&format!("{name}=")));
+            if name != "user.name" && !is_given {
+                text.push_str(&format!("{name}={}\n", value.replace('\\', "\\\\")));
+            }
+        }
+        // What a command gives by itself does not stand in the file, but some value may.
+        if !text.contains("\nx=") && words[at + 1].starts_with("async") {
+            text.push_str("x=1\n");
+        }
+        std::fs::write(&path, text).expect("writable");
+    }
+}
+
+/// What is printed, with blanks and lines of dashes made even: ids have other lengths here. The stub of the test server names
+/// what it starts otherwise, zones that are behind or ahead of UTC have other days, and properties have no order.
+fn evened(text: &str) -> Vec<String> {
+    static EVEN: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        let all = [
+            (r"<id-W>#(\w)(SUCCEEDED|FAILED/KILLED)?", "x-$1 $2"),
+            (r"file:\S*/\.ankus/jobs/\S*", "-"),
+            (r"http://console/\w", "-"),
+            (r"(x-\w .*)\b(?:local|tracker)\b", "$1-"),
+            (r"(x-\w )(?:SUCCEEDED|FAILED/KILLED)", "$1 OK"),
+            (r"the script action's program ended with exit code 77; it last said: ", ""),
+            (r"^Tracker URI : .*", "Tracker URI"),
+            (r"(@b ERROR) (?:x-b|-) *(?:OK|ERROR) ?77", "$1 77"),
+            (r"(External Status +: )(?:SUCCEEDED|FAILED/KILLED)", "$1 OK"),
+            (r"^eng : ", "ankus : "),
+            (r"server build version: .*", "server build version"),
+            (r"(?:<now>|\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?) (EST|JST)", "<now> $1"),
+        ];
+        all.iter().map(|(from, to)| (Regex::new(from).expect("a pattern"), *to)).collect()
+    });
+    let line = |line: &str| {
+        let mut line = line.split_whitespace().collect::<Vec<&str>>().join(" ");
+        for (from, to) in EVEN.iter() {
+            line = from.replace_all(&line, *to).into_owned();
+        }
+        line.split_whitespace().collect::<Vec<&str>>().join(" ")
+    };
+    let is_trace = |line: &&str| line.starts_with("\tat ");
+    let lines = text.lines().filter(|line| !is_trace(line)).map(line);
+    let mut lines: Vec<String> = lines.filter(|line| !line.starts_with("-----")).collect();
+    if text.trim_start().starts_with("<configuration>") {
+        lines.sort_unstable();
+    }
+    lines
+}
+
+#[test]
+fn recorded_commands_of_the_client_print_what_they_printed() {
+    let Some(verdicts) = shared("ANKUS_VERDICTS", "verdicts") else { return };
+    let Some(jars) = jars() else { return };
+    let mut world = World::start(&verdicts);
+    let sessions = recorded_sessions(&verdicts.join("ws-api"));
+    configured(&world, &sessions);
+    let address = world.server.address.replace("127.0.0.1", "localhost");
+    let url = format!("http://{address}/oozie");
+    let environment = BTreeMap::from([("OOZIE_URL".to_owned(), url.clone())]);
+    let Some(mut client) = Client::start(&jars, &world.apps, &environment) else { return };
+    let (mut agreed, mut all, mut differ, mut left) = (0, 0, Vec::new(), PATIENCE);
+    for (session, exchanges) in &sessions {
+        world.lay_out(&exchanges.first().map_or("000", |one| one.file.as_str())[..3]);
+        let Some(command) = session["command"].as_str() else {
+            for one in exchanges {
+                world.ask(one);
+            }
+            continue;
+        };
+        let text = |name: &str| session[name].as_str().unwrap_or_default().to_owned();
+        // Of help only a summary was recorded, nobody answers on a wrong port, and to wait a minute for nothing takes long.
+        if session.get("stdout_summary").is_some()
+            || text("name") == "url-wrong-port"
+            || command.contains("-timeout")
+        {
+            continue;
+        }
+        all += 1;
+        let sent = world.ids.sent(&world.even.sent(command)).replace("localhost:11000", &address);
+        let arguments: Vec<String> = words(&sent).into_iter().skip(1).collect();
+        let own: BTreeMap<String, String> = session["env"]
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| {
+                let value = value.as_str().unwrap_or_default();
+                (name.clone(), value.replace("localhost:11000", &address))
+            })
+            .collect();
+        let without = exchanges.is_empty()
+            && session["stderr"].as_str().is_some_and(|text| text.contains("URL"));
+        let mut another =
+            (!own.is_empty() || without).then(|| Client::start(&jars, &world.apps, &own)).flatten();
+        let then = [text("stdout"), text("stderr")];
+        let began = Instant::now();
+        let difference = loop {
+            let ran = another.as_mut().unwrap_or(&mut client).run(&arguments);
+            let now = [ran.out, ran.err].map(|text| text.replace(&address, "localhost:11000"));
+            world.ids.learn(&then.concat(), &now.concat());
+            let exit = session["exit"].as_i64().unwrap_or_default();
+            // A process has only the last byte of it.
+            let difference = differs(&world, (exit & 0xff, &then), (ran.exit & 0xff, &now));
+            let looks = ["-info", "jobs", "-retries", "-missingdeps"]
+                .iter()
+                .any(|word| arguments.iter().any(|it| it == word));
+            if difference.is_none()
+                || !looks
+                || arguments.len() < 2
+                || began.elapsed() > EACH.min(left)
+            {
+                break difference;
+            }
+            std::thread::sleep(Duration::from_millis(250));
+        };
+        left = left.saturating_sub(began.elapsed());
+        match difference {
+            None => agreed += 1,
+            Some(difference) => differ.push(format!("{}: {command}\n{difference}", text("name"))),
+        }
+    }
+    for one in &differ {
+        println!("{one}");
+    }
+    agree("oozie client", agreed, all);
+}
+
+fn recorded_sessions(folder: &Path) -> Vec<(Value, Vec<Exchange>)> {
+    let mut paths: Vec<_> = std::fs::read_dir(folder).expect("there").flatten().collect();
+    paths.sort_by_key(std::fs::DirEntry::file_name);
+    let paths = paths.iter().map(std::fs::DirEntry::path);
+    let read = |path: PathBuf| {
+        let bytes = std::fs::read(&path).expect("readable");
+        let session = serde_json::from_slice(&bytes).expect("JSON");
+        (session, recorded(&path))
+    };
+    paths.map(read).collect()
+}
+
+/// The first lines that differ; logs, environments and help are excerpts.
+fn differs(
+    world: &World,
+    (then_exit, then): (i64, &[String; 2]),
+    (exit, now): (i64, &[String; 2]),
+) -> Option<String> {
+    if then_exit != exit {
+        return Some(format!("    exit {then_exit}, now {exit}: {}", now.concat()));
+    }
+    for (then, now) in then.iter().zip(now) {
+        if even::is_excerpt("", then) || then.contains("… ") || then.contains("INFO") {
+            continue;
+        }
+        let (told, ours) = (evened(&world.even.told(then)), evened(&world.even.ours(now)));
+        let longest = told.len().max(ours.len());
+        for at in 0..longest {
+            let line =
+                |lines: &[String]| lines.get(at).cloned().unwrap_or_else(|| "(nothing)".to_owned());
+            // The real server sees in a pass that comes every minute that a coordinator has ended.
+            let is_later = line(&told) == "Status : RUNNING" && line(&ours) == "Status : SUCCEEDED";
+            if line(&told) != line(&ours) && !is_later {
+                return Some(format!("    {}\n    now {}", line(&told), line(&ours)));
+            }
+        }
+    }
+    None
+}
