@@ -313,3 +313,37 @@ fn differs(
     }
     None
 }
+
+/// The Java API of the client: every kind of job, and each command.
+#[test]
+fn the_java_api_of_the_client_is_served() {
+    let Some(jars) = jars() else { return };
+    let workflow = |name: &str, action: &str| {
+        format!(
+            "<workflow-app xmlns=\"uri:oozie:workflow:1.0\" name=\"{name}\"><start to=\"make\"/><action name=\"make\">{action}<ok to=\"end\"/><error to=\"failed\"/></action><kill name=\"failed\"><message>it failed</message></kill><end name=\"end\"/></workflow-app>"
+        )
+    };
+    let make = "<fs><mkdir path=\"hdfs://nn/made\"/></fs>";
+    let sleep = "<shell xmlns=\"uri:oozie:shell-action:1.0\"><resource-manager>rm:8032</resource-manager><name-node>hdfs://nn</name-node><exec>sleep</exec><argument>300</argument></shell>";
+    let daily = "<coordinator-app xmlns=\"uri:oozie:coordinator:0.4\" name=\"daily\" frequency=\"${coord:days(1)}\" start=\"2024-01-01T00:00Z\" end=\"2024-01-03T00:00Z\" timezone=\"UTC\"><action><workflow><app-path>hdfs://nn/apps/tidy</app-path></workflow></action></coordinator-app>";
+    let all = "<bundle-app xmlns=\"uri:oozie:bundle:0.2\" name=\"all\"><coordinator name=\"daily\"><app-path>hdfs://nn/apps/daily</app-path></coordinator></bundle-app>";
+    let folder = crate::cli::folder(&[
+        (".ankus/root/apps/tidy/workflow.xml", &workflow("tidy", make)),
+        (".ankus/root/apps/slow/workflow.xml", &workflow("slow", sleep)),
+        (".ankus/root/apps/daily/coordinator.xml", daily),
+        (".ankus/root/apps/all/bundle.xml", all),
+    ]);
+    let server = crate::serve::Server::start(folder.path(), &[]);
+    let url = format!("http://{}/oozie", server.address.replace("127.0.0.1", "localhost"));
+    let mut java = Command::new("java");
+    java.arg("-cp").arg(format!("{}/*", jars.display()));
+    java.arg("-Duser.name=tester").arg(format!("-Duser.home={}", folder.path().display()));
+    java.arg(root().join("tests/OozieApi.java")).args([&url, "hdfs://nn/apps"]);
+    let Ok(output) = java.env_remove("OOZIE_URL").output() else {
+        println!("skipped: there is no java");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}
