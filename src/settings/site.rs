@@ -131,7 +131,7 @@ const OWN_SECURITY: &str =
     "there is no server that others sign in to: jobs belong to the user who runs ankus";
 const OWN_EXECUTOR: &str =
     "ankus has its own executor, which continues at once what a stop or a crash interrupted";
-const OWN_PACE: &str = "ankus does not look at intervals: what is due is done when it is due";
+const OWN_PACE: &str = "ankus does not wait for intervals: what is due is done when it is due";
 const NO_EVENTS: &str = "no messages are published; use notification URLs";
 const NO_WEB: &str = "there is no web server here";
 const NO_LAUNCHER: &str = "actions start the tool itself, without a launcher in the cluster";
@@ -218,8 +218,10 @@ pub static PROPERTIES: &[Property] = &[
     honored(names::FREQUENCY, Boolean, "true", "with `false`, frequencies below five minutes are accepted"),
     honored("oozie.service.CoordMaterializeTriggerService.materialization.window", Number, "3600", "how far ahead one materialization creates actions, in seconds"),
     honored("oozie.service.CoordMaterializeTriggerService.lookup.interval", Number, "300", "how long before its time an action is created, in seconds"),
+    honored("oozie.service.CoordMaterializeTriggerService.scheduling.interval", Number, "", "seconds between two passes that create actions of a coordinator, of which each catches up with a part of what lies behind; without it, all is caught up with at once"),
     honored("oozie.coord.execution.none.tolerance", Number, "1", "minutes after which the execution order NONE skips an action"),
     honored("oozie.service.StatusTransitService.backward.support.for.states.without.error", Boolean, "true", "with `false`, the states RUNNINGWITHERROR, SUSPENDEDWITHERROR and PAUSEDWITHERROR are shown"),
+    honored("oozie.service.StatusTransitService.statusTransit.interval", Number, "", "seconds between two passes over the state of a coordinator, which ends in the one after its last action; without it, it ends with that action"),
     honored("oozie.services.ext", Text, "", "with the SLA service in it, an SLA that expects something before its nominal time is refused; other services have no effect"),
     honored("oozie.sla.disable.alerts.older.than", Number, "48", "hours after which an action that is created late sends no SLA alerts; the same property of a job takes precedence"),
     honored("oozie.service.coord.input.check.requeue.interval", Number, "60000", "milliseconds between two looks for data in scenarios; a run notices new data by itself"),

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::path::PathBuf;
 
+use super::passes::Both;
 use super::{Loaded, MOST_WATCHED, progress};
 use crate::driver::needs::Equipped;
 use crate::host::files::{FileUri, Files as _};
@@ -125,7 +126,14 @@ impl Loaded {
 }
 
 /// In how many milliseconds something can happen without a message.
-pub(super) fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64) -> Option<u64> {
+pub(super) fn wake(
+    loaded: &Loaded,
+    plan: &Plan<'_>,
+    now: Instant,
+    look_ms: u64,
+    passes: &Both,
+    clock_ms: u64,
+) -> Option<u64> {
     let job = &loaded.record.job;
     let in_ms = |at: Instant| u64::try_from((at.0 - now.0).max(0)).unwrap_or(0) * 1000;
     let runs = matches!(
@@ -144,7 +152,8 @@ pub(super) fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64)
         let is_full = loaded.waiting.len() as i64 >= job.controls.throttle;
         // A pass is due a second later than it looks, for a time is reached only when it is passed.
         let due = in_ms(next.plus_seconds(1 - plan.rules.ahead_seconds));
-        wakes.push(if is_full { due.max(look_ms) } else { due });
+        let due = if is_full { due.max(look_ms) } else { due };
+        wakes.push(due.max(passes.making.wait(clock_ms)));
     }
     if let Some(pause) = job.pause.filter(|_| !job.status.is_end()) {
         let is_past = pause <= now;
@@ -153,6 +162,9 @@ pub(super) fn wake(loaded: &Loaded, plan: &Plan<'_>, now: Instant, look_ms: u64)
     // A server recovers what is ready too.
     if job.pending || (runs && job.count(ActionStatus::Ready) > 0) {
         wakes.push(look_ms);
+    }
+    if passes.states.are_apart() && job.awaits_pass() {
+        wakes.push(passes.states.wait(clock_ms));
     }
     for number in &loaded.expecting {
         let Some(run) = job.actions.get(number) else { continue };

@@ -22,6 +22,7 @@ use ankus_procedure::{Context, Failure, Note, Procedure, ProcedureId, Step, Wait
 mod clients;
 mod data;
 mod pass;
+mod passes;
 mod rows;
 mod workflows;
 
@@ -35,6 +36,7 @@ pub(super) use rows::{SPACES, damaged, has_ended, moments_since};
 
 use data::{OnFiles, places, wake};
 use pass::{Changes, Pass};
+use passes::Both;
 use rows::all_actions;
 use workflows::status_of;
 
@@ -60,6 +62,7 @@ pub(super) struct Coordinator {
     saved: Saved,
     loaded: Option<Loaded>,
     looks: Looks,
+    passes: Both,
     /// How many times in a row a step could not be made.
     failures: u32,
 }
@@ -102,7 +105,8 @@ impl Coordinator {
     }
 
     fn of(shared: Arc<Shared>, saved: Saved) -> Coordinator {
-        Coordinator { shared, saved, loaded: None, looks: Looks::default(), failures: 0 }
+        let (looks, passes) = (Looks::default(), Both::default());
+        Coordinator { shared, saved, loaded: None, looks, passes, failures: 0 }
     }
 
     pub(super) fn read(shared: &Arc<Shared>, bytes: &[u8]) -> Result<Coordinator, String> {
@@ -394,7 +398,11 @@ impl Coordinator {
         let plan = Plan::new(&definition, id.as_str(), rules);
         let has_messages = !events.is_empty();
         loaded.hear_of_workflows(&shared, context.id(), &mut events);
-        events.extend([Event::Pause, Event::Materialize, Event::Recover]);
+        self.passes.set(|name| equipped.server(name));
+        let makes = self.passes.making.is_now(clock_ms, false);
+        events.push_back(Event::Pause);
+        events.extend(makes.then_some(Event::Materialize));
+        events.push_back(Event::Recover);
         let has_news = shared.watch.take_news(context.id());
         let is_look = was_commanded || has_news || clock_ms >= self.looks.next;
         events.extend(self.looks.due(loaded, world.now, is_look));
@@ -412,6 +420,8 @@ impl Coordinator {
             events,
             changes: Changes::default(),
             begins: false,
+            is_at_once: !self.passes.making.are_apart(),
+            looks_at_state: self.passes.states.is_now(clock_ms, true),
         };
         pass.begin_held();
         let mut has_more = pass.fold();
@@ -441,7 +451,7 @@ impl Coordinator {
             return Ok(Step::Suspend(Wait::for_message().or_pause(HELD_MS)));
         }
         let look_in = self.looks.next.saturating_sub(clock_ms).max(1);
-        let wakes = wake(loaded, &plan, world.now, look_in);
+        let wakes = wake(loaded, &plan, world.now, look_in, &self.passes, clock_ms);
         let looks = (!loaded.strangers.is_empty()).then_some(STRANGERS_MS);
         Ok(Step::Suspend(match wakes.into_iter().chain(looks).min() {
             Some(ms) => Wait::for_message().or_pause(ms),

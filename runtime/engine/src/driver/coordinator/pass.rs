@@ -40,6 +40,10 @@ pub(super) struct Pass<'a, 'c> {
     pub(super) changes: Changes,
     /// Whether workflows begin with this step, which are nowhere to be seen yet.
     pub(super) begins: bool,
+    /// Whether all that lies behind is caught up with in this step.
+    pub(super) is_at_once: bool,
+    /// Whether the state of the coordinator is looked at.
+    pub(super) looks_at_state: bool,
 }
 
 impl Pass<'_, '_> {
@@ -69,7 +73,7 @@ impl Pass<'_, '_> {
             let job = &self.loaded.record.job;
             let so_far = (job.last_number, job.next);
             let is_further = std::mem::replace(&mut made, so_far) != so_far;
-            let may_make = is_further && !job.is_done;
+            let may_make = is_further && !job.is_done && self.is_at_once;
             let has_more = may_make && self.changes.actions.len() > STEP;
             if may_make && !has_more {
                 // What lies behind is caught up with, without waiting between two passes.
@@ -77,7 +81,7 @@ impl Pass<'_, '_> {
                 continue;
             }
             // A pass over states comes after all else.
-            self.events.push_back(Event::Status);
+            self.events.extend(self.looks_at_state.then_some(Event::Status));
             while let Some(event) = self.events.pop_front() {
                 self.take(&event);
             }

@@ -384,6 +384,11 @@ impl Job {
         self.is_touched |= self.pending && self.pending_runs == 0;
     }
 
+    /// Whether a pass over its state may change it.
+    pub fn awaits_pass(&self) -> bool {
+        self.is_touched || self.is_modified
+    }
+
     /// Puts an action back that was kept.
     pub fn restore(&mut self, number: i64, run: Run) {
         self.pending_runs += usize::from(run.pending > 0);
