@@ -200,7 +200,12 @@ impl Filter {
         }
         match (filter.from, filter.to) {
             (Some(from), Some(to)) if from > to => {
-                Err("E0307: the log would start after its end".to_owned())
+                let at = object::instant;
+                Err(format!(
+                    "E0307: the log would start at `{}`, after its end at `{}`",
+                    at(from),
+                    at(to)
+                ))
             }
             _ => Ok(filter),
         }

@@ -405,8 +405,8 @@ fn action_object(id: &str, number: i64, kept: &Kept) -> Value {
         "status": run.status.name(),
         "externalId": kept.beside.workflow,
         "missingDependencies": run.missing,
-        "errorCode": run.error.as_ref().map(|(code, _)| code).filter(|code| !code.is_empty()),
-        "errorMessage": run.error.as_ref().map(|(_, message)| message),
+        "errorCode": run.fault().map(|(code, _)| code).filter(|code| !code.is_empty()),
+        "errorMessage": run.fault().map(|(_, message)| message),
         "startTime": seconds(kept.beside.started),
         "endTime": seconds(kept.beside.ended),
     });
@@ -580,7 +580,7 @@ fn summary(reader: &dyn Reader, record: &kept::Record, shell: &mut Shell) -> mie
         shell.tell(hanging("  ", &why));
     }
     for (number, kept) in &actions {
-        if let Some((code, message)) = &kept.run.error {
+        if let Some((code, message)) = kept.run.fault() {
             shell.tell(hanging(&format!("{id}@{number} {}", prefix(code)), message));
         }
     }
@@ -676,7 +676,7 @@ pub(super) fn show(
                     let word = if cannot_look { "" } else { "waits for " };
                     shell.line(format!("    {word}{missing}"))?;
                 }
-                if let Some((code, message)) = &run.error {
+                if let Some((code, message)) = run.fault() {
                     shell.out(hanging(&format!("    {}", prefix(code)), message) + "\n")?;
                 }
                 if let Some(sla) = &run.sla {

@@ -1,6 +1,7 @@
 //! `ankus serve`: Oozie's web services over the store, with the same engine as `ankus run`.
 
 mod access;
+mod dry_run;
 mod pages;
 mod texts;
 mod update;
@@ -169,9 +170,12 @@ impl Served {
         if how == Submission::Hold {
             properties.insert(driver::HELD.to_owned(), "true".to_owned());
         }
+        if how == Submission::DryRun {
+            return dry_run::evaluated(&application).map(|()| None);
+        }
         let mounts = application.mounts(&properties);
         let submit = Submit { plan: plan.to_bytes(), properties, id: None, mounts };
-        Ok((how != Submission::DryRun).then_some(submit))
+        Ok(Some(submit))
     }
 
     /// A coordinator or a bundle is submitted with all that belongs to it.
@@ -205,8 +209,11 @@ impl Served {
         if how == Submission::DryRun {
             return Ok(match tracks.bundle {
                 // The server tells the definition of a bundle as it understood it.
-                Some(_) => loaded.input().source.text.to_string(),
-                None => "OK".to_owned(),
+                Some(_) => ankus_server::laid_out(&loaded.input().source.text) + "\n",
+                None => match definitions.first() {
+                    Some(definition) => self.coordinator_dry_run(definition, &loaded)?,
+                    None => return Err(Fault::internal("nothing was read")),
+                },
             });
         }
         let mut runner = self.runner();

@@ -220,7 +220,8 @@ pub(crate) fn coordinator_action(id: &str, number: i64, kept: &Kept) -> Value {
     let (run, name) = (&kept.run, format!("{id}@{number}"));
     let status = run.status.name();
     let error = run.error.as_ref();
-    let code = error.map(|(code, _)| code.as_str()).filter(|code| !code.is_empty());
+    // What was run again has a code without a text, and what failed without one has none.
+    let code = error.filter(|(code, message)| !code.is_empty() || message.is_empty());
     json!({
         "id": name,
         "coordJobId": id,
@@ -238,7 +239,7 @@ pub(crate) fn coordinator_action(id: &str, number: i64, kept: &Kept) -> Value {
         "externalStatus": null,
         "trackerUri": null,
         "consoleUrl": null,
-        "errorCode": code,
+        "errorCode": code.map(|(code, _)| code),
         "errorMessage": error.map(|(_, message)| message),
         "toString": format!("CoordinatorAction name[{name}] status[{status}]"),
     })
@@ -350,11 +351,6 @@ pub(crate) fn bulk_coordinator(record: &Record) -> Value {
 pub(crate) fn bulk_action(id: &str, number: i64, kept: &Kept) -> Value {
     let mut object = coordinator_action(id, number, kept);
     object["lastModifiedTime"] = Value::Null;
-    for name in ["errorCode", "errorMessage"] {
-        if object[name].is_null() {
-            object[name] = "".into();
-        }
-    }
     object
 }
 

@@ -1,7 +1,7 @@
 //! Elements laid out as the server writes them: an element a line, two blanks a level, `\r\n` between.
 
 /// An element, laid out; what is none is left as it is. Nothing is changed inside of texts.
-pub(crate) fn laid_out(xml: &str) -> String {
+pub fn laid_out(xml: &str) -> String {
     let Some(pieces) = pieces(xml.trim()) else { return xml.to_owned() };
     let mut out = String::with_capacity(xml.len() * 2);
     let mut depth = 0_usize;

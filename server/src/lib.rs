@@ -32,6 +32,7 @@ use axum::http::header::{self, HeaderValue};
 use axum::http::request::Parts;
 use axum::response::Response;
 use backend::Backend;
+pub use layout::laid_out;
 use request::{Request, decoded, parameters};
 use tokio::net::TcpListener;
 use tokio::sync::watch;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ankus::reference::coordinator::{
-    DryRun, Entry, Files, FirstAction, Paths, Refused, Site, dry_run,
+    DryRun, Entry, Files, Paths, Refused, ShownAction, Site, dry_run,
 };
 use ankus::reference::{Rules, Target, bundle, coordinator};
 use ankus::schema::Language;
@@ -148,7 +148,7 @@ fn events(data: &[EventData], of: &[ankus_lang::coordinator::DataEvent]) -> Valu
 }
 
 fn first(definition: &Definition, run: &DryRun) -> Option<Value> {
-    let FirstAction { inputs, configuration } = run.first.as_ref()?;
+    let ShownAction { inputs, configuration } = run.shown.first()?;
     let action = run.actions.first()?;
     let zone = definition.schedule.processing;
     let mut shown = json!({

@@ -59,6 +59,11 @@ pub(super) fn refused(code: &str, names: &[String]) -> String {
     text.unwrap_or_else(|| names.join(", "))
 }
 
+/// A fault that a submission wraps into another.
+pub(super) fn io(why: &str) -> Fault {
+    Fault::new("E0803", format!("IO error, {why}"))
+}
+
 /// What the schema validator says, and where: `1:46`.
 fn schema(names: &[String]) -> (String, Option<(&str, &str)>) {
     let (names, place) = match names.split_last() {
@@ -113,6 +118,17 @@ pub(super) fn unfiltered(why: &str) -> Fault {
         let known = "[TRACE, ALL, ERROR, INFO, DEBUG, FATAL, WARN]";
         let inner = format!("Invalid parameter [Supported log level are {known}]");
         return Fault::plain(code, format!("{code}: {inner}"));
+    }
+    let at = |place: usize| {
+        let at = message.split('`').nth(place)?.parse::<jiff::Timestamp>().ok()?;
+        Some(java_date(at.as_second()))
+    };
+    if message.starts_with("the log would start")
+        && let (Some(start), Some(end)) = (at(1), at(3))
+    {
+        let times = format!("startTime = {start} endTime = {end}");
+        let why = format!("Start time should be less than end time. {times}");
+        return Fault::new(code, format!("Runtime error [{why}]"));
     }
     Fault::plain(code, message)
 }

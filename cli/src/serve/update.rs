@@ -3,12 +3,12 @@
 use super::{DEFINITIONS, PATHS, Served, failed, texts, timeline};
 use ankus::edit;
 use ankus_engine::driver::coordinator::{self as kept, Message, updatable};
-use ankus_lang::coordinator::Definition;
+use ankus_lang::coordinator::{Definition, text};
 use ankus_lang::machine::coordinator::Job;
 use ankus_lang::time::Instant;
 use ankus_project::Given;
-use ankus_server::Fault;
 use ankus_server::backend::{Backend as _, Update};
+use ankus_server::{Fault, laid_out};
 use std::collections::BTreeMap;
 
 const RULE: &str = "******************************************\n";
@@ -81,10 +81,7 @@ impl Served {
 
     /// What changes, framed as the server frames it.
     fn changes(&self, old: &Definition, new: &Definition, has_properties: bool) -> String {
-        let definition = |definition: &Definition| {
-            let bare = Definition { properties: BTreeMap::new(), ..definition.clone() };
-            serde_json::to_string_pretty(&bare).unwrap_or_default() + "\n"
-        };
+        let definition = |definition: &Definition| laid_out(&text(definition)) + "\n";
         let properties = |definition: &Definition| -> String {
             let secrets = &self.settings.secrets;
             let all = definition.properties.iter();
@@ -93,7 +90,7 @@ impl Served {
         let diff = |old: &str, new: &str| {
             let whole = edit::difference("before", "after", old, new);
             // The names of the two sides say nothing here.
-            whole.lines().skip(2).map(|line| format!("{line}\n")).collect::<String>()
+            whole.split_inclusive('\n').skip(2).collect::<String>()
         };
         let conf = match has_properties {
             true => diff(&properties(old), &properties(new)),

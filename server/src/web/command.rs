@@ -186,6 +186,7 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
         }
         ("ignore", _) => {
             if request.parameter("scope").is_none() {
+                may_be_ignored(&*reader, id.job)?;
                 let event = Event::Change("status=IGNORED".to_owned());
                 shared.backend.coordinator(by, id.job, Message::Event(event))?;
                 return Ok(Answer::done());
@@ -314,4 +315,17 @@ fn rerun(
         Some(object)
     });
     Ok(json!({"actions": shown.collect::<Vec<_>>()}))
+}
+
+/// Whether a coordinator can be ignored as a whole: one that has failed or was killed, with nothing on its way.
+fn may_be_ignored(reader: &dyn Reader, id: &str) -> Result<(), Fault> {
+    let Some(record) = coordinator::record(reader, id)? else { return Ok(()) };
+    let (status, pending) = (record.job.status, record.job.pending);
+    if matches!(status, Timed::Failed | Timed::Killed) && !pending {
+        return Ok(());
+    }
+    let why = "Only FAILED or KILLED non-pending job can be changed to IGNORED";
+    let now = format!("Current job status is {} and pending status is {pending}", status.name());
+    let change = format!("Invalid coordinator job change value IGNORED,  {why}. {now}");
+    Err(Fault::new("E1015", change))
 }

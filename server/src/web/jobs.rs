@@ -71,10 +71,7 @@ fn submit(shared: &Shared, request: &Request) -> Result<Answer, Fault> {
         Some("dryrun") if request.version > 0 => Submission::DryRun,
         Some(other) => return Err(Fault::value("action", other)),
     };
-    let mut id = shared.backend.submit(&configuration, how)?;
-    if how == Submission::DryRun && id.starts_with('<') {
-        id = crate::layout::laid_out(&id) + "\n";
-    }
+    let id = shared.backend.submit(&configuration, how)?;
     Ok(Answer::created(&json!({"id": id})))
 }
 

@@ -13,13 +13,13 @@ use std::collections::{HashMap, HashSet};
 pub struct DryRun {
     /// The actions of the first hour.
     pub actions: Vec<Action>,
-    /// The first one, as far as it was evaluated.
-    pub first: Option<FirstAction>,
+    /// The same actions, as far as they were evaluated.
+    pub shown: Vec<ShownAction>,
 }
 
-/// The first action of a dry run.
+/// An action of a dry run.
 #[derive(Clone, Debug)]
-pub struct FirstAction {
+pub struct ShownAction {
     /// Its inputs as they are known.
     pub inputs: Vec<EventData>,
     /// What its workflow is given: evaluated where every input is there, else as it is written.
@@ -46,13 +46,13 @@ pub fn dry_run(
     let until = schedule.start.plus_seconds(3600).min(schedule.end);
     let actions = Actions::new(definition);
     let mut made = Vec::new();
-    let mut first = None;
+    let mut all_shown = Vec::new();
     let most = usize::try_from(definition.controls.throttle).unwrap_or(0);
     for (number, nominal) in schedule.run(None, 0, until, None).take(most) {
         let action = actions.create(id, number, nominal, now).map_err(wrap)?;
         actions.admit(&action, existing).map_err(wrap)?;
         let configuration = definition.configuration.clone();
-        let mut shown = FirstAction { inputs: action.inputs.clone(), configuration };
+        let mut shown = ShownAction { inputs: action.inputs.clone(), configuration };
         if definition.logic.is_some()
             && matches!(actions.check_all(&action, existing, 0), Ok(Inputs::Ready(_)))
         {
@@ -60,12 +60,12 @@ pub fn dry_run(
         }
         if let Inputs::Ready(inputs) = actions.check(&action, existing, true).map_err(wrap)? {
             let configuration = actions.configuration(id, &action, &inputs).map_err(wrap)?;
-            shown = FirstAction { inputs, configuration };
+            shown = ShownAction { inputs, configuration };
         }
-        first.get_or_insert(shown);
+        all_shown.push(shown);
         made.push(action);
     }
-    Ok(DryRun { actions: made, first })
+    Ok(DryRun { actions: made, shown: all_shown })
 }
 
 /// What the server's dry run cannot evaluate of an input logic that is satisfied, although the action itself would start: one that

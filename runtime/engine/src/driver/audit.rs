@@ -86,28 +86,24 @@ impl Shared {
         asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.properties);
-        let path = path_of(&new.properties, "oozie.wf.application.path");
         let operation = operation_of(&new.properties);
         let done = self.submit(new, needs, asked);
-        self.audit(about, operation, &path, done)
+        self.audit(about, operation, "", done)
     }
 
     pub(super) fn ask_submit_all(self: &Arc<Self>, all: Vec<Submit>) -> Result<Vec<String>, Error> {
-        let about = |new: &Submit| {
-            let path = path_of(&new.properties, "oozie.wf.application.path");
-            (about_new(new.id.as_deref(), &new.properties), path)
-        };
+        let about = |new: &Submit| about_new(new.id.as_deref(), &new.properties);
         let told: Vec<_> = all.iter().map(about).collect();
         let mut told = told.into_iter();
         match self.submit_all(all, &self.surroundings.needs, None) {
             Ok(ids) => ids
                 .into_iter()
                 .zip(told)
-                .map(|(id, (about, path))| self.audit(about, "start", &path, Ok(id)))
+                .map(|(id, about)| self.audit(about, "start", "", Ok(id)))
                 .collect(),
             Err(error) => {
-                let Some((about, path)) = told.next() else { return Err(error) };
-                self.audit(about, "start", &path, Err::<String, _>(error)).map(|id| vec![id])
+                let Some(about) = told.next() else { return Err(error) };
+                self.audit(about, "start", "", Err::<String, _>(error)).map(|id| vec![id])
             }
         }
     }
@@ -136,20 +132,13 @@ impl Shared {
         properties: &BTreeMap<String, String>,
         by: &str,
     ) -> Result<(), Error> {
-        // Values may be secrets; which nodes are passed over is not.
-        let shown =
-            properties.iter().map(|(name, value)| match name.starts_with("oozie.wf.rerun.") {
-                true => format!("{name}={value}"),
-                false => name.clone(),
-            });
-        let parameter = shown.collect::<Vec<_>>().join(";");
         let mut properties = properties.clone();
         if !by.is_empty() && self.submitter(id).is_some_and(|submitter| submitter != by) {
             // Whose job it is, is who has it run again. (`reference` of the engine, 13.3)
             properties.entry("user.name".to_owned()).or_insert_with(|| by.to_owned());
         }
         let done = self.rerun(id, plan, &properties);
-        self.audit(self.asked(id, by), "rerun", &parameter, done)
+        self.audit(self.asked(id, by), "rerun", "", done)
     }
 
     pub(super) fn ask_submit_coordinator(
@@ -159,9 +148,8 @@ impl Shared {
         asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.definition.properties);
-        let path = path_of(&new.definition.properties, "oozie.coord.application.path");
         let done = self.submit_coordinator(new, needs, asked);
-        self.audit(about, "start", &path, done)
+        self.audit(about, "start", "", done)
     }
 
     pub(super) fn ask_submit_bundle(
@@ -171,10 +159,9 @@ impl Shared {
         asked: Option<u64>,
     ) -> Result<String, Error> {
         let about = about_new(new.id.as_deref(), &new.bundle.properties);
-        let path = path_of(&new.bundle.properties, "oozie.bundle.application.path");
         let operation = operation_of(&new.bundle.properties);
         let done = self.submit_bundle(new, needs, asked);
-        self.audit(about, operation, &path, done)
+        self.audit(about, operation, "", done)
     }
 
     pub(super) fn ask_coordinator(
@@ -265,8 +252,12 @@ impl Shared {
         parameter: &str,
         done: Result<T, Error>,
     ) -> Result<T, Error> {
+        // What is asked of a job has its id as the parameter, where it has none of its own; a submission has none.
+        let mut parameter =
+            if parameter.is_empty() { about.id.as_str() } else { parameter }.to_owned();
         if let Some(id) = done.as_ref().ok().and_then(AsId::as_id) {
             about = self.about(id);
+            parameter.clear();
         }
         let (status, http, code, message) = match &done {
             Ok(_) => ("SUCCESS", "200", String::new(), String::new()),
@@ -287,7 +278,7 @@ impl Shared {
             or(about.group.as_deref().unwrap_or_default()),
             or(&about.name),
             or(&about.id),
-            or(parameter),
+            or(&parameter),
             or(&code),
             or(&message),
         );
@@ -325,10 +316,6 @@ fn about_new(id: Option<&str>, properties: &BTreeMap<String, String>) -> About {
         user: property("user.name").unwrap_or_default(),
         group: property("group.name"),
     }
-}
-
-fn path_of(properties: &BTreeMap<String, String>, name: &str) -> String {
-    properties.get(name).cloned().unwrap_or_default()
 }
 
 /// A text as a part of a line that people look at in a terminal: what would steer that is written out.

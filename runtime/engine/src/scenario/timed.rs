@@ -766,7 +766,7 @@ impl Player<'_> {
             by_time,
             nominal: run.data.nominal,
             status: run.status.name().to_owned(),
-            error: run.error.clone(),
+            error: run.fault().cloned(),
             began: life.began,
             ended: life.ended,
             starts: life.starts,

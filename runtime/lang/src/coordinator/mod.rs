@@ -8,6 +8,7 @@ mod action;
 mod definition;
 mod logic;
 mod sla;
+mod text;
 
 pub use action::{Action, Actions, EventData, Existing, Failure, Inputs, partition_places};
 pub use definition::{
@@ -15,3 +16,4 @@ pub use definition::{
     Logic, LogicKind, Properties,
 };
 pub use sla::{Progress, Sla, SlaEvent, SlaStatus};
+pub use text::{action_text, text};

@@ -6,8 +6,7 @@
 /// Seconds between two passes of materialization (`oozie-default.xml`: 300).
 const MATERIALIZE: &str = "oozie.service.CoordMaterializeTriggerService.scheduling.interval";
 /// Seconds between two passes over the states of coordinators (`oozie-default.xml`: 60).
-pub(super) const STATES: &str =
-    "oozie.service.StatusTransitService.statusTransit.interval";
+pub(super) const STATES: &str = "oozie.service.StatusTransitService.statusTransit.interval";
 
 /// The passes of one kind. Times are in milliseconds of the clock that only goes on.
 #[derive(Clone, Copy, Debug, Default)]

@@ -197,7 +197,8 @@ impl Turn<'_, '_> {
             }
             run.reruns = options.failed && run.has_workflow;
             run.has_workflow = run.reruns;
-            run.error = None;
+            // The server writes that nothing is wrong any more; of what never ran again it writes nothing.
+            run.error = Some((String::new(), String::new()));
             if !options.configuration.is_empty() {
                 run.rerun_configuration = options.configuration.clone();
             }

@@ -208,10 +208,17 @@ pub struct Run {
     pub rerun_configuration: Vec<(String, String)>,
     /// Commands that its workflow has not answered.
     pending: u32,
-    /// Code and message of what failed it.
+    /// Code and message of what failed it; both are empty where it was run again since. [`Run::fault`] knows.
     pub error: Option<(String, String)>,
     /// What is expected of it.
     pub sla: Option<Sla>,
+}
+
+impl Run {
+    /// Code and message of what failed it. The code is empty where the server gives none.
+    pub fn fault(&self) -> Option<&(String, String)> {
+        self.error.as_ref().filter(|(_, message)| !message.is_empty())
+    }
 }
 
 /// What holds for all coordinators of a server.
