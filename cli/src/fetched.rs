@@ -149,6 +149,27 @@ fn new_folder(at: &StoreArguments) -> PathBuf {
     store.join(APPLICATIONS).join(format!("{unique:016x}"))
 }
 
+/// Puts a definition that came with a submission into the store, in a folder of the name that the URI has.
+pub(super) fn generated(uri: &str, xml: &str, at: &StoreArguments) -> miette::Result<Fetched> {
+    let uri = FileUri::parse(uri);
+    let (name, folder) = match uri.name().ends_with(".xml") {
+        true => (uri.name().to_owned(), uri.parent().unwrap_or_default()),
+        false => ("workflow.xml".to_owned(), uri.clone()),
+    };
+    let place = new_folder(at);
+    let path = match folder.name() {
+        "" | "." | ".." => place.join("application"),
+        own => place.join(own),
+    };
+    let store = &at.store;
+    private::claim(store).map_err(|error| unwritten(store, &error))?;
+    private::folder(&path).map_err(|error| unwritten(&path, &error))?;
+    let fetched =
+        Fetched { path: path.join(name), uri: Some(uri.to_string()), folder: Some(place) };
+    private::write(&fetched.path, xml).map_err(|error| unwritten(&fetched.path, &error))?;
+    Ok(fetched)
+}
+
 /// Unpacks an archive into the store.
 fn unpacked(archive: &Path, at: &StoreArguments) -> miette::Result<Fetched> {
     let shown = archive.display();

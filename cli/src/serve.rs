@@ -12,13 +12,14 @@ use super::store::{self, Masked, StoreArguments};
 use super::{Exit, Failure, Shell, fetched, graph, log, needs, operate, timeline};
 use ankus::check::{self, FileKind};
 use ankus::settings::Settings;
+use ankus::settings::site::names;
 use ankus::source::Source;
 use ankus::syntax::properties::Submission as Properties;
 use ankus_engine::driver::bundle::SubmitBundle;
 use ankus_engine::driver::coordinator::{Message, SubmitCoordinator};
 use ankus_engine::driver::object::Mask;
 use ankus_engine::driver::{self, Submit, audit, bundle, coordinator as kept, purge, view};
-use ankus_engine::host::files::FileUri;
+use ankus_engine::host::files::{FileSystems, FileUri, LibraryPart, library_parts};
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::control::ControlError;
@@ -35,6 +36,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What is said of a file that is not there.
 const ABSENT: &str = "does not exist and app definition cannot be created because of missing config value [oozie.jobs.api.generated.xml]";
+/// The property with the definition of a workflow that does not lie anywhere yet.
+const GENERATED: &str = "oozie.jobs.api.generated.xml";
 /// The file systems that Hadoop knows.
 const SCHEMES: [&str; 14] = [
     "abfs", "abfss", "adl", "file", "ftp", "gs", "har", "hdfs", "o3fs", "ofs", "s3a", "s3n",
@@ -314,7 +317,14 @@ impl Backend for Served {
         let is_named =
             |path: &&str| configuration.get(*path).is_some_and(|it| !it.trim().is_empty());
         let at = PATHS.iter().position(is_named).ok_or_else(unnamed)?;
-        let mut fetched = self.brought(&configuration[PATHS[at]], DEFINITIONS[at])?;
+        let uri = &configuration[PATHS[at]];
+        let mut fetched = match (self.brought(uri, DEFINITIONS[at]), configuration.get(GENERATED)) {
+            // A program has made the workflow, and sends it along.
+            (Err(fault), Some(xml)) if at == 0 && fault.message.contains(GENERATED) => {
+                fetched::generated(uri, xml, &self.store).map_err(|report| failed(&report))?
+            }
+            (found, _) => found?,
+        };
         let path = match fetched.path.is_dir() {
             true => fetched.path.join(DEFINITIONS[at]),
             false => fetched.path.clone(),
@@ -490,6 +500,25 @@ impl Backend for Served {
         Box::new(Masked::of(&self.settings, properties))
     }
 
+    fn share_library(&self) -> Result<Option<Vec<LibraryPart>>, Fault> {
+        let needs = self.runner().needs().clone();
+        let Some(system) =
+            needs.server.get(names::SHARE_LIB).filter(|path| !path.trim().is_empty())
+        else {
+            return Ok(None);
+        };
+        let base = self.settings_file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let hosts = needs::hosts(&self.settings, base);
+        let hosts = hosts.map_err(|why| Fault::internal(why.to_string()))?;
+        let root = self.root.clone().unwrap_or_else(|| self.store.store.join("root"));
+        let root = std::path::absolute(&root).unwrap_or(root);
+        let files = FileSystems::new(root, hosts);
+        let parts = library_parts(&files, &FileUri::parse(system.trim()));
+        parts.map_err(|why| {
+            Fault::internal(format!("the share library `{system}` cannot be read: {why}"))
+        })
+    }
+
     fn purge(&self, ages: &Purge) -> Result<(), Fault> {
         let runner = self.runner();
         let Some(driver) = runner.driver() else {
@@ -502,16 +531,23 @@ impl Backend for Served {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
         let mut old = Vec::new();
-        for top in purge::tops(&*reader).map_err(refused)? {
+        let mut counts = [0_usize; 3];
+        let mut tops = purge::tops(&*reader).map_err(refused)?;
+        tops.sort_by_key(|top| top.ended);
+        for top in tops {
             let Some(ended) = top.ended else { continue };
-            let days = match top.id.rsplit('-').next() {
-                Some("C") => ages.coordinators,
-                Some("B") => ages.bundles,
-                _ => ages.workflows,
+            let (kind, days) = match top.id.rsplit('-').next() {
+                Some("C") => (1, ages.coordinators),
+                Some("B") => (2, ages.bundles),
+                _ => (0, ages.workflows),
             };
+            if ages.limit.is_some_and(|most| counts[kind] >= most) {
+                continue;
+            }
             let Some(days) = days else { continue };
             let age = i64::try_from(days.saturating_mul(86_400_000)).unwrap_or(i64::MAX);
             if ended < now.saturating_sub(age) {
+                counts[kind] += 1;
                 old.push(top.id);
             }
         }

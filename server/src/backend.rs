@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ankus_engine::driver::coordinator::Message;
 use ankus_engine::driver::object::Mask;
+use ankus_engine::host::files::LibraryPart;
 use ankus_lang::machine::Command;
 use ankus_lang::machine::coordinator::bundle::Event as BundleEvent;
 use ankus_procedure::store::Reader;
@@ -140,7 +141,13 @@ pub trait Backend: Send + Sync {
     /// Hides the secrets of these properties, and of texts that hold their values.
     fn mask(&self, properties: &BTreeMap<String, String>) -> Box<dyn Mask>;
 
-    /// Deletes jobs that ended so many days ago, at most so many; none stands for no limit of a kind.
+    /// The parts of the share library with the URIs of their files; none where there is no share library.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn share_library(&self) -> Result<Option<Vec<LibraryPart>>, Fault>;
+
+    /// Deletes jobs that ended so many days ago, the oldest first, at most so many of a kind.
     ///
     /// # Errors
     /// Where the store cannot be written.
@@ -156,4 +163,6 @@ pub struct Purge {
     pub coordinators: Option<u64>,
     /// Of bundles.
     pub bundles: Option<u64>,
+    /// How many of each kind go at most.
+    pub limit: Option<usize>,
 }

@@ -436,3 +436,61 @@ fn what_cannot_be_looked_at_is_said() {
     }
     panic!("{}", server.ask("GET", &path, "", "").body);
 }
+
+#[test]
+fn the_share_library_is_listed_and_dry_runs_evaluate() {
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' name='hourly' frequency='${coord:hours(1)}' start='2026-01-01T00:00Z' end='2026-01-02T00:00Z' timezone='UTC'><controls><concurrency>3</concurrency></controls><action><workflow><app-path>/apps/x</app-path><configuration><property><name>at</name><value>${coord:nominalTime()}</value></property></configuration></workflow></action></coordinator-app>";
+    let workflow = "<workflow-app xmlns='uri:oozie:workflow:1.0' name='w'><start to='a'/><action name='a'><fs><mkdir path='${place}/x'/></fs><ok to='end'/><error to='end'/></action><end name='end'/></workflow-app>";
+    let folder = folder(&[
+        ("user.toml", "[server]\nshare-lib = \"/share/lib\"\n"),
+        ("root/share/lib/lib_20240101000000/pig/old.jar", ""),
+        ("root/share/lib/lib_20250101000000/pig/new.jar", ""),
+        ("root/share/lib/lib_20250101000000/hive/sub/a.jar", ""),
+        ("root/c/coordinator.xml", coordinator),
+        ("root/w/workflow.xml", workflow),
+    ]);
+    let user = folder.path().join("user.toml").display().to_string();
+    let server = Server::start_with(folder.path(), &["--root", "root"], &user);
+    let names = server.json("v2/admin/list_sharelib");
+    assert_eq!(names, serde_json::json!({"sharelib": [{"name": "hive"}, {"name": "pig"}]}));
+    let files = server.json("v2/admin/list_sharelib?lib=pi.");
+    let jar = "/share/lib/lib_20250101000000/pig/new.jar";
+    let pig = serde_json::json!({"sharelib": [{"name": "pig", "files": [jar]}]});
+    assert_eq!(files, pig);
+    let updated = server.json("v2/admin/update_sharelib");
+    assert_eq!(updated["sharelibUpdate"]["status"], "Successful");
+
+    let xml = "content-type: application/xml\r\n";
+    let dry = |path: &str, more: &str| {
+        let body = format!(
+            "<configuration><property><name>user.name</name><value>ann</value></property><property><name>{path}</name></property>{more}</configuration>"
+        );
+        server.ask(
+            "POST",
+            "v2/jobs?action=dryrun",
+            xml,
+            &body
+                .replace("=", "</name><value>")
+                .replace("</name></property>", "</value></property>"),
+        )
+    };
+    let answer = dry("oozie.coord.application.path=/c", "");
+    let shown: Value = serde_json::from_str(&answer.body).expect("JSON");
+    let shown = shown["id"].as_str().unwrap_or_default();
+    assert!(shown.contains("start=\"2026-01-01T00:00Z\""), "{shown}");
+    assert!(
+        shown.contains("freq_timeunit=\"MINUTE\"") && shown.contains("<concurrency>3<"),
+        "{shown}"
+    );
+    assert!(shown.contains("<value>2026-01-01T00:00Z</value>"), "{shown}");
+    let answer = dry("oozie.wf.application.path=/w", "");
+    assert!(answer.status.starts_with("400"), "{}", answer.body);
+    assert!(
+        answer.body.contains("E0803: IO error, variable [place] cannot be resolved"),
+        "{}",
+        answer.body
+    );
+    let place = "<property><name>place=/out</name></property>";
+    assert!(dry("oozie.wf.application.path=/w", place).body.contains("OK"));
+    assert_eq!(server.json("v2/jobs")["total"], 0, "a dry run keeps nothing");
+}

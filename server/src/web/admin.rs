@@ -6,6 +6,7 @@ use crate::backend::Purge;
 use crate::request::Request;
 use ankus_engine::driver::{bundle, coordinator, view};
 use ankus_procedure::store::Reader;
+use regex::Regex;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -70,9 +71,15 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             newer()?;
             json!({"ankus": request.base})
         }
-        ("GET", "list_sharelib") => json!({"sharelib": []}),
+        ("GET", "list_sharelib") => libraries(shared, request)?,
         ("GET", "update_sharelib") => {
-            // There is no share library that this server could look through.
+            // It is looked through whenever an action needs it.
+            if shared.backend.share_library()?.is_some() {
+                let host = &request.base;
+                return Ok(Answer::json(
+                    &json!({"sharelibUpdate": {"host": host, "status": "Successful"}}),
+                ));
+            }
             let properties = shared.backend.configuration();
             let folder = properties.get("oozie.service.WorkflowAppService.system.libpath");
             let folder = folder.map_or("/user/oozie/share/lib", String::as_str);
@@ -88,6 +95,11 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             ));
         }
         ("PUT", "purge") => {
+            if request.parameter("oldcoordaction").is_some_and(|is| is.eq_ignore_ascii_case("true"))
+            {
+                let why = "actions of a coordinator that runs are not purged; they go with it";
+                return Err(Fault::new("E0307", format!("Runtime error [{why}]")));
+            }
             let days = |name| -> Result<Option<u64>, Fault> {
                 Ok(request.number(name)?.and_then(|days| u64::try_from(days).ok()))
             };
@@ -95,6 +107,7 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
                 workflows: days("wf")?,
                 coordinators: days("coord")?,
                 bundles: days("bundle")?,
+                limit: request.number("limit")?.and_then(|most| usize::try_from(most).ok()),
             };
             shared.backend.purge(&purge)?;
             json!({"purge": "Purge command executed successfully"})
@@ -102,6 +115,24 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
         (_, other) => return Err(Fault::resource(other)),
     };
     Ok(Answer::json(&object))
+}
+
+/// The parts of the share library whose whole name a pattern matches, with their files; without one, only their names.
+fn libraries(shared: &Shared, request: &Request) -> Result<Value, Fault> {
+    let wanted = request.parameter("lib").filter(|pattern| !pattern.is_empty());
+    let pattern = wanted.map(|pattern| Regex::new(&format!("^(?:{pattern})$"))).transpose();
+    let pattern = pattern.map_err(|error| Fault::internal(format!("lib: {error}")))?;
+    let mut parts = Vec::new();
+    for (name, files) in shared.backend.share_library()?.unwrap_or_default() {
+        match &pattern {
+            None => parts.push(json!({"name": name})),
+            Some(pattern) if pattern.is_match(&name) => {
+                parts.push(json!({"name": name, "files": files}));
+            }
+            Some(_) => {}
+        }
+    }
+    Ok(json!({"sharelib": parts}))
 }
 
 /// Puts the server into a mode; but in the normal one it only lets itself be looked at.

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 pub use ankus_lang::uri::{ClusterUrl, FileUri};
 pub use beneath::Kind;
 pub use hosts::{FileSystems, Hosts, Place};
+pub use library::{LibraryPart, library_parts, newest_library};
 pub use local::{Folders, LocalFiles};
 pub use memory::MemoryFiles;
 
@@ -21,6 +22,7 @@ mod beneath;
 mod cluster;
 mod glob;
 mod hosts;
+mod library;
 mod local;
 mod memory;
 #[cfg(feature = "object-stores")]

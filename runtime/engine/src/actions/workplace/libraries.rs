@@ -4,7 +4,7 @@
 use super::{Workplace, is_streaming, refusal, unreadable};
 use crate::actions::cluster::Shipped;
 use crate::actions::command::Refusal;
-use crate::host::files::{FileUri, Files as _};
+use crate::host::files::{FileUri, Files as _, newest_library};
 use ankus_lang::action_types::action_type;
 use ankus_lang::machine::Class;
 use regex::Regex;
@@ -72,7 +72,9 @@ impl Workplace<'_, '_> {
             ));
             return Ok(());
         };
-        let root = self.newest(&self.resolve(system.trim()))?;
+        let system = self.resolve(system.trim());
+        let root = newest_library(self.files, &system);
+        let root = root.map_err(|error| unreadable(&system, &error))?;
         let key = format!("oozie.action.sharelib.for.{kind}.exclude");
         let excluded = match asked(&key).filter(|pattern| !pattern.is_empty()) {
             Some(pattern) => Some(Regex::new(&format!("^(?:{pattern})$")).map_err(|error| {
@@ -113,17 +115,6 @@ impl Workplace<'_, '_> {
         };
         let names = named.map_or(usual, String::as_str).split(',').map(str::trim);
         names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
-    }
-
-    /// The newest of the folders `lib_TIMESTAMP`, or the library itself, as older servers have it.
-    fn newest(&self, system: &FileUri) -> Result<FileUri, Refusal> {
-        let is_stamp = |name: &String| {
-            let digits = name.strip_prefix("lib_");
-            digits.is_some_and(|rest| rest.len() == 14 && rest.bytes().all(|b| b.is_ascii_digit()))
-        };
-        let names = self.files.list(system).map_err(|error| unreadable(system, &error))?;
-        let newest = names.into_iter().filter(is_stamp).max();
-        Ok(newest.map_or_else(|| system.clone(), |name| system.child(&name)))
     }
 
     /// The paths that a property of the job names.
