@@ -715,8 +715,10 @@ mod tests {
 
     #[test]
     fn work_is_in_proportion_to_the_size() {
-        let mut settings =
-            Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
+        let mut settings = Settings {
+            migration: crate::settings::Migration::towards("airflow"),
+            ..Settings::default()
+        };
         settings.server.definition_limit = Some(u64::MAX);
         settings.rules =
             kinds().iter().map(|kind| (kind.name.to_owned(), Rating::At(kind.level))).collect();

@@ -7,6 +7,7 @@
 mod checking;
 mod formatting;
 pub mod launchers;
+pub mod migrating;
 mod reader;
 pub mod schema;
 pub mod secrets;
@@ -20,6 +21,7 @@ pub use formatting::{EditorConfig, Formatting, Indent};
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 pub(crate) use launchers::program_types;
 pub use launchers::{AfterReboot, Launchers, LocalLauncher, Sandbox};
+pub use migrating::Migration;
 use reader::Reader;
 use secrets::Secrets;
 use site::Site;
@@ -321,8 +323,8 @@ pub struct Settings {
     pub formatting: Formatting,
     /// `[server]`.
     pub server: Server,
-    /// `[migration] to`.
-    pub migration: Option<String>,
+    /// `[migration]`: where applications move to, and what becomes of their actions there.
+    pub migration: Migration,
     /// `[secrets] names`.
     pub secrets: Secrets,
     /// `[hosts]`: authority of a URI → folder here, or the URL of a cluster.
@@ -456,7 +458,7 @@ impl Settings {
                 own.clone_from(base);
             }
         }
-        fill(&mut self.migration, &base.migration);
+        self.migration = std::mem::take(&mut self.migration).over(&base.migration);
         self.secrets.names.extend(base.secrets.names.iter().cloned());
         for (own, base) in [(&mut self.hosts, &base.hosts), (&mut self.tools, &base.tools)] {
             for (name, value) in base {
@@ -544,7 +546,7 @@ impl Ratings<'_> {
     fn wants(&self, kind: &Kind, level: Level) -> bool {
         let is_wanted = match kind.group {
             Group::Migration => {
-                self.settings.migration.is_some() || self.settings.profile == Profile::Migration
+                self.settings.migration.to.is_some() || self.settings.profile == Profile::Migration
             }
             group => self.settings.profile.wants(group, level),
         };

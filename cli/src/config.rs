@@ -170,8 +170,9 @@ pub(super) fn written(settings: &Settings) -> String {
         lines.extend((!value.is_empty()).then(|| format!("{key} = {}", list(value))));
     }
     text.push_str(&section("[server]", &lines));
-    let to = settings.migration.iter().map(|to| format!("to = {}", quoted(to)));
-    text.push_str(&section("[migration]", &to.collect::<Vec<_>>()));
+    let lines = settings.migration.lines();
+    let lines = lines.iter().map(|(key, value)| format!("{key} = {}", quoted(value)));
+    text.push_str(&section("[migration]", &lines.collect::<Vec<_>>()));
     let names = &settings.secrets.names;
     let names = (!names.is_empty()).then(|| format!("names = {}", list(names)));
     text.push_str(&section("[secrets]", names.as_slice()));
@@ -354,7 +355,8 @@ mod tests {
         let text = "target = \"4.3.1\"\nnow = \"2026-01-31\"\n[rules]\nstyle = \"off\"\n[[overrides]]\npaths = [\"a/**\"]\nrules = { style = \"error\" }\n\
             [check]\nexclude = [\"old/\"]\ninclude = [\"target/app/\"]\nlevel = \"warning\"\ndeny = \"info\"\nbaseline = \"b.json\"\n[fmt]\nindent = \"tab\"\nwidth = 100\n\
             [[el.functions]]\nname = \"s:f\"\nparameters = [\"string\"]\n[[actions.types]]\nname = \"x\"\nelements = [\"q\", \"a*\"]\n\
-            [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\n[secrets]\nnames = [\"*k\"]\n\
+            [server]\nname-node = \"hdfs://a\"\nretry-max = 5\nvariables = [\"v\"]\n[migration]\nto = \"airflow\"\nspark = \"livy\"\ncluster = \"j-1\"\nimages = { hadoop = \"h:3\" }\n\
+            connections = { ssh = \"edge\" }\npools = { default = \"oozie\", \"map-reduce\" = \"yarn\" }\n[secrets]\nnames = [\"*k\"]\n\
             [hosts]\n\"hdfs://a:1\" = \"./d\"\n\"hdfs://b:1\" = \"hdfs://u@n:1/x\"\n[tools]\nhive = \"/h\"\n[mail]\nhost = \"h\"\nport = 25\n\
             [launchers]\nafter_reboot = \"error\"\ngrace = 3\nmax = 4\ndisk_floor = \"3GB\"\n\
             [launchers.queues]\netl = 2\n[launchers.x]\nmax = 1\n[launchers.hive]\nmax = 7\n[launchers.local]\nenvironment = [\"PATH\", \"LC_*\"]\n\

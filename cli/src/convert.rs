@@ -396,7 +396,6 @@ fn carried(
         .flat_map(|loaded| &loaded.submission.starts)
         .filter_map(|(span, file)| Some((*span, by_path.get(file)?.clone())))
         .collect();
-    let operators = BTreeMap::new();
     let path = unit.workflow.as_ref().map_or("", |loaded| &loaded.found.shown);
     let coordinated = unit.coordinator.as_ref().zip(coordinator.as_ref()).map(
         |((loaded, definition), analysis)| Coordinated {
@@ -413,6 +412,7 @@ fn carried(
         name: &unit.name,
         properties: &unit.properties,
         secrets: &settings.secrets,
+        migration: &settings.migration,
         dialect,
         started: &started,
     };
@@ -432,7 +432,7 @@ fn carried(
         secrets: &settings.secrets,
         dialect,
         started: &started,
-        operators: &operators,
+        migration: &settings.migration,
         cut_over,
     })
 }

@@ -87,9 +87,7 @@ pub(crate) fn survey(
         .map(|found| {
             let mut loaded = project.load(found, &properties, None)?;
             let mut settings = Settings::clone(&loaded.settings.settings);
-            if settings.migration.is_none() {
-                settings.migration = Some(to.to_owned());
-            }
+            settings.migration.to.get_or_insert_with(|| to.to_owned());
             // What is lacking elsewhere is counted whatever the settings say of it.
             let on: BTreeMap<String, Rating> = check::kinds()
                 .into_iter()

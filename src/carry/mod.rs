@@ -16,6 +16,7 @@ pub mod step_functions;
 pub mod text;
 
 use crate::analysis::Analysis;
+use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use airflow::Coordinated;
@@ -24,6 +25,9 @@ use std::collections::BTreeMap;
 
 pub use airflow::Version;
 pub use ledger::{Entry, Outcome};
+
+/// The image of commands of Hadoop, where a site names none.
+const HADOOP_IMAGE: &str = "apache/hadoop:3.4.1";
 
 /// An engine that applications are carried over to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +89,8 @@ pub struct Given<'a> {
     pub properties: &'a BTreeMap<String, String>,
     /// What is secret.
     pub secrets: &'a Secrets,
+    /// What a site wants of its actions.
+    pub migration: &'a Migration,
     /// The library that evaluates expressions.
     pub dialect: Dialect,
     /// Names of what it starts, by the places that name their applications.

@@ -13,7 +13,7 @@ use super::{Facts, Rule};
 use crate::analysis::Analysis;
 use crate::diag::{Diagnostic, Level};
 use crate::files::Files;
-use crate::settings::Settings;
+use crate::settings::{Migration, Settings};
 use crate::source::{Position, Source, Span};
 use crate::syntax::properties::{self, Origin, Submission};
 use crate::syntax::shellcheck;
@@ -182,7 +182,7 @@ impl Example {
         let (path, text) = &self.files[0];
         let files = self.snapshot();
         let submission = self.submission();
-        let settings = Settings { migration: Some("airflow".to_owned()), ..Settings::default() };
+        let settings = Settings { migration: Migration::towards("airflow"), ..Settings::default() };
         let analysis = Analysis::new(Source::new(path, text).into());
         analysis.tree().judge();
         let mut findings = Vec::new();

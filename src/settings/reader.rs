@@ -93,9 +93,7 @@ impl Reader<'_> {
                     read.actions = reader.actions(value);
                 }),
                 "server" => read.server = self.server(value),
-                "migration" => self.table(word, value, &["to"], |reader, key, value| {
-                    read.migration = reader.string(key, value);
-                }),
+                "migration" => read.migration = self.migration(value),
                 "secrets" => self.table(word, value, &["names"], |reader, key, value| {
                     read.secrets.names = reader.strings(key, value);
                 }),

@@ -89,7 +89,7 @@ pub fn schema(kinds: &[&Kind]) -> Value {
                 "site": text("The site's configuration, an `oozie-site.xml`, relative to this file."),
                 "variables": list("Names that builds or servers of the site provide and no file shows."),
             })),
-            "migration": object("Switches on the rules about moving elsewhere.", json!({"to": text("Where to: `airflow`.")})),
+            "migration": super::migrating::schema(&text),
             "secrets": object("Values that are shown to nobody.", json!({"names": list("Names beside the built-in ones; `*` at an end stands for anything.")})),
             "hosts": json!({
                 "type": "object",

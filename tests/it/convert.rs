@@ -258,7 +258,7 @@ pub(crate) fn airflow(version: &str) -> Option<PathBuf> {
 }
 
 /// Asks a real Airflow: the last line that it prints.
-fn asked(python: &Path, arguments: &[&str]) -> Value {
+pub(crate) fn asked(python: &Path, arguments: &[&str]) -> Value {
     asked_of(python, "in_airflow.py", arguments)
 }
 

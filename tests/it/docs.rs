@@ -7,7 +7,7 @@ use crate::cli::ankus;
 use ankus::check::{self, FileKind, Input};
 use ankus::diag::{Diagnostic, Kind, Level};
 use ankus::lint::example::{Example, Expected};
-use ankus::settings::{Rating, Settings};
+use ankus::settings::{Migration, Rating, Settings};
 use ankus::source::{Encoding, Source};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ fn every_kind_has_a_page_and_every_page_a_kind() {
 fn found(example: &Example) -> Vec<(Level, Diagnostic)> {
     let (path, text) = &example.files[0];
     let mut settings = Settings {
-        migration: Some("airflow".to_owned()),
+        migration: Migration::towards("airflow"),
         with_followers: true,
         ..Settings::default()
     };

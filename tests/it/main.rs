@@ -17,6 +17,7 @@ mod console;
 mod convert;
 mod convert_argo;
 mod convert_expressions;
+mod convert_settings;
 mod convert_targets;
 mod coordinator_rules;
 mod coordinator_run;

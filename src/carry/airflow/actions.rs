@@ -11,9 +11,9 @@ use crate::ir::Scalar;
 use crate::ir::workflow::{Action, Body, Details, FileOperation, Property};
 use crate::source::Span;
 
-const LAUNCHER: &str =
+pub(super) const LAUNCHER: &str =
     "there is no launcher job: the command runs where the worker of Airflow does";
-const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
+pub(super) const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
 
 /// Lines of a shell script, with what they differ in.
 type Lines = Vec<String>;
@@ -29,7 +29,6 @@ impl Printer<'_> {
             Details::Email { .. } => self.email(body),
             Details::Ssh { .. } => self.ssh(body),
             Details::SubWorkflow { .. } => self.sub_workflow(body),
-            Details::Spark { .. } if self.takes_spark(body) => self.spark_submit(body),
             Details::Other => {
                 let kind = body.kind.to_string();
                 let reason = format!("no operator of Airflow does what `{kind}` does");
@@ -38,7 +37,7 @@ impl Printer<'_> {
                 self.ledger.whole(body.span, Outcome::None, &reason, remedy);
                 self.nothing(&format!("the action {kind} was not carried over"))
             }
-            _ => self.bash(body),
+            _ => self.preferred(body).unwrap_or_else(|| self.bash(body)),
         }
     }
 
@@ -51,7 +50,7 @@ impl Printer<'_> {
         (self.python_operator("PythonOperator"), given)
     }
 
-    fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
+    pub(super) fn differs(&mut self, span: Span, reason: &str, remedy: &str) {
         self.ledger.claim(span, Outcome::Approximate, reason, remedy);
     }
 
@@ -98,12 +97,12 @@ impl Printer<'_> {
     }
 
     /// A property that the tool itself has a use for.
-    fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
+    pub(super) fn property(&mut self, property: &Property) -> Option<(Text, Text)> {
         let name = self.say(&property.name);
         if let Some(known) = name.known()
             && (known.starts_with("oozie.") || known.contains(".launcher."))
         {
-            self.ledger.whole(property.span, Outcome::Approximate, LAUNCHER, CLIENT);
+            self.ledger.whole(property.span, Outcome::Approximate, self.place, self.remedy);
             return None;
         }
         let is_secret = name.known().is_some_and(|known| self.given.secrets.covers(known));
@@ -155,7 +154,7 @@ impl Printer<'_> {
     }
 
     /// A path from the folder of the application on, if it is not absolute.
-    fn absolute(&mut self, path: Text) -> Text {
+    pub(super) fn absolute(&mut self, path: Text) -> Text {
         match path.parts.first() {
             Some(Part::Literal(text)) if !text.starts_with('/') && !text.contains(':') => {
                 self.application_folder().then(Text::literal("/")).then(path)
@@ -164,7 +163,7 @@ impl Printer<'_> {
         }
     }
 
-    fn application_folder(&mut self) -> Text {
+    pub(super) fn application_folder(&mut self) -> Text {
         if let Some(folder) = &self.folder {
             return folder.clone();
         }
@@ -232,31 +231,31 @@ impl Printer<'_> {
         if !matches!(body.details, Details::Fs { .. }) {
             self.files(body, &mut lines);
         }
-        let mut given = Vec::new();
-        let command = self.command(body, &mut lines, &mut given);
+        let mut secrets = Vec::new();
+        let command = self.command(body, &mut lines, &mut secrets);
         if let Some(command) = command {
             match body.capture_output {
-                // The whole output is the result, as one line.
                 Some(span) => {
                     self.ledger.exact(span);
-                    lines.push(format!("{command} | tee output.properties"));
-                    lines.push("base64 -w0 output.properties".to_owned());
+                    lines.extend(self.captured(body, &command));
                 }
                 None => lines.push(command),
             }
         }
         if let Some(launcher) = &body.launcher {
-            self.ledger.whole(launcher.span, Outcome::Approximate, LAUNCHER, CLIENT);
+            let (reason, remedy) = (self.place, self.remedy);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
         }
+        let migration = self.given.migration;
+        let is_elsewhere = migration.operator(&body.kind.to_string()) == "ssh";
         if lines.len() > 1 {
             let all = if body.capture_output.is_some() { "set -e -o pipefail" } else { "set -e" };
             lines.insert(0, all.to_owned());
+            if is_elsewhere && !matches!(body.details, Details::Fs { .. }) {
+                lines.insert(1, "cd \"$(mktemp -d)\"".to_owned());
+            }
         }
-        let text = lines.join("\n");
-        let is_long = lines.len() > 1 || text.ends_with(".sh") || text.ends_with(".bash");
-        let command = if is_long { Value::Lines(format!("{text}\n")) } else { Value::text(text) };
-        given.insert(0, ("bash_command".to_owned(), command));
-        (self.standard("bash", "BashOperator"), given)
+        self.script_operator(body, lines, secrets)
     }
 
     /// The line that starts the program; fs has only lines.
@@ -264,7 +263,7 @@ impl Printer<'_> {
         &mut self,
         body: &Body,
         lines: &mut Lines,
-        given: &mut Vec<(String, Value)>,
+        secrets: &mut Vec<(String, Value)>,
     ) -> Option<String> {
         let arguments = self.words(body.arguments());
         Some(match &body.details {
@@ -300,7 +299,7 @@ impl Printer<'_> {
                     options.push_str(&format!(" {}", self.say(opts).jinja()));
                 }
                 let class = self.word(main_class.as_deref()).unwrap_or_default();
-                self.differs(body.tag, LAUNCHER, CLIENT);
+                self.differs(body.tag, self.place, self.remedy);
                 let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
                 lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
                 format!("java -cp \"./*:$(hadoop classpath)\"{options} {class}{arguments}")
@@ -321,12 +320,8 @@ impl Printer<'_> {
                 };
                 if let Some(password) = password {
                     self.hide(password.span(), "hive_password");
-                    given.push(("append_env".to_owned(), Value::code("True")));
                     let value = Value::text("{{ var.value.hive_password }}");
-                    given.push((
-                        "env".to_owned(),
-                        Value::Dict(vec![("HIVE_PASSWORD".to_owned(), value)]),
-                    ));
+                    secrets.push(("HIVE_PASSWORD".to_owned(), value));
                 }
                 match self.word(jdbc_url.as_deref()) {
                     Some(url) => {
@@ -370,7 +365,8 @@ impl Printer<'_> {
                 if let Some(opts) = spark_opts {
                     options.push_str(&format!(" {}", self.say(opts).jinja()));
                 }
-                let jar = self.word(jar.as_deref()).unwrap_or_default();
+                let jar = jar.as_deref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+                let jar = jar.map(|jar| jar.word()).unwrap_or_default();
                 format!("spark-submit{options} {jar}{arguments}")
             }
             Details::MapReduce { streaming: Some(streaming), .. } => {
@@ -436,11 +432,11 @@ impl Printer<'_> {
         lines.push("grep -q SUCCEEDED status".to_owned());
         let reason =
             "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
-        self.differs(body.tag, reason, CLIENT);
+        self.differs(body.tag, reason, self.remedy);
     }
 
     /// What an action runs with: where the cluster is, and its properties.
-    fn settings(&mut self, body: &Body) -> Vec<(Text, Text)> {
+    pub(super) fn settings(&mut self, body: &Body) -> Vec<(Text, Text)> {
         let mut properties = Vec::new();
         for (scalar, name) in [
             (&body.name_node, "fs.defaultFS"),
@@ -489,11 +485,11 @@ impl Printer<'_> {
         for scalar in [&body.name_node, &body.resource_manager].into_iter().flatten() {
             if !self.ledger.is_claimed(scalar.span()) {
                 self.say(scalar);
-                self.differs(scalar.span(), LAUNCHER, CLIENT);
+                self.differs(scalar.span(), self.place, self.remedy);
             }
         }
         for property in &body.configuration {
-            self.ledger.whole(property.span, Outcome::Approximate, LAUNCHER, CLIENT);
+            self.ledger.whole(property.span, Outcome::Approximate, self.place, self.remedy);
         }
     }
 
@@ -512,52 +508,6 @@ impl Printer<'_> {
             lines.push(line);
         }
         name.word()
-    }
-
-    /// Whether a spark action is one that the provider's operator can do: its options are all of the form that it takes.
-    fn takes_spark(&self, body: &Body) -> bool {
-        body.prepare.is_empty()
-            && body.files.is_empty()
-            && body.archives.is_empty()
-            && body.job_xml.is_empty()
-            && self.given.operators.get("spark").is_some_and(|name| name == "spark-submit")
-    }
-
-    fn spark_submit(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
-        let Details::Spark { master, mode, name, class, jar, spark_opts, arguments } =
-            &body.details
-        else {
-            return self.nothing("the action is no spark action");
-        };
-        let mut given = Vec::new();
-        for (argument, scalar) in [("application", jar), ("java_class", class), ("name", name)] {
-            if let Some(scalar) = scalar {
-                given.push((argument.to_owned(), Value::text(self.say(scalar).jinja())));
-            }
-        }
-        for scalar in [master, mode].into_iter().flatten() {
-            self.say(scalar);
-            self.differs(
-                scalar.span(),
-                "it is that of the connection",
-                "set it in `spark_default`",
-            );
-        }
-        if !arguments.is_empty() {
-            let all = arguments.iter().map(|one| Value::text(self.say(one).jinja())).collect();
-            given.push(("application_args".to_owned(), Value::List(all)));
-        }
-        if let Some(opts) = spark_opts {
-            self.say(opts);
-            let reason = "options of the command line are those of the connection";
-            self.ledger.claim(opts.span(), Outcome::None, reason, "give them as `conf`");
-        }
-        self.unheard(body);
-        if let Some(launcher) = &body.launcher {
-            self.ledger.whole(launcher.span, Outcome::Approximate, LAUNCHER, CLIENT);
-        }
-        let module = "airflow.providers.apache.spark.operators.spark_submit";
-        (self.import(module, "SparkSubmitOperator"), given)
     }
 
     fn email(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
@@ -588,6 +538,11 @@ impl Printer<'_> {
             let reason = "files of a cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
         }
+        let connection = self.given.migration.connection("smtp");
+        if connection != "smtp_default" {
+            let argument = if self.version.is_two() { "conn_id" } else { "smtp_conn_id" };
+            given.push((argument.to_owned(), Value::text(connection)));
+        }
         let class = match self.version.is_two() {
             true => self.import("airflow.operators.email", "EmailOperator"),
             false => self.import("airflow.providers.smtp.operators.smtp", "EmailOperator"),
@@ -599,12 +554,13 @@ impl Printer<'_> {
         let Details::Ssh { host, command, arguments } = &body.details else {
             return self.nothing("the action is no ssh action");
         };
-        let mut given = vec![("ssh_conn_id".to_owned(), Value::text("ssh_default"))];
+        let connection = self.given.migration.connection("ssh");
+        let mut given = vec![("ssh_conn_id".to_owned(), Value::text(connection))];
         if let Some(host) = host {
             let text = self.say(host);
-            let reason = "the user is that of the connection `ssh_default`";
+            let reason = format!("the user is that of the connection `{connection}`");
             if host.as_str().contains('@') {
-                self.differs(host.span(), reason, "make a connection with that user");
+                self.differs(host.span(), &reason, "make a connection with that user");
             }
             let text = text.jinja();
             let host = text.rsplit('@').next().unwrap_or_default().to_owned();

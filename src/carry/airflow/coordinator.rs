@@ -213,13 +213,17 @@ impl<'a> Printer<'a> {
                 ..0 => "dt.timedelta(days=3650)".to_owned(),
                 minutes => format!("dt.timedelta(minutes={minutes})"),
             };
-            let given = vec![
+            let mut given = vec![
                 ("task_id".to_owned(), Value::text(&task)),
                 ("data".to_owned(), Value::code(&code)),
                 ("mode".to_owned(), Value::text("reschedule")),
                 ("poke_interval".to_owned(), Value::code("60")),
                 ("timeout".to_owned(), Value::Code(format!("{timeout}.total_seconds()"))),
             ];
+            let connection = self.given.migration.connection("webhdfs");
+            if connection != "webhdfs_default" {
+                given.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
+            }
             let call = Value::Call("oozie.DataSensor".to_owned(), given).print(4);
             dag.tasks.push(format!("    {task} = {call}\n"));
             for gate in &dag.gates {

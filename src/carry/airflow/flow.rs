@@ -163,6 +163,10 @@ impl Printer<'_> {
                 let mut whole = Action::clone(action);
                 whole.body = action.body.as_ref().map(|body| self.shared(workflow, body));
                 let (class, mut given) = self.operator(&whole);
+                let kind = whole.body.as_ref().map(|body| body.kind.to_string());
+                if let Some(pool) = kind.and_then(|kind| self.given.migration.pool(&kind)) {
+                    given.push(("pool".to_owned(), Value::text(pool)));
+                }
                 self.retries(action, &mut given);
                 (class, given)
             }

@@ -8,6 +8,7 @@ pub mod bundle;
 mod coordinator;
 pub mod expression;
 mod flow;
+mod operators;
 pub mod python;
 pub mod schedule;
 
@@ -17,6 +18,7 @@ use super::{Conversion, Output};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
 use crate::ir::workflow::{Body, Workflow};
+use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
 use crate::syntax::xml::Tree;
@@ -104,8 +106,8 @@ pub struct Given<'a> {
     pub dialect: Dialect,
     /// Names of the DAGs that it starts, by the places that name their applications.
     pub started: &'a BTreeMap<Span, String>,
-    /// Operators that a site prefers, by type of action.
-    pub operators: &'a BTreeMap<String, String>,
+    /// What a site wants of its actions.
+    pub migration: &'a Migration,
     /// From when on Airflow runs it, and not the server any more.
     pub cut_over: Option<Instant>,
 }
@@ -143,6 +145,9 @@ struct Printer<'a> {
     folder: Option<Text>,
     uses_path: bool,
     uses_params: bool,
+    /// How the place where commands run differs from a launcher, and what is left to do about it.
+    place: &'static str,
+    remedy: &'static str,
     /// Names of Airflow's variables that have to be set.
     variables: BTreeSet<String>,
 }
@@ -167,6 +172,8 @@ pub fn convert(given: Given<'_>) -> Conversion {
         uses_path: false,
         uses_params: false,
         variables: BTreeSet::new(),
+        place: actions::LAUNCHER,
+        remedy: actions::CLIENT,
     };
     let mut entries = Vec::new();
     let mut dag = Dag::default();
@@ -368,6 +375,10 @@ impl<'a> Printer<'a> {
         }
         if oozie {
             macros.push(("oozie".to_owned(), Value::code("oozie")));
+        }
+        let connection = self.given.migration.connection("webhdfs");
+        if oozie && connection != "webhdfs_default" {
+            macros.push(("webhdfs_conn_id".to_owned(), Value::text(connection)));
         }
         macros.extend(dag.macros.into_iter().map(|(name, code)| (name, Value::Code(code))));
         let filters = uses("| q }}");

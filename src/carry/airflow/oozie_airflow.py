@@ -435,15 +435,18 @@ def captured(result: Any) -> dict[str, str]:
     return el.properties(base64.b64decode(result or "").decode())
 
 
-@jinja2.pass_context
-def file_status(
-    context: Any, uri: str, webhdfs_conn_id: str = "webhdfs_default"
-) -> dict[str, Any]:
-    """The status of a file; nothing where it is missing."""
+def cluster(context: Any) -> Any:
+    """The client of the file system that a DAG names, or of the usual one."""
     from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
 
-    client = WebHDFSHook(webhdfs_conn_id=webhdfs_conn_id).get_conn()
-    return client.status(el.path_of(uri), strict=False) or {}
+    name = context.get("webhdfs_conn_id") or "webhdfs_default"
+    return WebHDFSHook(webhdfs_conn_id=name).get_conn()
+
+
+@jinja2.pass_context
+def file_status(context: Any, uri: str) -> dict[str, Any]:
+    """The status of a file; nothing where it is missing."""
+    return cluster(context).status(el.path_of(uri), strict=False) or {}
 
 
 @jinja2.pass_context
@@ -469,12 +472,9 @@ def file_size(context: Any, uri: str) -> int:
 @jinja2.pass_context
 def dir_size(context: Any, uri: str) -> int:
     """`fs:dirSize()`: the files directly in a folder."""
-    from airflow.providers.apache.hdfs.hooks.webhdfs import WebHDFSHook
-
     if not is_dir(context, uri):
         return -1
-    client = WebHDFSHook(webhdfs_conn_id="webhdfs_default").get_conn()
-    listed = client.list(el.path_of(uri), status=True)
+    listed = cluster(context).list(el.path_of(uri), status=True)
     return sum(status["length"] for _, status in listed if status["type"] == "FILE")
 
 

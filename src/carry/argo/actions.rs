@@ -168,7 +168,11 @@ impl Printer<'_> {
             self.differs(span, reason, "");
         }
         let command = self.command_of(body)?;
-        Some(self.container("hadoop-image", command.texts("\n")))
+        let mut found = self.container("hadoop-image", command.texts("\n"));
+        if let Some(image) = self.given.migration.image(&body.kind.to_string()) {
+            found.0.1.put("image", text(image));
+        }
+        Some(found)
     }
 
     /// A container that runs a command.

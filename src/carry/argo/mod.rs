@@ -25,7 +25,7 @@ use yaml::{Yaml, map, named, text};
 /// Parameters that have nothing to do with properties, with their values.
 const OWN: [(&str, Option<&str>); 5] = [
     ("nominal-time", None),
-    ("hadoop-image", Some("apache/hadoop:3.4.1")),
+    ("hadoop-image", Some(super::HADOOP_IMAGE)),
     ("python-image", Some("python:3.13-alpine")),
     ("smtp-host", Some("localhost")),
     ("mail-from", Some("oozie@localhost")),
@@ -247,7 +247,12 @@ impl<'a> Printer<'a> {
                     .iter()
                     .any(|form| printed.contains(form));
             let is_timed = name == "nominal-time" && self.run.is_some();
-            match value {
+            let migration = self.given.migration;
+            let wanted = match name.strip_suffix("-image") {
+                Some(kind) => migration.image(kind),
+                None => migration.values.get(name).map(String::as_str),
+            };
+            match wanted.or(value) {
                 _ if !is_named && !is_timed => {}
                 Some(value) => all.push(named(name).and("value", text(value))),
                 None => all.push(named(name)),

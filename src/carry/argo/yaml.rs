@@ -39,6 +39,15 @@ impl Yaml {
         self
     }
 
+    /// Replaces the value of an entry that is there.
+    pub(super) fn put(&mut self, key: &str, value: Yaml) {
+        if let Yaml::Map(entries) = self
+            && let Some((_, old)) = entries.iter_mut().find(|(name, _)| name == key)
+        {
+            *old = value;
+        }
+    }
+
     /// With one more entry, if there is something in it.
     pub(super) fn and_some(self, key: &str, list: Vec<Yaml>) -> Yaml {
         if list.is_empty() { self } else { self.and(key, Yaml::List(list)) }

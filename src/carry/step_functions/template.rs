@@ -23,6 +23,15 @@ const OPEN: [(&str, &str); 3] = [
     ("TaskFunction", "The Lambda function that does what was not carried over"),
 ];
 
+/// Parameters by the keys of `[migration]` that give them values.
+const KEYS: [(&str, &str); 5] = [
+    ("cluster", "ClusterId"),
+    ("mail-from", "MailFrom"),
+    ("role", "RoleArn"),
+    ("scheduler-role", "SchedulerRoleArn"),
+    ("task-function", "TaskFunction"),
+];
+
 impl Printer<'_> {
     pub(super) fn template(&self, from: &str, definition: &str) -> String {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
@@ -30,14 +39,22 @@ impl Printer<'_> {
         let mut out = String::from("AWSTemplateFormatVersion: '2010-09-09'\n");
         let words = format!("{name}, carried over from {from}");
         let _ = writeln!(out, "Description: {}", quoted(&words));
-        out.push_str("Parameters:\n  RoleArn:\n    Type: String\n    Description: The role of the state machine\n");
+        let parameter = |name: &str, description: &str| {
+            let key = KEYS.iter().find(|(_, parameter)| *parameter == name).map(|(key, _)| *key);
+            let usual = key.and_then(|key| self.given.migration.values.get(key));
+            let usual = usual.map(|value| format!("    Default: {}\n", quoted(value)));
+            let usual = usual.unwrap_or_default();
+            format!("  {name}:\n    Type: String\n    Description: {description}\n{usual}")
+        };
+        out.push_str("Parameters:\n");
+        out.push_str(&parameter("RoleArn", "The role of the state machine"));
         let open: Vec<_> =
             OPEN.iter().filter(|(name, _)| definition.contains(&format!("${{{name}}}"))).collect();
         for (name, description) in &open {
-            let _ = writeln!(out, "  {name}:\n    Type: String\n    Description: {description}");
+            out.push_str(&parameter(name, description));
         }
         if self.schedule.is_some() {
-            out.push_str("  SchedulerRoleArn:\n    Type: String\n    Description: The role that starts executions\n");
+            out.push_str(&parameter("SchedulerRoleArn", "The role that starts executions"));
         }
         out.push_str("Resources:\n  StateMachine:\n    Type: AWS::StepFunctions::StateMachine\n    Properties:\n");
         let _ = writeln!(out, "      StateMachineName: {}", quoted(&machine_name(name)));

@@ -22,7 +22,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let Some(root) = facts.tree.root() else { return };
     let Some(attribute) = root.attribute("name") else { return };
     let name = attribute.value().text;
-    let target = facts.settings.migration.as_deref().unwrap_or("the target");
+    let target = facts.settings.migration.to.as_deref().unwrap_or("the target");
     let (valid, rule): (bool, &str) = match target {
         "argo" => (
             name.len() <= 63
@@ -48,7 +48,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         false => format!("`{name}` is not a valid name in {target}"),
     };
     out.push(Diagnostic::new(&RULE.kind, attribute.value_span(), message).help(
-        match facts.settings.migration.as_deref() {
+        match facts.settings.migration.to.as_deref() {
             Some(target) => format!("{target} takes {rule}"),
             None => format!("Airflow takes {rule}; others are stricter"),
         },

@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let target = facts.settings.migration.as_deref().unwrap_or("other engines");
+    let target = facts.settings.migration.to.as_deref().unwrap_or("other engines");
     let mut report = |span, what: &str, instead: &str| {
         let message = format!("{what} has no counterpart in {target}");
         out.push(Diagnostic::new(&RULE.kind, span, message).help(instead.to_owned()));

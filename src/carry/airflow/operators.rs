@@ -1,0 +1,435 @@
+//! Operators that a site prefers to a command on the worker: `[migration]` says which.
+//!
+//! An action that an operator cannot do as it is stays a command on the worker, and the ledger says why.
+
+use super::Printer;
+use super::expression::{Part, Text};
+use super::python::Value;
+use crate::carry::ledger::Outcome;
+use crate::ir::workflow::{Body, Details};
+
+/// A class with its arguments.
+pub(super) type Operator = (String, Arguments);
+
+/// Names with their values.
+type Arguments = Vec<(String, Value)>;
+
+/// Options of `spark-submit` that are properties by another name.
+const PROPERTIES: [(&str, &str); 18] = [
+    ("--archives", "spark.yarn.dist.archives"),
+    ("--driver-class-path", "spark.driver.extraClassPath"),
+    ("--driver-cores", "spark.driver.cores"),
+    ("--driver-java-options", "spark.driver.extraJavaOptions"),
+    ("--driver-library-path", "spark.driver.extraLibraryPath"),
+    ("--driver-memory", "spark.driver.memory"),
+    ("--exclude-packages", "spark.jars.excludes"),
+    ("--executor-cores", "spark.executor.cores"),
+    ("--executor-memory", "spark.executor.memory"),
+    ("--files", "spark.yarn.dist.files"),
+    ("--keytab", "spark.yarn.keytab"),
+    ("--num-executors", "spark.executor.instances"),
+    ("--packages", "spark.jars.packages"),
+    ("--principal", "spark.yarn.principal"),
+    ("--py-files", "spark.submit.pyFiles"),
+    ("--queue", "spark.yarn.queue"),
+    ("--repositories", "spark.jars.repositories"),
+    ("--total-executor-cores", "spark.cores.max"),
+];
+
+/// What the worker is given of a connection.
+const CONNECTION: &str = "it is that of the connection";
+
+impl Printer<'_> {
+    /// What a site wants of an action, where that can be.
+    pub(super) fn preferred(&mut self, body: &Body) -> Option<Operator> {
+        let kind = body.kind.to_string();
+        let wanted = self.given.migration.operator(&kind).to_owned();
+        (self.place, self.remedy) = match wanted.as_str() {
+            "ssh" => (
+                "there is no launcher job: the command runs on the host of the connection",
+                "give that host the clients and the configuration of the cluster",
+            ),
+            "kubernetes" => (
+                "there is no launcher job: the command runs in a pod",
+                "give its image the clients and the configuration of the cluster",
+            ),
+            _ => (super::actions::LAUNCHER, super::actions::CLIENT),
+        };
+        let made = match wanted.as_str() {
+            "spark-submit" => self.spark_submit(body),
+            "livy" => self.livy(body),
+            "hive" => self.hive(body),
+            _ => return None,
+        };
+        made.map_err(|why| {
+            let reason = format!("`{wanted}` cannot do it, and a command does: {why}");
+            let remedy = "change the action, or let the command be";
+            self.ledger.claim(body.tag, Outcome::Approximate, &reason, remedy);
+        })
+        .ok()
+    }
+
+    /// A script in the operator that runs it.
+    pub(super) fn script_operator(
+        &mut self,
+        body: &Body,
+        lines: Vec<String>,
+        secrets: Vec<(String, Value)>,
+    ) -> Operator {
+        let kind = body.kind.to_string();
+        let migration = self.given.migration;
+        let mut given = Vec::new();
+        match migration.operator(&kind) {
+            "ssh" => {
+                let connection = migration.connection("ssh").to_owned();
+                given.push(("ssh_conn_id".to_owned(), Value::text(connection)));
+                given.push(("command".to_owned(), script(lines)));
+                if !secrets.is_empty() {
+                    given.push(("environment".to_owned(), Value::Dict(secrets)));
+                }
+                given.push(("cmd_timeout".to_owned(), Value::code("None")));
+                (self.import("airflow.providers.ssh.operators.ssh", "SSHOperator"), given)
+            }
+            "kubernetes" => {
+                let connection = migration.connection("kubernetes");
+                let own = migration.image(&kind).or_else(|| migration.image("hadoop"));
+                let image = own.unwrap_or(crate::carry::HADOOP_IMAGE);
+                given.push(("kubernetes_conn_id".to_owned(), Value::text(connection)));
+                given.push(("image".to_owned(), Value::text(image)));
+                let shell = ["bash", "-c"].map(Value::text).to_vec();
+                given.push(("cmds".to_owned(), Value::List(shell)));
+                given.push(("arguments".to_owned(), Value::List(vec![script(lines)])));
+                if !secrets.is_empty() {
+                    given.push(("env_vars".to_owned(), Value::Dict(secrets)));
+                }
+                if body.capture_output.is_some() {
+                    given.push(("do_xcom_push".to_owned(), Value::code("True")));
+                }
+                let module = "airflow.providers.cncf.kubernetes.operators.pod";
+                (self.import(module, "KubernetesPodOperator"), given)
+            }
+            _ => {
+                given.push(("bash_command".to_owned(), script(lines)));
+                if !secrets.is_empty() {
+                    given.push(("append_env".to_owned(), Value::code("True")));
+                    given.push(("env".to_owned(), Value::Dict(secrets)));
+                }
+                (self.standard("bash", "BashOperator"), given)
+            }
+        }
+    }
+
+    /// Lines that make the output of a command the result of its task.
+    pub(super) fn captured(&self, body: &Body, command: &str) -> Vec<String> {
+        let tee = format!("{command} | tee output.properties");
+        match self.given.migration.operator(&body.kind.to_string()) {
+            // The operator keeps all that is printed, in base64.
+            "ssh" => vec![command.to_owned()],
+            "kubernetes" => vec![
+                tee,
+                "mkdir -p /airflow/xcom".to_owned(),
+                "echo \"\\\"$(base64 -w0 output.properties)\\\"\" > /airflow/xcom/return.json"
+                    .to_owned(),
+            ],
+            // The whole output is the result, as one line.
+            _ => vec![tee, "base64 -w0 output.properties".to_owned()],
+        }
+    }
+
+    fn spark_submit(&mut self, body: &Body) -> Result<Operator, String> {
+        let Details::Spark { master, mode, name, class, jar, arguments, .. } = &body.details else {
+            return Err("it is no spark action".to_owned());
+        };
+        let (conf, jars) = self.spark_settings(body)?;
+        let connection = self.given.migration.connection("spark").to_owned();
+        let mut given = vec![("conn_id".to_owned(), Value::text(&connection))];
+        let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+        let application = jar.unwrap_or_default().jinja();
+        given.push(("application".to_owned(), Value::text(application)));
+        for (argument, scalar) in [("java_class", class), ("name", name)] {
+            if let Some(scalar) = scalar {
+                given.push((argument.to_owned(), Value::text(self.say(scalar).jinja())));
+            }
+        }
+        let remedy = format!("set it in `{connection}`");
+        if let Some(master) = master {
+            self.say(master);
+            self.differs(master.span(), CONNECTION, &remedy);
+        }
+        if let Some(mode) = mode {
+            match self.say(mode).known() {
+                Some(known) => given.push(("deploy_mode".to_owned(), Value::text(known))),
+                None => self.differs(mode.span(), CONNECTION, &remedy),
+            }
+        }
+        if !conf.is_empty() {
+            given.push(("conf".to_owned(), Value::Dict(conf)));
+        }
+        if let Some(jars) = jars {
+            given.push(("jars".to_owned(), Value::text(jars.jinja())));
+        }
+        if !arguments.is_empty() {
+            let all = arguments.iter().map(|one| Value::text(self.say(one).jinja())).collect();
+            given.push(("application_args".to_owned(), Value::List(all)));
+        }
+        let module = "airflow.providers.apache.spark.operators.spark_submit";
+        Ok((self.import(module, "SparkSubmitOperator"), given))
+    }
+
+    fn livy(&mut self, body: &Body) -> Result<Operator, String> {
+        let Details::Spark { master, mode, name, class, jar, arguments, .. } = &body.details else {
+            return Err("it is no spark action".to_owned());
+        };
+        let (mut conf, jars) = self.spark_settings(body)?;
+        if let Some(jars) = jars {
+            conf.push(("spark.jars".to_owned(), Value::text(jars.jinja())));
+        }
+        // Two batches of one name cannot be there at once.
+        if let Some(name) = name {
+            conf.push(("spark.app.name".to_owned(), Value::text(self.say(name).jinja())));
+        }
+        let connection = self.given.migration.connection("livy").to_owned();
+        let mut given = vec![("livy_conn_id".to_owned(), Value::text(connection))];
+        let jar = jar.as_ref().map(|jar| self.say(jar)).map(|jar| self.in_lib(jar));
+        given.push(("file".to_owned(), Value::text(jar.unwrap_or_default().jinja())));
+        if let Some(class) = class {
+            given.push(("class_name".to_owned(), Value::text(self.say(class).jinja())));
+        }
+        for scalar in [master, mode].into_iter().flatten() {
+            self.say(scalar);
+            let reason = "it is that of the server of Livy";
+            self.differs(scalar.span(), reason, "set it there (`livy.spark.master`)");
+        }
+        if !conf.is_empty() {
+            given.push(("conf".to_owned(), Value::Dict(conf)));
+        }
+        if !arguments.is_empty() {
+            let all = arguments.iter().map(|one| Value::text(self.say(one).jinja())).collect();
+            given.push(("args".to_owned(), Value::List(all)));
+        }
+        // With none the task ends before the job does.
+        given.push(("polling_interval".to_owned(), Value::code("30")));
+        Ok((self.import("airflow.providers.apache.livy.operators.livy", "LivyOperator"), given))
+    }
+
+    /// Properties of a Spark job, those of Hadoop among them, and its jars.
+    fn spark_settings(&mut self, body: &Body) -> Result<(Arguments, Option<Text>), String> {
+        for (is_there, what) in [
+            (!body.prepare.is_empty(), "<prepare>"),
+            (!body.job_xml.is_empty(), "<job-xml>"),
+            (body.capture_output.is_some(), "<capture-output/>"),
+        ] {
+            if is_there {
+                return Err(format!("it has no counterpart of {what}"));
+            }
+        }
+        let Details::Spark { spark_opts, .. } = &body.details else {
+            return Err("it is no spark action".to_owned());
+        };
+        let mut conf: Vec<(String, Text)> = Vec::new();
+        for (name, value) in self.settings(body) {
+            let name = name.known().ok_or("the name of a property depends on the run")?;
+            conf.push((format!("spark.hadoop.{name}"), value));
+        }
+        let mut jars = None;
+        if let Some(opts) = spark_opts {
+            let text = self.say(opts);
+            for (option, value) in options(&text)? {
+                let known = PROPERTIES.iter().find(|(name, _)| *name == option);
+                match (option.as_str(), known) {
+                    ("--jars", _) => jars = Some(value),
+                    ("--conf", _) => conf.push(pair(value)?),
+                    (_, Some((_, property))) => conf.push(((*property).to_owned(), value)),
+                    _ => return Err(format!("it has no counterpart of the option `{option}`")),
+                }
+            }
+        }
+        for (scalars, name) in
+            [(&body.files, "spark.yarn.dist.files"), (&body.archives, "spark.yarn.dist.archives")]
+        {
+            for scalar in scalars {
+                let path = self.say(scalar);
+                let path = self.absolute(path);
+                match conf.iter_mut().find(|(key, _)| key == name) {
+                    Some((_, list)) => {
+                        let before = std::mem::take(list).then(Text::literal(","));
+                        *list = before.then(path);
+                    }
+                    None => conf.push((name.to_owned(), path)),
+                }
+            }
+        }
+        if let Some(launcher) = &body.launcher {
+            let (reason, remedy) = (self.place, self.remedy);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+        }
+        let mut dict: Vec<(String, Value)> = Vec::new();
+        for (name, value) in conf {
+            // Of several values of a name the last counts.
+            dict.retain(|(other, _)| *other != name);
+            dict.push((name, Value::text(value.jinja())));
+        }
+        Ok((dict, jars))
+    }
+
+    /// A jar or script of Spark: one without a folder lies in `lib`.
+    pub(super) fn in_lib(&mut self, path: Text) -> Text {
+        match &path.parts[..] {
+            [Part::Literal(name)] if !name.contains(['/', ':']) => {
+                self.application_folder().then(Text::literal("/lib/")).then(path)
+            }
+            _ => path,
+        }
+    }
+
+    fn hive(&mut self, body: &Body) -> Result<Operator, String> {
+        let Details::Hive { script, query, params, jdbc_url, password, arguments } = &body.details
+        else {
+            return Err("it is no hive action".to_owned());
+        };
+        for (is_there, what) in [
+            (!body.prepare.is_empty(), "<prepare>"),
+            (!body.job_xml.is_empty(), "<job-xml>"),
+            (!body.files.is_empty(), "<file>"),
+            (!body.archives.is_empty(), "<archive>"),
+            (!arguments.is_empty(), "arguments"),
+            (body.capture_output.is_some(), "<capture-output/>"),
+        ] {
+            if is_there {
+                return Err(format!("it has no counterpart of {what}"));
+            }
+        }
+        let mut hql = String::new();
+        for param in params {
+            let text = self.say(param).jinja();
+            if text.contains([';', '\n']) {
+                return Err("the value of a parameter holds a semicolon".to_owned());
+            }
+            hql.push_str(&format!("SET hivevar:{text};\n"));
+        }
+        match (script, query) {
+            (Some(script), _) => hql.push_str(&self.included(script)?),
+            (None, Some(query)) => hql.push_str(&self.say(query).jinja()),
+            (None, None) => return Err("it has neither script nor query".to_owned()),
+        }
+        let connection = self.given.migration.connection("hive").to_owned();
+        for scalar in [jdbc_url, password].into_iter().flatten() {
+            let remedy = format!("set it in `{connection}`");
+            self.differs(scalar.span(), CONNECTION, &remedy);
+        }
+        let mut given = vec![
+            ("hive_cli_conn_id".to_owned(), Value::text(connection)),
+            ("hql".to_owned(), Value::Lines(format!("{hql}\n"))),
+        ];
+        let mut settings = Vec::new();
+        for (name, value) in self.settings(body) {
+            let name = name.known().ok_or("the name of a property depends on the run")?;
+            settings.push((name.to_owned(), Value::text(value.jinja())));
+        }
+        if !settings.is_empty() {
+            given.push(("hiveconfs".to_owned(), Value::Dict(settings)));
+        }
+        if let Some(launcher) = &body.launcher {
+            let (reason, remedy) = (self.place, self.remedy);
+            self.ledger.whole(launcher.span, Outcome::Approximate, reason, remedy);
+        }
+        Ok((self.import("airflow.providers.apache.hive.operators.hive", "HiveOperator"), given))
+    }
+
+    /// A script, as Jinja reads it beside the DAG.
+    fn included(&mut self, script: &crate::ir::Scalar) -> Result<String, String> {
+        let text = self.say(script);
+        let known = text.known().ok_or("the name of its script depends on the run")?;
+        let path = known.split('#').next().unwrap_or_default();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        if name.contains(['\'', '\\', '"']) {
+            return Err("the name of its script has a quote in it".to_owned());
+        }
+        let path = format!("{}/{name}", self.given.name);
+        let reason = "Jinja reads the script from a folder beside the DAG, as a template";
+        self.differs(script.span(), reason, &format!("copy it to `dags/{path}`"));
+        Ok(format!("{{% include '{path}' %}}"))
+    }
+}
+
+/// A script as an argument: what ends like a name of a file is taken for one.
+fn script(lines: Vec<String>) -> Value {
+    let text = lines.join("\n");
+    let is_long = lines.len() > 1
+        || [".sh", ".bash", ".json", ".yaml", ".yml"].iter().any(|end| text.ends_with(end));
+    if is_long { Value::Lines(format!("{text}\n")) } else { Value::text(text) }
+}
+
+/// A pair of `--conf`: its name has to be known.
+fn pair(text: Text) -> Result<(String, Text), String> {
+    let mut text = text;
+    let open = || "the name of a property depends on the run".to_owned();
+    let Some(Part::Literal(first)) = text.parts.first().cloned() else { return Err(open()) };
+    let (name, rest) = first.split_once('=').ok_or_else(open)?;
+    match rest {
+        "" => drop(text.parts.remove(0)),
+        rest => text.parts[0] = Part::Literal(rest.to_owned()),
+    }
+    Ok((name.to_owned(), text))
+}
+
+/// Options of `spark-submit` with their values.
+fn options(text: &Text) -> Result<Vec<(String, Text)>, String> {
+    let mut words = words(text)?.into_iter();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        let known = word.known().unwrap_or_default();
+        let Some(name) = known.strip_prefix("--").filter(|name| !name.is_empty()) else {
+            return Err("its options are not known before the run".to_owned());
+        };
+        let (option, value) = match name.split_once('=') {
+            Some((name, value)) => (name.to_owned(), Text::literal(value)),
+            None if name == "verbose" => continue,
+            None => {
+                let value = words.next().ok_or_else(|| format!("`--{name}` has no value"))?;
+                (name.to_owned(), value)
+            }
+        };
+        found.push((format!("--{option}"), value));
+    }
+    Ok(found)
+}
+
+/// What stands between blanks; double quotes hold it together.
+fn words(text: &Text) -> Result<Vec<Text>, String> {
+    let mut words = Vec::new();
+    let mut word = Text::default();
+    let (mut is_open, mut is_quoted) = (false, false);
+    for part in &text.parts {
+        let Part::Literal(literal) = part else {
+            word.parts.push(part.clone());
+            is_open = true;
+            continue;
+        };
+        for c in literal.chars() {
+            match c {
+                '\'' | '\\' => return Err("its options are quoted in another way".to_owned()),
+                '"' => {
+                    is_quoted = !is_quoted;
+                    is_open = true;
+                }
+                c if c.is_whitespace() && !is_quoted => {
+                    if std::mem::take(&mut is_open) {
+                        words.push(std::mem::take(&mut word));
+                    }
+                }
+                c => {
+                    word = word.then(Text::literal(c.encode_utf8(&mut [0; 4])));
+                    is_open = true;
+                }
+            }
+        }
+    }
+    if is_quoted {
+        return Err("a quote of its options is not closed".to_owned());
+    }
+    if is_open {
+        words.push(word);
+    }
+    Ok(words)
+}

@@ -1,0 +1,220 @@
+//! `[migration]`: where applications move to, and what a site wants their actions to become there.
+
+use super::reader::{Reader, Value, span_of};
+use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
+
+/// The operators that do what a type of action does, the usual one first.
+pub const OPERATORS: [(&str, &[&str]); 11] = [
+    ("distcp", TOOLS),
+    ("fs", TOOLS),
+    ("git", TOOLS),
+    ("hive", QUERIES),
+    ("hive2", QUERIES),
+    ("java", TOOLS),
+    ("map-reduce", TOOLS),
+    ("pig", TOOLS),
+    ("shell", TOOLS),
+    ("spark", &["bash", "spark-submit", "livy", "ssh", "kubernetes"]),
+    ("sqoop", TOOLS),
+];
+const TOOLS: &[&str] = &["bash", "ssh", "kubernetes"];
+const QUERIES: &[&str] = &["bash", "hive", "ssh", "kubernetes"];
+
+/// Connections of Airflow by what they lead to, with their usual names.
+pub const CONNECTIONS: [(&str, &str); 7] = [
+    ("hive", "hive_cli_default"),
+    ("kubernetes", "kubernetes_default"),
+    ("livy", "livy_default"),
+    ("smtp", "smtp_default"),
+    ("spark", "spark_default"),
+    ("ssh", "ssh_default"),
+    ("webhdfs", "webhdfs_default"),
+];
+
+/// Single values, with what they are.
+const VALUES: [(&str, &str); 6] = [
+    ("cluster", "Step Functions: the EMR cluster that steps run on."),
+    ("mail-from", "Argo and Step Functions: the address that mails come from."),
+    ("role", "Step Functions: the role of the state machines."),
+    ("scheduler-role", "Step Functions: the role that starts executions."),
+    ("smtp-host", "Argo: the server that takes mails."),
+    ("task-function", "Step Functions: the Lambda function that does what is not carried over."),
+];
+
+/// Tables by type of action or kind of connection.
+const TABLES: [(&str, &str); 3] = [
+    ("connections", "Connections of Airflow by what they lead to."),
+    ("images", "Images of containers by type of action, and `hadoop` and `python` for all others."),
+    ("pools", "Pools of Airflow by type of action, and `default` for all others."),
+];
+
+/// `[migration]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Migration {
+    /// Where to; turns on the rules about moving elsewhere.
+    pub to: Option<String>,
+    /// What does the work of a type of action.
+    pub operators: BTreeMap<String, String>,
+    /// Names of connections, by what they lead to.
+    pub connections: BTreeMap<String, String>,
+    /// Names of pools, by type of action.
+    pub pools: BTreeMap<String, String>,
+    /// Images, by type of action.
+    pub images: BTreeMap<String, String>,
+    /// Single values by their keys: clusters, roles, addresses.
+    pub values: BTreeMap<String, String>,
+}
+
+impl Migration {
+    /// To an engine, with nothing else said.
+    pub fn towards(engine: &str) -> Migration {
+        Migration { to: Some(engine.to_owned()), ..Migration::default() }
+    }
+
+    /// What does the work of a type of action.
+    pub fn operator(&self, kind: &str) -> &str {
+        let usual = OPERATORS.iter().find(|(name, _)| *name == kind);
+        let usual = usual.and_then(|(_, all)| all.first()).copied().unwrap_or("bash");
+        self.operators.get(kind).map_or(usual, String::as_str)
+    }
+
+    /// The name of a connection.
+    pub fn connection<'s>(&'s self, kind: &'s str) -> &'s str {
+        let usual = CONNECTIONS.iter().find(|(name, _)| *name == kind).map(|(_, usual)| *usual);
+        self.connections.get(kind).map_or(usual.unwrap_or(kind), String::as_str)
+    }
+
+    /// The pool of a type of action.
+    pub fn pool(&self, kind: &str) -> Option<&str> {
+        self.pools.get(kind).or_else(|| self.pools.get("default")).map(String::as_str)
+    }
+
+    /// The image of a type of action.
+    pub fn image(&self, kind: &str) -> Option<&str> {
+        self.images.get(kind).map(String::as_str)
+    }
+
+    /// Filled up from settings below.
+    pub(super) fn over(mut self, base: &Migration) -> Migration {
+        self.to = self.to.or_else(|| base.to.clone());
+        for (own, base) in [
+            (&mut self.operators, &base.operators),
+            (&mut self.connections, &base.connections),
+            (&mut self.pools, &base.pools),
+            (&mut self.images, &base.images),
+            (&mut self.values, &base.values),
+        ] {
+            for (name, value) in base {
+                own.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        self
+    }
+
+    /// Lines of the table as a file would say them, `key` and `value`; tables have their keys behind a dot.
+    pub fn lines(&self) -> Vec<(String, &str)> {
+        let to = self.to.iter().map(|to| ("to".to_owned(), to.as_str()));
+        let plain = self.operators.iter().chain(&self.values);
+        let mut lines: Vec<(String, &str)> = to.collect();
+        lines.extend(plain.map(|(key, value)| (key.clone(), value.as_str())));
+        for (table, map) in
+            [("connections", &self.connections), ("images", &self.images), ("pools", &self.pools)]
+        {
+            let entry = |(key, value)| (format!("{table}.{key}"), String::as_str(value));
+            lines.extend(map.iter().map(entry));
+        }
+        lines
+    }
+}
+
+/// Keys that a table of `[migration]` may have.
+fn keys(table: &str) -> Vec<&'static str> {
+    let types = OPERATORS.iter().map(|(name, _)| *name);
+    match table {
+        "connections" => CONNECTIONS.iter().map(|(name, _)| *name).collect(),
+        "images" => types.chain(["hadoop", "python"]).collect(),
+        _ => types.chain(["default", "email", "ssh", "sub-workflow"]).collect(),
+    }
+}
+
+impl Reader<'_> {
+    pub(super) fn migration(&mut self, value: Value<'_>) -> Migration {
+        let mut read = Migration::default();
+        let known: Vec<&str> = std::iter::once("to")
+            .chain(OPERATORS.iter().map(|(name, _)| *name))
+            .chain(VALUES.iter().chain(&TABLES).map(|(name, _)| *name))
+            .collect();
+        self.table("migration", value, &known, |reader, key, value| {
+            let operators = OPERATORS.iter().find(|(name, _)| *name == key);
+            if let Some((_, operators)) = operators {
+                let word = reader.word(key, value, operators);
+                read.operators.extend(word.map(|word| (key.to_owned(), word)));
+                return;
+            }
+            match key {
+                "to" => read.to = reader.string(key, value),
+                "connections" => read.connections = reader.names(key, value),
+                "images" => read.images = reader.names(key, value),
+                "pools" => read.pools = reader.names(key, value),
+                _ => {
+                    let text = reader.filled(key, value);
+                    read.values.extend(text.map(|text| (key.to_owned(), text)));
+                }
+            }
+        });
+        read
+    }
+
+    /// A table of names by known keys.
+    fn names(&mut self, name: &str, value: Value<'_>) -> BTreeMap<String, String> {
+        let mut read = BTreeMap::new();
+        let known = keys(name);
+        self.table(name, value, &known, |reader, key, value| {
+            read.extend(reader.filled(key, value).map(|text| (key.to_owned(), text)));
+        });
+        read
+    }
+
+    /// A text with something in it.
+    fn filled(&mut self, name: &str, value: Value<'_>) -> Option<String> {
+        let text = self.string(name, value)?;
+        if text.trim().is_empty() {
+            self.problem(span_of(value), format!("`{name}` is empty"), None);
+            return None;
+        }
+        Some(text)
+    }
+}
+
+/// The table for editors.
+pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
+    let mut all = serde_json::Map::new();
+    all.insert("to".to_owned(), text("Where to: `airflow`. It turns on the rules about moving."));
+    for (name, operators) in OPERATORS {
+        let words = format!("What does the work of `{name}` in Airflow.");
+        let entry = json!({"enum": operators, "default": operators[0], "description": words});
+        all.insert(name.to_owned(), entry);
+    }
+    for (name, words) in VALUES {
+        all.insert(name.to_owned(), text(words));
+    }
+    for (name, words) in TABLES {
+        let known = keys(name).into_iter();
+        let properties: serde_json::Map<String, Json> =
+            known.map(|key| (key.to_owned(), json!({"type": "string", "minLength": 1}))).collect();
+        let table = json!({
+            "type": "object",
+            "description": words,
+            "properties": properties,
+            "additionalProperties": false,
+        });
+        all.insert(name.to_owned(), table);
+    }
+    json!({
+        "type": "object",
+        "description": "Where applications move to, and what their actions become there.",
+        "properties": all,
+        "additionalProperties": false,
+    })
+}

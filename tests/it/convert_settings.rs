@@ -1,0 +1,246 @@
+//! `[migration]`: what a site wants its actions to become, read from settings and held against a real Airflow.
+
+use crate::convert::{airflow, asked};
+use crate::convert_targets::{COORDINATOR, FORKED, shown, written};
+use ankus::settings::Settings;
+use ankus::settings::migrating::{Migration, OPERATORS};
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+fn problems(text: &str) -> Vec<(String, Option<String>)> {
+    let read = Settings::parse(text, &[]).expect_err("it is wrong");
+    read.into_iter().map(|problem| (problem.message, problem.help)).collect()
+}
+
+#[test]
+fn what_is_misspelt_is_said_with_what_is_near() {
+    let wrong = |text: &str| {
+        let all = problems(&format!("[migration]\n{text}\n"));
+        assert_eq!(all.len(), 1, "{all:?}");
+        let (message, help) = all.into_iter().next().expect("there is one");
+        format!("{message}; {}", help.unwrap_or_default())
+    };
+    for (text, said) in [
+        ("spark = \"livvy\"", "`livvy` is not a valid value for `spark`; did you mean `livy`?"),
+        ("sparc = \"livy\"", "unknown key `sparc`; did you mean `spark`?"),
+        (
+            "pig = \"livy\"",
+            "`livy` is not a valid value for `pig`; known here: bash, ssh, kubernetes",
+        ),
+        ("connections = { shh = \"x\" }", "unknown key `shh`; did you mean `ssh`?"),
+        ("images = { spork = \"x\" }", "unknown key `spork`; did you mean `spark`?"),
+        ("pools = { spark = 3 }", "`spark` is a text; "),
+        ("pools = \"spark\"", "`pools` is a table; "),
+        ("cluster = \" \"", "`cluster` is empty; "),
+    ] {
+        assert_eq!(wrong(text), said, "{text}");
+    }
+}
+
+#[test]
+fn settings_further_up_fill_what_is_not_said() {
+    let of = |text: &str| Settings::parse(text, &[]).expect("settings").migration;
+    let base = "[migration]\nto = \"airflow\"\nspark = \"livy\"\nhive = \"hive\"\n";
+    let own = "[migration]\nspark = \"ssh\"\npools = { default = \"p\" }\n";
+    let [base, own] = [base, own].map(|text| Settings::parse(text, &[]).expect("settings"));
+    let both = own.over(&base).migration;
+    assert_eq!((both.operator("spark"), both.operator("hive")), ("ssh", "hive"));
+    assert_eq!((both.to.as_deref(), both.pool("pig")), (Some("airflow"), Some("p")));
+    let none = of("");
+    assert_eq!(none, Migration::default());
+    assert_eq!((none.operator("spark"), none.connection("ssh")), ("bash", "ssh_default"));
+}
+
+/// An action of each type, with what it can have.
+fn body(kind: &str) -> String {
+    let cluster = "<job-tracker>rm:8032</job-tracker><name-node>hdfs://nn</name-node>";
+    let settings = "<configuration><property><name>mapreduce.job.queuename</name><value>${queue}</value></property></configuration>";
+    let inner = match kind {
+        "fs" => "<delete path='hdfs://nn/tmp/x'/>".to_owned(),
+        "git" => "<git-uri>https://git.example.com/x.git</git-uri><destination-uri>hdfs://nn/x</destination-uri>".to_owned(),
+        "shell" => format!("{cluster}{settings}<exec>load.sh</exec><argument>${{queue}}</argument><file>load.sh</file><capture-output/>"),
+        "java" => format!("{cluster}{settings}<main-class>org.Main</main-class><arg>${{queue}}</arg>"),
+        "hive" => format!("{cluster}{settings}<script>a/q.hql</script><param>day=${{queue}}</param>"),
+        "hive2" => format!("{cluster}{settings}<jdbc-url>jdbc:hive2://h:1/db</jdbc-url><password>secret-7</password><query>select 1</query><param>day=1</param>"),
+        "spark" => format!("{cluster}{settings}<master>yarn</master><mode>cluster</mode><name>job</name><class>org.Job</class><jar>job.jar</jar><spark-opts>--executor-memory ${{queue}} --conf spark.x=\"a b\" --jars a.jar</spark-opts><arg>1</arg><file>f.txt</file>"),
+        "pig" => format!("{cluster}{settings}<script>a.pig</script>"),
+        "sqoop" => format!("{cluster}{settings}<command>import --connect jdbc:x</command>"),
+        "distcp" => format!("{cluster}{settings}<arg>hdfs://nn/a</arg><arg>hdfs://nn/b</arg>"),
+        _ => format!("{cluster}{settings}"),
+    };
+    let schema = match kind {
+        "fs" | "java" | "map-reduce" | "pig" => String::new(),
+        "shell" => " xmlns='uri:oozie:shell-action:0.3'".to_owned(),
+        "hive" | "hive2" | "spark" | "sqoop" => format!(" xmlns='uri:oozie:{kind}-action:0.2'"),
+        _ => format!(" xmlns='uri:oozie:{kind}-action:0.1'"),
+    };
+    format!("<{kind}{schema}>{inner}</{kind}>")
+}
+
+fn workflow(name: &str, kind: &str) -> String {
+    let body = body(kind);
+    format!(
+        "<workflow-app name='{name}' xmlns='uri:oozie:workflow:0.5'><start to='a'/><action name='a'>{body}<ok to='end'/><error to='fail'/></action><kill name='fail'><message>m</message></kill><end name='end'/></workflow-app>"
+    )
+}
+
+fn convert(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ankus"));
+    let output = command.arg("convert").args(arguments).output().expect("the binary is built");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    said
+}
+
+/// An application for each type of action and each operator that can do it, in one tree.
+fn estate(folder: &Path) -> Vec<(String, &'static str, &'static str)> {
+    let mut all = Vec::new();
+    for (kind, operators) in OPERATORS {
+        for operator in operators {
+            let name = format!("{kind}-{operator}");
+            written(folder, &format!("{name}/workflow.xml"), &workflow(&name, kind));
+            written(folder, &format!("{name}/job.properties"), "queue=etl\n");
+            let settings = format!(
+                "[migration]\n{kind} = \"{operator}\"\npools = {{ {kind} = \"yarn\" }}\nimages = {{ {kind} = \"site/{kind}:1\" }}\n\
+                 connections = {{ ssh = \"edge\", livy = \"livy1\", hive = \"hive1\", spark = \"spark1\", kubernetes = \"k1\" }}\n"
+            );
+            written(folder, &format!("{name}/ankus.toml"), &settings);
+            all.push((name, kind, *operator));
+        }
+    }
+    all
+}
+
+/// What a file has to hold that an operator made.
+fn marks(operator: &str) -> &'static [&'static str] {
+    match operator {
+        "bash" => &["BashOperator(", "bash_command="],
+        "ssh" => &["SSHOperator(", "ssh_conn_id=\"edge\""],
+        "kubernetes" => &["KubernetesPodOperator(", "kubernetes_conn_id=\"k1\"", "image=\"site/"],
+        "hive" => &["HiveOperator(", "hive_cli_conn_id=\"hive1\"", "SET hivevar:day="],
+        "livy" => &[
+            "LivyOperator(",
+            "livy_conn_id=\"livy1\"",
+            "\"spark.executor.memory\": \"{{ params.queue }}\"",
+            "\"spark.x\": \"a b\"",
+            "polling_interval=30",
+            "\"spark.hadoop.mapreduce.job.queuename\"",
+        ],
+        _ => &[
+            "SparkSubmitOperator(",
+            "conn_id=\"spark1\"",
+            "deploy_mode=\"cluster\"",
+            "jars=\"a.jar\"",
+        ],
+    }
+}
+
+#[test]
+fn each_type_of_action_becomes_what_the_site_wants() {
+    for version in ["airflow", "airflow==2.10"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let apps = folder.path().join("apps");
+        let all = estate(&apps);
+        let out = folder.path().join("out");
+        let report = folder.path().join("report.json");
+        let (apps, target, file) = (shown(&apps), shown(&out), shown(&report));
+        convert(&[&apps, "--to", version, "-o", &target, "--report", &file, "--allow", "*"]);
+        let report: Value =
+            serde_json::from_str(&std::fs::read_to_string(report).expect("a report"))
+                .expect("JSON");
+        for (name, kind, operator) in &all {
+            let dag = std::fs::read_to_string(out.join(format!("dags/{name}.py"))).expect("a DAG");
+            for part in marks(operator).iter().chain(&["pool=\"yarn\""]) {
+                assert!(dag.contains(part), "{name}: {part} in\n{dag}");
+            }
+            assert!(!dag.contains("secret-7"), "{dag}");
+            let of = report["applications"].as_array().expect("a list").iter();
+            let mut of = of.filter(|one| one["path"].as_str().expect("a path").contains(name));
+            let constructs = &of.next().expect("it is in the report")["constructs"];
+            // What belongs to a connection, or is done at another place, is named as such.
+            let (construct, reason) = match (*kind, *operator) {
+                ("spark", "livy") => (".master", "server of Livy"),
+                ("spark", "spark-submit") => (".master", "of the connection"),
+                ("hive", "hive") => (".script", "as a template"),
+                ("hive2", "hive") => (".jdbc-url", "of the connection"),
+                ("java", "ssh") => (".java", "on the host of the connection"),
+                ("java", "kubernetes") => (".java", "in a pod"),
+                ("java", "bash") => (".java", "the worker of Airflow"),
+                _ => continue,
+            };
+            let named = constructs.as_array().expect("a list").iter().any(|entry| {
+                let of = |key: &str| entry[key].as_str().expect("a text");
+                entry["outcome"] == "approximate"
+                    && of("construct").ends_with(construct)
+                    && of("reason").contains(reason)
+            });
+            assert!(named, "{name}: {construct}: {reason} in {constructs:#}");
+        }
+        let Some(python) = airflow(version) else { continue };
+        if !has_providers(&python) {
+            println!("skipped: {version} lacks providers; tests/airflow-env.sh installs them");
+            continue;
+        }
+        let answer = asked(&python, &["import", &target]);
+        assert_eq!(answer["errors"], json!({}), "{version}");
+        assert_eq!(answer["warnings"], json!([]), "{version}");
+        assert_eq!(answer["dags"], all.len(), "{version}");
+        println!("{version}: {} types and operators", all.len());
+    }
+}
+
+fn has_providers(python: &Path) -> bool {
+    let line = "import importlib.util as u, sys; sys.exit(not all(u.find_spec('airflow.providers.' + m) for m in ('apache.livy', 'apache.hive', 'cncf.kubernetes')))";
+    Command::new(python).args(["-c", line]).status().is_ok_and(|status| status.success())
+}
+
+#[test]
+fn what_an_operator_cannot_do_stays_a_command() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = workflow("odd", "spark").replace("--jars a.jar", "--jars a.jar ${more}");
+    written(folder.path(), "odd/workflow.xml", &text);
+    written(folder.path(), "odd/job.properties", "queue=etl\nmore=--verbose\n");
+    written(folder.path(), "odd/ankus.toml", "[migration]\nspark = \"livy\"\n");
+    let (app, out) = (shown(&folder.path().join("odd")), shown(&folder.path().join("out")));
+    let report = shown(&folder.path().join("r.json"));
+    convert(&[&app, "-o", &out, "--report", &report]);
+    let dag = std::fs::read_to_string(folder.path().join("out/dags/odd.py")).expect("a DAG");
+    assert!(dag.contains("spark-submit --master yarn") && !dag.contains("Livy"), "{dag}");
+    let report = std::fs::read_to_string(report).expect("a report");
+    let why = "`livy` cannot do it, and a command does: its options are not known before the run";
+    assert!(report.contains(why), "{report}");
+}
+
+#[test]
+fn other_targets_take_images_clusters_and_roles() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let apps = folder.path().join("apps");
+    written(&apps, "daily/coordinator.xml", COORDINATOR);
+    written(&apps, "daily/workflow.xml", FORKED);
+    written(&apps, "daily/job.properties", "mode=full\n");
+    let settings = "[migration]\ncluster = \"j-ABC\"\nrole = \"arn:aws:iam::1:role/r\"\nscheduler-role = \"arn:aws:iam::1:role/s\"\n\
+        images = { hadoop = \"site/hadoop:3\", fs = \"site/fs:3\" }\nconnections = { webhdfs = \"prod\" }\n";
+    written(&apps, "daily/ankus.toml", settings);
+    let mut texts = String::new();
+    for (target, file) in [
+        ("step-functions", "templates/daily.yaml"),
+        ("argo", "workflows/daily.yaml"),
+        ("airflow", "dags/daily.py"),
+    ] {
+        let out = folder.path().join(target);
+        convert(&[&shown(&apps), "--to", target, "-o", &shown(&out), "--allow", "*"]);
+        let text = std::fs::read_to_string(out.join(file));
+        texts.push_str(&text.unwrap_or_else(|error| panic!("{target}: {file}: {error}")));
+    }
+    for part in [
+        "Default: 'j-ABC'",
+        "Default: 'arn:aws:iam::1:role/r'",
+        "Default: 'arn:aws:iam::1:role/s'",
+        "value: site/hadoop:3",
+        "image: site/fs:3",
+        "webhdfs_conn_id=\"prod\"",
+    ] {
+        assert!(texts.contains(part), "{part} in\n{texts}");
+    }
+}
