@@ -3,6 +3,7 @@
 mod access;
 mod dry_run;
 mod pages;
+mod readers;
 mod texts;
 mod update;
 
@@ -82,6 +83,7 @@ struct Served {
     settings: Arc<Settings>,
     settings_file: Option<PathBuf>,
     runner: Mutex<Runner>,
+    readers: readers::Readers,
 }
 
 /// A failure of ours as a client learns it.
@@ -306,7 +308,7 @@ fn limits(loaded: &ankus_project::Loaded) -> Option<Fault> {
 
 impl Backend for Served {
     fn reader(&self) -> Result<Arc<dyn Reader>, Fault> {
-        store::reader(&self.store).map_err(|report| failed(&report))
+        self.readers.one().map_err(|report| failed(&report))
     }
 
     fn submit(
@@ -574,6 +576,7 @@ pub(super) fn run(arguments: Arguments, shell: &mut Shell) -> miette::Result<Exi
         settings: settings.clone(),
         settings_file,
         runner: Mutex::new(runner),
+        readers: readers::Readers::new(store),
     });
     let unusable =
         |why: std::io::Error| Failure::new(format!("cannot serve on {}: {why}", arguments.listen));

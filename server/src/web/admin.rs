@@ -4,7 +4,8 @@ use crate::Shared;
 use crate::answer::{Answer, Fault};
 use crate::backend::Purge;
 use crate::request::Request;
-use ankus_engine::driver::{bundle, coordinator, view};
+use ankus_engine::driver::list::{self, Kind};
+use ankus_engine::driver::view;
 use ankus_procedure::store::Reader;
 use regex::Regex;
 use serde_json::{Value, json};
@@ -168,28 +169,12 @@ fn environment(shared: &Shared) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// How many jobs there are of each kind and status.
-fn counts(reader: &dyn Reader) -> Result<BTreeMap<(&'static str, String), u64>, Fault> {
-    let mut counts = BTreeMap::new();
-    let mut add = |kind, status: &str| *counts.entry((kind, status.to_owned())).or_insert(0) += 1;
-    for record in view::records(reader)? {
-        add("workflow", record.job.status.name());
-    }
-    for record in coordinator::records(reader)? {
-        add("coordinator", record.job.status.name());
-    }
-    for record in bundle::records(reader)? {
-        add("bundle", record.job.status.name());
-    }
-    Ok(counts)
-}
-
 fn metrics(reader: &dyn Reader) -> Result<Value, Fault> {
     let mut gauges = serde_json::Map::new();
-    for ((kind, status), count) in counts(reader)? {
+    for (kind, status, count) in list::counts(reader)? {
         let name = match kind {
-            "workflow" => format!("jobstatus.{status}"),
-            kind => format!("{kind}.jobstatus.{status}"),
+            Kind::Workflow => format!("jobstatus.{status}"),
+            kind => format!("{}.jobstatus.{status}", kind.name()),
         };
         gauges.insert(name, json!({"value": count}));
     }
@@ -201,7 +186,8 @@ fn metrics(reader: &dyn Reader) -> Result<Value, Fault> {
 /// The same for Prometheus, in its text format.
 fn prometheus(reader: &dyn Reader) -> Result<String, Fault> {
     let mut text = String::from("# HELP ankus_jobs Jobs in the store.\n# TYPE ankus_jobs gauge\n");
-    for ((kind, status), count) in counts(reader)? {
+    for (kind, status, count) in list::counts(reader)? {
+        let kind = kind.name();
         text.push_str(&format!("ankus_jobs{{kind=\"{kind}\",status=\"{status}\"}} {count}\n"));
     }
     text.push_str("# HELP ankus_last_success_seconds When a workflow of this name last succeeded, in seconds since 1970.\n# TYPE ankus_last_success_seconds gauge\n");

@@ -10,6 +10,7 @@ use crate::backend::Log;
 use crate::request::Request;
 use crate::{beans, dot};
 use ankus_engine::driver::coordinator::Kept;
+use ankus_engine::driver::list::{self, Wanted};
 use ankus_engine::driver::{JobRecord, bundle, coordinator, object, view};
 use ankus_lang::machine::coordinator::{ActionStatus, ScopeKind, Status as Timed};
 use ankus_lang::machine::{Change, Status};
@@ -21,6 +22,9 @@ use serde_json::{Value, json};
 const ACTIONS: i64 = 1_000;
 /// How many actions a range may name.
 const MOST_NUMBERS: i64 = 100_000;
+
+/// How many reruns of an action are shown.
+const MOST_RUNS: usize = 10_000;
 
 /// What an id names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,19 +406,24 @@ fn all_runs(reader: &dyn Reader, request: &Request, id: &Id<'_>) -> Result<Value
     });
     let action = number.map(|number| format!("{}@{number}", id.job));
     let mut runs = Vec::new();
-    for record in view::records(reader)? {
+    let wanted = action.map(|action| Wanted {
+        kinds: vec![list::Kind::Workflow],
+        parents: vec![action],
+        ..Wanted::default()
+    });
+    let listed = wanted.map(|wanted| list::jobs(reader, &wanted, 0, MOST_RUNS)).transpose()?;
+    for listed in listed.into_iter().flat_map(|(listed, _)| listed) {
+        let Some(record) = view::record(reader, &listed.id)? else { continue };
         let job = &record.job;
-        if action.is_some() && job.parent_id == action {
-            runs.push((
-                job.created,
-                json!({
-                    "id": job.id,
-                    "status": job.status.name(),
-                    "startTime": object::date(job.started),
-                    "endTime": object::date(job.ended),
-                }),
-            ));
-        }
+        runs.push((
+            job.created,
+            json!({
+                "id": job.id,
+                "status": job.status.name(),
+                "startTime": object::date(job.started),
+                "endTime": object::date(job.ended),
+            }),
+        ));
     }
     runs.sort_by_key(|(created, _)| *created);
     Ok(json!({"workflows": runs.into_iter().map(|(_, run)| run).collect::<Vec<_>>()}))

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::keep::{JobRecord, spaces};
 use super::{Error, bundle, coordinator};
 use ankus_lang::machine::JobStatus;
+use ankus_lang::machine::coordinator::Status;
 use ankus_procedure::store::Reader;
 use ankus_procedure::store::tables::{
     Column, ColumnKind, Index, Line, Query, Source, Table, Test, Value,
@@ -34,7 +35,7 @@ const fn by(columns: &'static [&'static str]) -> Index {
 pub static JOBS: Table = Table {
     name: "job",
     view: "jobs",
-    layout: 1,
+    layout: 2,
     columns: &[
         text("kind"),
         text("name"),
@@ -55,8 +56,9 @@ pub static JOBS: Table = Table {
     indexes: &[
         // With all that a part of a text is looked for in.
         by(&["kind", "created", "name", "user"]),
-        by(&["kind", "status", "created"]),
-        by(&["kind", "name", "created"]),
+        // With what else lists are filtered by, so that jobs are counted without being read.
+        by(&["kind", "status", "created", "name", "user"]),
+        by(&["kind", "name", "created", "user", "status"]),
         Index { columns: &["parent"], is_sparse: true },
         Index { columns: &["external_id"], is_sparse: true },
     ],
@@ -362,6 +364,34 @@ impl Listed {
             unit: text("unit"),
         })
     }
+}
+
+/// How many jobs there are of each kind and state, where there are any.
+///
+/// # Errors
+/// Where the store cannot be read.
+pub fn counts(reader: &dyn Reader) -> Result<Vec<(Kind, &'static str, usize)>, Error> {
+    let mut counts = Vec::new();
+    for kind in Kind::ALL {
+        let statuses: Vec<&'static str> = match kind {
+            Kind::Workflow => JobStatus::ALL.iter().map(|status| status.name()).collect(),
+            Kind::Coordinator | Kind::Bundle => {
+                Status::ALL.iter().map(|status| status.name()).collect()
+            }
+        };
+        for status in statuses {
+            let wanted = Wanted {
+                kinds: vec![kind],
+                statuses: vec![status.to_owned()],
+                ..Wanted::default()
+            };
+            let (_, count) = jobs(reader, &wanted, 0, 0)?;
+            if count > 0 {
+                counts.push((kind, status, count));
+            }
+        }
+    }
+    Ok(counts)
 }
 
 /// Finds jobs, and says how many there are in all: `offset` of them are passed over, and at most `len` are answered. A job whose row

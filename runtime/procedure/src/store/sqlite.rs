@@ -20,6 +20,8 @@ use crate::private;
 /// `ankP`, so that `file` and SQLite's own tools can tell what this is.
 const APPLICATION: i64 = 0x616e_6b50;
 
+/// How much of a store a reader keeps in memory, in KiB.
+const READER_KIB: i64 = 4_096;
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS procedure (id INTEGER PRIMARY KEY, sum INTEGER NOT NULL, record BLOB NOT NULL);
     CREATE TABLE IF NOT EXISTS datum (
@@ -236,6 +238,8 @@ impl Sqlite {
         if format > FORMAT {
             return Err(Error::Newer { found: format });
         }
+        // Indexes of many jobs fit in.
+        connection.pragma_update(None, "cache_size", -READER_KIB).map_err(report)?;
         let place = FilePlace::of(path)?;
         Ok(Some(Arc::new(SqliteReader { connection: Mutex::new(connection), place })))
     }
