@@ -62,9 +62,9 @@ pub(crate) fn failure(error: driver::Error) -> miette::Report {
         driver::Error::Network(..) => Some(
             "name a folder of this machine with --store or ANKUS_STORE; --network-store runs it all the same, and then no other machine may use it",
         ),
-        driver::Error::Store(ankus_procedure::store::Error::Full) => {
-            Some("make room on the disk; then `ankus run --resume ID`, `ankus up` or `ankus serve` goes on")
-        }
+        driver::Error::Store(ankus_procedure::store::Error::Full) => Some(
+            "make room on the disk; then `ankus run --resume ID`, `ankus up` or `ankus serve` goes on",
+        ),
         driver::Error::Store(ankus_procedure::store::Error::Gone) => Some(
             "the state of its jobs is lost; programs that were running may still run, and nothing supervises them",
         ),
