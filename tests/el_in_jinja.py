@@ -27,6 +27,9 @@ import jinja2.sandbox
 import oozie_airflow as oozie
 import oozie_el as el
 
+# Ids are never those of a server.
+oozie.job_id = lambda run: run.run_id
+
 environment = jinja2.sandbox.SandboxedEnvironment(
     undefined=jinja2.StrictUndefined, cache_size=0
 )
@@ -113,6 +116,7 @@ def context_of(vector):
         logical_date=nominal,
         run_after=nominal,
         start_date=instant(state.get("actual")),
+        run_id=state.get("id") or state.get("actionId") or "",
     )
     data = {**(state.get("dataIn") or {}), **(state.get("dataOut") or {})}
     return {

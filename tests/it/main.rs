@@ -15,6 +15,7 @@ mod codes;
 mod commands;
 mod console;
 mod convert;
+mod convert_actions;
 mod convert_argo;
 mod convert_expressions;
 mod convert_settings;

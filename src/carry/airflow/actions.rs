@@ -16,7 +16,7 @@ pub(super) const LAUNCHER: &str =
 pub(super) const CLIENT: &str = "give the worker the clients and the configuration of the cluster";
 
 /// Lines of a shell script, with what they differ in.
-type Lines = Vec<String>;
+pub(super) type Lines = Vec<String>;
 
 impl Printer<'_> {
     /// The operator of an action: its class, with its arguments.
@@ -25,6 +25,7 @@ impl Printer<'_> {
             return self.nothing("the action has no body");
         };
         self.ledger.exact(body.tag);
+        self.starts_jobs = starts_jobs(body);
         match &body.details {
             Details::Email { .. } => self.email(body),
             Details::Ssh { .. } => self.ssh(body),
@@ -83,7 +84,7 @@ impl Printer<'_> {
         out
     }
 
-    fn option(&self, option: &str, name: Text, value: Text) -> String {
+    pub(super) fn option(&self, option: &str, name: Text, value: Text) -> String {
         let pair = name.then(Text::literal("=")).then(value);
         if option.ends_with(' ') || option.ends_with('.') {
             let pair = match option.split_once(' ') {
@@ -102,7 +103,13 @@ impl Printer<'_> {
         if let Some(known) = name.known()
             && (known.starts_with("oozie.") || known.contains(".launcher."))
         {
-            self.ledger.whole(property.span, Outcome::Approximate, self.place, self.remedy);
+            match self.starts_jobs && is_of_launcher(known) {
+                true => self.ledger.whole(property.span, Outcome::Exact, "", ""),
+                false => {
+                    let (reason, remedy) = (self.place, self.remedy);
+                    self.ledger.whole(property.span, Outcome::Approximate, reason, remedy);
+                }
+            }
             return None;
         }
         let is_secret = name.known().is_some_and(|known| self.given.secrets.covers(known));
@@ -228,9 +235,15 @@ impl Printer<'_> {
     fn bash(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
         let mut lines = Vec::new();
         self.prepare(&body.prepare, &mut lines);
-        if !matches!(body.details, Details::Fs { .. }) {
+        let ships = match &body.details {
+            Details::Fs { .. } => true,
+            Details::MapReduce { streaming, pipes, .. } => streaming.is_some() || pipes.is_some(),
+            _ => false,
+        };
+        if !ships {
             self.files(body, &mut lines);
         }
+        self.claim_empty(body);
         let mut secrets = Vec::new();
         let command = self.command(body, &mut lines, &mut secrets);
         if let Some(command) = command {
@@ -369,35 +382,7 @@ impl Printer<'_> {
                 let jar = jar.map(|jar| jar.word()).unwrap_or_default();
                 format!("spark-submit{options} {jar}{arguments}")
             }
-            Details::MapReduce { streaming: Some(streaming), .. } => {
-                let options = self.options(body, "-D ");
-                let mut streams = String::new();
-                for (name, scalar) in &streaming.settings {
-                    let word = self.say(scalar).word();
-                    let option = match &**name {
-                        "mapper" | "reducer" => format!("-{name}"),
-                        "record-reader" => "-inputreader".to_owned(),
-                        "env" => "-cmdenv".to_owned(),
-                        _ => {
-                            self.differs(scalar.span(), "it is left out", "pass it by `-D`");
-                            continue;
-                        }
-                    };
-                    streams.push_str(&format!(" {option} {word}"));
-                }
-                let reason = "paths of input and output are those of its configuration";
-                self.differs(body.tag, reason, "give the tool -input and -output");
-                format!("mapred streaming{options}{streams}")
-            }
-            Details::MapReduce { pipes: None, config_class: None, .. } => {
-                self.job_file(body, lines);
-                return None;
-            }
-            Details::MapReduce { .. } => {
-                let reason = "pipes and classes that write the configuration are not carried over";
-                self.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
-                "echo the job was not carried over >&2; exit 1".to_owned()
-            }
+            Details::MapReduce { .. } => return self.map_reduce(body, lines),
             Details::Git { git_uri, branch, key_path, destination_uri } => {
                 self.unheard(body);
                 let uri = self.word(git_uri.as_deref()).unwrap_or_default();
@@ -414,25 +399,6 @@ impl Printer<'_> {
             }
             _ => "true".to_owned(),
         })
-    }
-
-    /// A job that is nothing but its configuration.
-    fn job_file(&mut self, body: &Body, lines: &mut Lines) {
-        let properties = self.settings(body);
-        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
-        lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
-        lines.push("export HADOOP_CLASSPATH=\"./*\"".to_owned());
-        configuration("job.xml", &properties, lines);
-        lines.push(
-            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)".to_owned(),
-        );
-        lines.push("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do".to_owned());
-        lines.push("  sleep 10".to_owned());
-        lines.push("done".to_owned());
-        lines.push("grep -q SUCCEEDED status".to_owned());
-        let reason =
-            "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
-        self.differs(body.tag, reason, self.remedy);
     }
 
     /// What an action runs with: where the cluster is, and its properties.
@@ -478,6 +444,17 @@ impl Printer<'_> {
             }
         }
         options
+    }
+
+    /// Elements that are there, and hold nothing.
+    fn claim_empty(&mut self, body: &Body) {
+        let Some(element) = self.tree.element(body.element) else { return };
+        for name in ["prepare", "configuration"] {
+            let empty = element.elements().filter(|child| child.name() == name);
+            for child in empty.filter(|child| child.elements().next().is_none()) {
+                self.ledger.exact(child.name_span());
+            }
+        }
     }
 
     /// Settings of a cluster that a command has no use for.
@@ -626,8 +603,55 @@ impl Printer<'_> {
     }
 }
 
+/// Whether the work of an action is done by what its launcher starts, or without one: then where the launcher runs, and with
+/// how much, says nothing about the work.
+fn starts_jobs(body: &Body) -> bool {
+    let literal =
+        |scalar: &Option<Box<Scalar>>| scalar.as_ref().map(|text| text.as_str().to_owned());
+    match &body.details {
+        Details::Fs { .. }
+        | Details::MapReduce { .. }
+        | Details::Hive { .. }
+        | Details::Pig { .. }
+        | Details::Sqoop { .. }
+        | Details::Distcp { .. } => true,
+        Details::Spark { master, mode, .. } => {
+            literal(mode).as_deref() == Some("cluster")
+                || literal(master).as_deref() == Some("yarn-cluster")
+        }
+        _ => false,
+    }
+}
+
+/// Whether a property says where a launcher runs, and with how much, and nothing else. What changes what it does, such as
+/// options of Java, variables or the order of its classes, is another matter.
+fn is_of_launcher(name: &str) -> bool {
+    let Some(name) = name.strip_prefix("oozie.launcher.") else { return false };
+    [
+        "mapred.job.queue.name",
+        "mapreduce.job.queuename",
+        "mapred.queue.name",
+        "mapred.fairscheduler.pool",
+        "mapred.job.priority",
+        "mapreduce.job.priority",
+        "mapred.job.map.memory.mb",
+        "mapred.map.memory.mb",
+        "mapreduce.map.memory.mb",
+        "mapreduce.map.cpu.vcores",
+        "yarn.app.mapreduce.am.resource.mb",
+        "yarn.app.mapreduce.am.resource.cpu-vcores",
+        "mapreduce.job.acl-view-job",
+        "mapreduce.job.acl-modify-job",
+        "memory.mb",
+        "vcores",
+        "queue",
+        "priority",
+    ]
+    .contains(&name)
+}
+
 /// Writes properties as a file of Hadoop.
-fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
+pub(super) fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
     lines.push(format!("cat > {file} <<'END'"));
     lines.push("<configuration>".to_owned());
     for (name, value) in properties {
@@ -641,7 +665,7 @@ fn configuration(file: &str, properties: &[(Text, Text)], lines: &mut Lines) {
 }
 
 /// Path and name of a file: `path#name`, or the last part of the path.
-fn split_name(text: Text) -> (Text, Text) {
+pub(super) fn split_name(text: Text) -> (Text, Text) {
     let Some(Part::Literal(last)) = text.parts.last().cloned() else {
         let name = format!("el.file_name({})", text.code());
         let name = Text { parts: vec![Part::Value(name, true)], ..Text::default() };

@@ -398,8 +398,8 @@ impl Names<'_> {
                 });
             }
             "wf:id" | "coord:actionId" => {
-                text.differs.push("the id is that of the run in Airflow".to_owned());
-                return Some(("run_id".to_owned(), true));
+                text.differs.push("the id is that of the DAG and its run in Airflow".to_owned());
+                return Some(("oozie.job_id(dag_run)".to_owned(), true));
             }
             "wf:run" => {
                 text.differs.push("it counts the tries of the task, not the reruns".to_owned());

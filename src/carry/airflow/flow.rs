@@ -5,7 +5,7 @@ use super::python::{Value, edge, identifier};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
 use crate::carry::ledger::Outcome;
-use crate::ir::workflow::{Action, NodeId, Shape, Workflow};
+use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Printer<'_> {
@@ -65,6 +65,23 @@ impl Printer<'_> {
         let slas = workflow.actions().filter_map(|(_, _, action)| action.sla.as_deref());
         for sla in slas.chain(&workflow.sla) {
             self.sla(sla.span);
+        }
+    }
+
+    /// What actions share of a cluster, where none of them reaches one: it says nothing.
+    pub(super) fn claim_unused(&mut self, workflow: &Workflow) {
+        let Some(global) = &workflow.global else { return };
+        let mut bodies = workflow.actions().filter_map(|(_, _, action)| action.body.as_ref());
+        let is_apart = bodies.all(|body| {
+            matches!(
+                body.details,
+                Details::SubWorkflow { .. } | Details::Email { .. } | Details::Ssh { .. }
+            )
+        });
+        for scalar in [&global.name_node, &global.resource_manager].into_iter().flatten() {
+            if is_apart && !self.ledger.is_claimed(scalar.span()) {
+                self.ledger.exact(scalar.span());
+            }
         }
     }
 

@@ -8,6 +8,7 @@ pub mod bundle;
 mod coordinator;
 pub mod expression;
 mod flow;
+mod map_reduce;
 mod operators;
 pub mod python;
 pub mod schedule;
@@ -147,6 +148,8 @@ struct Printer<'a> {
     uses_params: bool,
     /// How the place where commands run differs from a launcher, and what is left to do about it.
     place: &'static str,
+    /// Whether the work of the action is done by what its launcher starts.
+    starts_jobs: bool,
     remedy: &'static str,
     /// Names of Airflow's variables that have to be set.
     variables: BTreeSet<String>,
@@ -173,6 +176,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         uses_params: false,
         variables: BTreeSet::new(),
         place: actions::LAUNCHER,
+        starts_jobs: false,
         remedy: actions::CLIENT,
     };
     let mut entries = Vec::new();
@@ -321,6 +325,7 @@ impl<'a> Printer<'a> {
         self.claim_flow(analysis, &tasks);
         self.claim_rest(workflow);
         self.print_tasks(workflow, &tasks, dag);
+        self.claim_unused(workflow);
     }
 
     /// Names of Python by those of the tasks.

@@ -406,14 +406,22 @@ def is_latest(schedule: OozieTimetable, **context: Any) -> bool:
     return following is None or dt.datetime.now(UTC) <= following
 
 
+def job_id(dag_run: Any) -> str:
+    """`wf:id()`: unique, and fit for the name of a file, which an id of Airflow is not."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", f"{dag_run.dag_id}-{dag_run.run_id}")
+
+
 @jinja2.pass_context
 def last_error_node(context: Any) -> str | None:
-    """`wf:lastErrorNode()`: an action before this task that failed."""
-    before = sorted(context["task"].upstream_task_ids)
-    return next(
-        (task for task, state in states(context, before).items() if state == "failed"),
-        None,
-    )
+    """`wf:lastErrorNode()`: the action before this task, however far, that failed last."""
+    before = sorted(context["task"].get_flat_relative_ids(upstream=True))
+    states_before = states(context, before)
+    failed = [task for task in before if states_before[task] == "failed"]
+    tasks = context["dag"].task_dict
+    earlier = {
+        task for other in failed for task in tasks[other].get_flat_relative_ids(upstream=True)
+    }
+    return next((task for task in failed if task not in earlier), None)
 
 
 @jinja2.pass_context

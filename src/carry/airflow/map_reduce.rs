@@ -1,0 +1,148 @@
+//! Jobs of MapReduce: those that are nothing but their configuration, and those that stream to programs.
+
+use super::Printer;
+use super::actions::{Lines, configuration, split_name};
+use super::expression::Text;
+use crate::carry::ledger::Outcome;
+use crate::ir::workflow::{Body, Details, Group};
+
+/// Properties that the tool for streaming takes as options: as properties it would add to them, or replace them.
+const STREAMED: [(&str, &str); 6] = [
+    ("mapred.input.dir", "-input"),
+    ("mapreduce.input.fileinputformat.inputdir", "-input"),
+    ("mapred.output.dir", "-output"),
+    ("mapreduce.output.fileoutputformat.outputdir", "-output"),
+    ("mapred.input.format.class", "-inputformat"),
+    ("mapred.output.format.class", "-outputformat"),
+];
+
+/// Elements of `<pipes>` with the options of the tool.
+const PIPES: [(&str, &str); 6] = [
+    ("map", "-map"),
+    ("reduce", "-reduce"),
+    ("inputformat", "-inputformat"),
+    ("partitioner", "-partitioner"),
+    ("writer", "-writer"),
+    ("program", "-program"),
+];
+
+impl Printer<'_> {
+    /// The line that starts the job; where the configuration is all there is, only lines.
+    pub(super) fn map_reduce(&mut self, body: &Body, lines: &mut Lines) -> Option<String> {
+        let Details::MapReduce { streaming, pipes, config_class } = &body.details else {
+            return None;
+        };
+        if let Some(class) = config_class {
+            let reason = "a class that writes the configuration is not carried over";
+            self.ledger.claim(class.span(), Outcome::None, reason, "write out what it sets");
+            self.ledger.whole(body.span, Outcome::None, reason, "start the job by hand");
+            return Some("echo the job was not carried over >&2; exit 1".to_owned());
+        }
+        match (streaming, pipes) {
+            (Some(streaming), _) => Some(self.streaming(body, streaming, lines)),
+            (None, Some(pipes)) => Some(self.pipes(body, pipes, lines)),
+            (None, None) => {
+                self.job_file(body, lines);
+                None
+            }
+        }
+    }
+
+    fn streaming(&mut self, body: &Body, streaming: &Group, lines: &mut Lines) -> String {
+        let shipped = self.shipped(body, lines);
+        let (mut options, mut streams) = (String::new(), String::new());
+        for (name, value) in self.settings(body) {
+            let option = name.known().and_then(|known| {
+                let (_, option) = STREAMED.iter().find(|(property, _)| *property == known)?;
+                Some(*option)
+            });
+            match option {
+                Some(option) => streams.push_str(&format!(" {option} {}", value.word())),
+                None => options.push_str(&self.option("-D ", name, value)),
+            }
+        }
+        for (name, scalar) in &streaming.settings {
+            let value = self.say(scalar);
+            match &**name {
+                "mapper" | "reducer" => streams.push_str(&format!(" -{name} {}", value.word())),
+                "record-reader" => streams.push_str(&format!(" -inputreader {}", value.word())),
+                "env" => streams.push_str(&format!(" -cmdenv {}", value.word())),
+                "record-reader-mapping" => {
+                    let pair = Text::literal("stream.recordreader.").then(value);
+                    options.push_str(&format!(" -D {}", pair.word()));
+                }
+                _ => self.differs(scalar.span(), "it is left out", "pass it by `-D`"),
+            }
+        }
+        if !(streams.contains(" -input ") && streams.contains(" -output ")) {
+            let reason = "paths of input and output are those of its configuration";
+            self.differs(body.tag, reason, "give the tool -input and -output");
+        }
+        format!("mapred streaming{shipped}{options}{streams}")
+    }
+
+    fn pipes(&mut self, body: &Body, pipes: &Group, lines: &mut Lines) -> String {
+        let shipped = self.shipped(body, lines);
+        let options: String = self
+            .settings(body)
+            .into_iter()
+            .map(|(name, value)| self.option("-D ", name, value))
+            .collect();
+        let mut programs = String::new();
+        for (name, scalar) in &pipes.settings {
+            let value = self.say(scalar);
+            match PIPES.iter().find(|(element, _)| *element == &**name) {
+                Some((_, option)) => {
+                    let value = if *name == *"program" { self.absolute(value) } else { value };
+                    programs.push_str(&format!(" {option} {}", value.word()));
+                }
+                None => self.differs(scalar.span(), "it is left out", "pass it by `-D`"),
+            }
+        }
+        format!("mapred pipes{shipped}{options}{programs}")
+    }
+
+    /// Files for the tasks of a job, and files of properties, as the options that all tools of Hadoop have.
+    fn shipped(&mut self, body: &Body, lines: &mut Lines) -> String {
+        let mut out = String::new();
+        for scalar in &body.job_xml {
+            let text = self.say(scalar);
+            let (path, name) = split_name(text);
+            let path = self.absolute(path);
+            lines.push(format!("hdfs dfs -get -f {} {}", path.word(), name.word()));
+            out.push_str(&format!(" -conf {}", name.word()));
+        }
+        for (scalars, option) in [(&body.files, "-files"), (&body.archives, "-archives")] {
+            let mut all = Text::default();
+            for scalar in scalars {
+                let path = self.say(scalar);
+                let path = self.absolute(path);
+                let comma = Text::literal(if all.parts.is_empty() { "" } else { "," });
+                all = all.then(comma).then(path);
+            }
+            if !all.parts.is_empty() {
+                out.push_str(&format!(" {option} {}", all.word()));
+            }
+        }
+        out
+    }
+
+    /// A job that is nothing but its configuration.
+    fn job_file(&mut self, body: &Body, lines: &mut Lines) {
+        let properties = self.settings(body);
+        let lib = self.application_folder().then(Text::literal("/lib/*.jar"));
+        lines.push(format!("hdfs dfs -get -f {} . || true", lib.jinja()));
+        lines.push("export HADOOP_CLASSPATH=\"./*\"".to_owned());
+        configuration("job.xml", &properties, lines);
+        lines.push(
+            "job=$(mapred job -submit job.xml | grep -o 'job_[0-9_]*' | head -n 1)".to_owned(),
+        );
+        lines.push("until mapred job -status \"$job\" > status; grep -qE 'SUCCEEDED|FAILED|KILLED' status; do".to_owned());
+        lines.push("  sleep 10".to_owned());
+        lines.push("done".to_owned());
+        lines.push("grep -q SUCCEEDED status".to_owned());
+        let reason =
+            "the job is submitted by `mapred job -submit`, with the jars of `lib` on the worker";
+        self.differs(body.tag, reason, self.remedy);
+    }
+}

@@ -1,0 +1,145 @@
+//! What actions become as tasks of Airflow, and what of them the ledger calls exact.
+
+use crate::convert_targets::{shown, written};
+use serde_json::Value;
+use std::process::Command;
+
+/// Converts one workflow with actions: the DAG, and the ledger as `construct outcome` by line of the text.
+fn converted(actions: &[&str], rest: &str) -> (String, Vec<(String, u64, String)>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut text = format!(
+        "<workflow-app name='w' xmlns='uri:oozie:workflow:0.5'>\n{rest}\n<start to='a0'/>\n"
+    );
+    for (at, action) in actions.iter().enumerate() {
+        let next = if at + 1 == actions.len() { "end".to_owned() } else { format!("a{}", at + 1) };
+        text +=
+            &format!("<action name='a{at}'>{action}<ok to='{next}'/><error to='fail'/></action>\n");
+    }
+    text += "<kill name='fail'><message>m</message></kill><end name='end'/></workflow-app>";
+    written(folder.path(), "w/workflow.xml", &text);
+    let path = |name: &str| shown(&folder.path().join(name));
+    let report = path("report.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_ankus"))
+        .args(["convert", &path("w"), "-o", &path("out"), "--report", &report, "--allow", "*"])
+        .output()
+        .expect("the binary is built");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let dag = std::fs::read_to_string(folder.path().join("out/dags/w.py")).expect("a DAG");
+    let report = std::fs::read_to_string(report).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    let constructs = report["applications"][0]["constructs"].as_array().expect("a list");
+    let of = |entry: &Value, key: &str| entry[key].as_str().expect("a text").to_owned();
+    let entry = |entry: &Value| {
+        let line = entry["line"].as_u64().expect("a line");
+        (of(entry, "construct"), line, of(entry, "outcome"))
+    };
+    (dag, constructs.iter().map(entry).collect())
+}
+
+#[track_caller]
+fn outcome(ledger: &[(String, u64, String)], construct: &str) -> String {
+    let found = ledger.iter().find(|(name, ..)| name.ends_with(construct));
+    found.unwrap_or_else(|| panic!("no {construct} in {ledger:?}")).2.clone()
+}
+
+const QUEUE: &str = "<configuration><property><name>oozie.launcher.mapred.job.queue.name</name><value>small</value></property></configuration>";
+
+#[test]
+fn where_a_launcher_runs_says_nothing_of_the_jobs_that_it_starts() {
+    let cluster = "<job-tracker>rm</job-tracker><name-node>nn</name-node>";
+    let hive = format!(
+        "<hive xmlns='uri:oozie:hive-action:0.5'>{cluster}{QUEUE}<query>select 1</query></hive>"
+    );
+    let (dag, ledger) = converted(&[&hive], "");
+    assert!(!dag.contains("oozie.launcher"), "{dag}");
+    assert_eq!(outcome(&ledger, "hive.configuration.property"), "exact");
+    // A program of a shell action runs in the launcher itself, with what that is given.
+    let shell =
+        format!("<shell xmlns='uri:oozie:shell-action:0.3'>{cluster}{QUEUE}<exec>x</exec></shell>");
+    let (_, ledger) = converted(&[&shell], "");
+    assert_eq!(outcome(&ledger, "shell.configuration.property"), "approximate");
+    // What all actions share is as good as for the worst of them.
+    let plain = |kind: &str| {
+        hive.replace(QUEUE, "")
+            .replace("hive", kind)
+            .replace("<query>select 1</query>", "<exec>x</exec>")
+    };
+    let global = format!("<global>{cluster}{QUEUE}</global>");
+    let (_, ledger) = converted(&[&hive.replace(QUEUE, "")], &global);
+    assert_eq!(outcome(&ledger, "global.configuration.property"), "exact");
+    let shell = plain("shell").replace(":0.5", ":0.3");
+    let (_, ledger) = converted(&[&hive.replace(QUEUE, ""), &shell], &global);
+    assert_eq!(outcome(&ledger, "global.configuration.property"), "approximate");
+    // Options of Java change what a launcher does.
+    let opts = hive.replace("mapred.job.queue.name", "mapred.child.java.opts");
+    let (_, ledger) = converted(&[&opts], "");
+    assert_eq!(outcome(&ledger, "hive.configuration.property"), "approximate");
+}
+
+#[test]
+fn streams_and_pipes_are_started_by_their_tools() {
+    let cluster = "<job-tracker>rm</job-tracker><name-node>hdfs://nn</name-node>";
+    let property = |name: &str, value: &str| {
+        format!("<property><name>{name}</name><value>{value}</value></property>")
+    };
+    let settings = [
+        property("mapred.input.dir", "/in,/more"),
+        property("mapreduce.output.fileoutputformat.outputdir", "/out"),
+        property("mapred.output.format.class", "org.Out"),
+        property("mapred.reduce.tasks", "3"),
+    ];
+    let configuration = format!("<configuration>{}</configuration>", settings.concat());
+    let streaming = "<streaming><mapper>cat.py -x</mapper><reducer>wc</reducer><record-reader>R</record-reader><record-reader-mapping>a=b</record-reader-mapping><env>X=1</env></streaming>";
+    let action = format!(
+        "<map-reduce>{cluster}{streaming}{configuration}<file>cat.py#cat.py</file><archive>/lib/a.zip</archive></map-reduce>"
+    );
+    let (dag, ledger) = converted(&[&action], "");
+    for part in [
+        "mapred streaming -files",
+        "/cat.py#cat.py",
+        "-archives /lib/a.zip -D fs.defaultFS=hdfs://nn -D yarn.resourcemanager.address=rm -D mapred.reduce.tasks=3",
+        "-D stream.recordreader.a=b",
+        "-input /in,/more -output /out -outputformat org.Out",
+        "-mapper 'cat.py -x' -reducer wc -inputreader R",
+        "-cmdenv X=1",
+    ] {
+        assert!(dag.contains(part), "{part} in\n{dag}");
+    }
+    assert!(!dag.contains("mapred.input.dir") && !dag.contains("-get -f"), "{dag}");
+    assert_eq!(outcome(&ledger, "action.map-reduce"), "exact");
+    // Without a place for its output the tool asks for what the job may find elsewhere.
+    let (_, ledger) = converted(&[&action.replace("mapreduce.output", "other.output")], "");
+    assert_eq!(outcome(&ledger, "action.map-reduce"), "approximate");
+
+    let pipes = "<pipes><map>M</map><reduce>R</reduce><inputformat>I</inputformat><partitioner>P</partitioner><writer>W</writer><program>/bin/wc</program></pipes>";
+    let (dag, ledger) = converted(&[&action.replace(streaming, pipes)], "");
+    let line = "-map M -reduce R -inputformat I -partitioner P -writer W -program /bin/wc";
+    assert!(dag.contains("mapred pipes -files") && dag.contains(line), "{dag}");
+    assert!(dag.contains("-D mapred.input.dir=/in,/more"), "{dag}");
+    assert_eq!(outcome(&ledger, "map-reduce.pipes"), "exact");
+    let class = "<config-class>org.C</config-class>";
+    let with_class = action.replace("<file>", &format!("{class}<file>"));
+    let (_, ledger) = converted(&[&with_class], "");
+    assert_eq!(outcome(&ledger, "map-reduce.config-class"), "none");
+}
+
+#[test]
+fn ids_of_runs_are_fit_for_paths() {
+    let fs = "<fs><mkdir path='/tmp/${wf:id()}'/></fs>";
+    let (dag, ledger) = converted(&[fs], "");
+    assert!(dag.contains("/tmp/{{ oozie.job_id(dag_run) | q }}"), "{dag}");
+    assert_eq!(outcome(&ledger, "fs.mkdir.@path"), "approximate");
+}
+
+#[test]
+fn what_holds_nothing_is_exact() {
+    let java = "<java><job-tracker>rm</job-tracker><name-node>nn</name-node><prepare>\n</prepare><configuration/><main-class>M</main-class></java>";
+    let (_, ledger) = converted(&[java], "");
+    assert_eq!(outcome(&ledger, "java.prepare"), "exact");
+    assert_eq!(outcome(&ledger, "java.configuration"), "exact");
+    let global = "<global><job-tracker>rm</job-tracker><name-node>nn</name-node></global>";
+    let mail = "<email xmlns='uri:oozie:email-action:0.1'><to>a</to><subject>s</subject><body>b</body></email>";
+    let (_, ledger) = converted(&[mail], global);
+    assert_eq!(outcome(&ledger, "global.name-node"), "exact");
+}
