@@ -8,6 +8,7 @@ pub mod airflow;
 pub mod argo;
 mod claims;
 mod commands;
+pub mod idioms;
 mod instances;
 pub mod ledger;
 pub mod model;

@@ -42,6 +42,20 @@ const VALUES: [(&str, &str); 6] = [
     ("task-function", "Step Functions: the Lambda function that does what is not carried over."),
 ];
 
+/// Words for shapes that another engine has something better for, the usual one first.
+const IDIOMS: [(&str, &[&str], &str); 2] = [
+    (
+        "failure-mail",
+        &["task", "notice"],
+        "Airflow: what a mail becomes that tells of a failure and leads to a kill node alone.",
+    ),
+    (
+        "sla",
+        &["none", "deadline"],
+        "Airflow: what agreements on service levels become: deadlines of runs (3.x), `sla` of tasks (2.10).",
+    ),
+];
+
 /// Tables by type of action or kind of connection.
 const TABLES: [(&str, &str); 3] = [
     ("connections", "Connections of Airflow by what they lead to."),
@@ -144,12 +158,18 @@ impl Reader<'_> {
         let known: Vec<&str> = std::iter::once("to")
             .chain(OPERATORS.iter().map(|(name, _)| *name))
             .chain(VALUES.iter().chain(&TABLES).map(|(name, _)| *name))
+            .chain(IDIOMS.iter().map(|(name, ..)| *name))
             .collect();
         self.table("migration", value, &known, |reader, key, value| {
             let operators = OPERATORS.iter().find(|(name, _)| *name == key);
             if let Some((_, operators)) = operators {
                 let word = reader.word(key, value, operators);
                 read.operators.extend(word.map(|word| (key.to_owned(), word)));
+                return;
+            }
+            if let Some((_, words, _)) = IDIOMS.iter().find(|(name, ..)| *name == key) {
+                let word = reader.word(key, value, words);
+                read.values.extend(word.map(|word| (key.to_owned(), word)));
                 return;
             }
             match key {
@@ -198,6 +218,10 @@ pub(super) fn schema(text: &dyn Fn(&str) -> Json) -> Json {
     }
     for (name, words) in VALUES {
         all.insert(name.to_owned(), text(words));
+    }
+    for (name, words, description) in IDIOMS {
+        let entry = json!({"enum": words, "default": words[0], "description": description});
+        all.insert(name.to_owned(), entry);
     }
     for (name, words) in TABLES {
         let known = keys(name).into_iter();

@@ -244,3 +244,105 @@ fn other_targets_take_images_clusters_and_roles() {
         assert!(texts.contains(part), "{part} in\n{texts}");
     }
 }
+
+/// A coordinator with an agreement on service levels, whose workflow tells of failures by a mail.
+fn told(folder: &Path, settings: &str) {
+    let sla = "<sla:info><sla:nominal-time>${coord:nominalTime()}</sla:nominal-time><sla:should-start>${10 * MINUTES}</sla:should-start>\
+        <sla:should-end>${2 * HOURS}</sla:should-end><sla:max-duration>${30 * MINUTES}</sla:max-duration>\
+        <sla:alert-events>end_miss,duration_miss</sla:alert-events><sla:alert-contact>ops@example.com</sla:alert-contact>\
+        <sla:notification-msg>late again</sla:notification-msg></sla:info></action>";
+    let coordinator = COORDINATOR
+        .replace("</action>", sla)
+        .replace("xmlns=", "xmlns:sla=\"uri:oozie:sla:0.2\" xmlns=");
+    let mail = "<email xmlns='uri:oozie:email-action:0.1'><to>ops@example.com</to><subject>failed</subject><body>at ${wf:lastErrorNode()}</body></email>";
+    let workflow = FORKED.replace("<error to=\"fail\"/>", "<error to=\"tell\"/>").replace(
+        "<kill ",
+        &format!(
+            "<action name=\"tell\">{mail}<ok to=\"fail\"/><error to=\"fail\"/></action><kill "
+        ),
+    );
+    written(folder, "daily/coordinator.xml", &coordinator);
+    written(folder, "daily/workflow.xml", &workflow);
+    written(folder, "daily/job.properties", "mode=full\n");
+    written(folder, "daily/ankus.toml", settings);
+}
+
+#[test]
+fn mails_and_agreements_become_notices_and_deadlines_where_a_site_asks() {
+    for version in ["airflow", "airflow==2.10"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (apps, out) = (folder.path().join("apps"), folder.path().join("out"));
+        let report = folder.path().join("report.json");
+        let dag = |settings: &str| {
+            told(&apps, settings);
+            let (apps, target, report) = (shown(&apps), shown(&out), shown(&report));
+            convert(&[&apps, "--to", version, "-o", &target, "--report", &report, "--allow", "*"]);
+            std::fs::read_to_string(out.join("dags/daily.py")).expect("a DAG")
+        };
+        let plain = dag("");
+        assert!(plain.contains("EmailOperator(") && !plain.contains("SmtpNotifier"), "{plain}");
+        assert!(!plain.contains("deadline=") && !plain.contains("\"sla\""), "{plain}");
+
+        let text = dag(
+            "[migration]\nfailure-mail = \"notice\"\nsla = \"deadline\"\nconnections = { smtp = \"mail\" }\n",
+        );
+        for part in [
+            "on_failure_callback=SmtpNotifier(",
+            "smtp_conn_id=\"mail\"",
+            "at {{ el.text(oozie.last_error_node()) }}",
+            "[a, b] >> fail",
+        ] {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        assert!(!text.contains("EmailOperator"), "{text}");
+        let parts: &[&str] = match version {
+            "airflow" => &[
+                "reference=DeadlineReference.DAGRUN_LOGICAL_DATE",
+                "interval=dt.timedelta(minutes=120)",
+                "reference=DeadlineReference.DAGRUN_QUEUED_AT",
+                "interval=dt.timedelta(minutes=30)",
+                "\"html_content\": \"<pre>late again</pre>\"",
+            ],
+            _ => &["\"sla\": dt.timedelta(minutes=120)", "\"email\": \"ops@example.com\""],
+        };
+        for part in parts {
+            assert!(text.contains(part), "{part} in\n{text}");
+        }
+        let report = std::fs::read_to_string(&report).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        let entries = report["applications"][0]["constructs"].as_array().expect("a list");
+        let of = |end: &str| {
+            let entry = entries
+                .iter()
+                .find(|one| one["construct"].as_str().expect("a text").ends_with(end));
+            entry.unwrap_or_else(|| panic!("no {end}"))["outcome"]
+                .as_str()
+                .expect("a text")
+                .to_owned()
+        };
+        assert_eq!(
+            (of("should-start"), of("should-end")),
+            ("none".to_owned(), "approximate".to_owned())
+        );
+        assert_eq!(of("action.email"), "approximate");
+        let Some(python) = airflow(version) else { continue };
+        let answer = asked(&python, &["import", &shown(&out)]);
+        assert_eq!((&answer["errors"], &answer["warnings"]), (&json!({}), &json!([])), "{version}");
+    }
+}
+
+#[test]
+fn a_mail_that_does_more_than_tell_stays_a_task() {
+    let folder = tempfile::tempdir().expect("a folder");
+    told(folder.path(), "[migration]\nfailure-mail = \"notice\"\n");
+    let file = folder.path().join("daily/workflow.xml");
+    let text = std::fs::read_to_string(&file).expect("it was written");
+    // One action goes on to the kill node without a mail.
+    let at = text.find("<error to=\"tell\"/>").expect("it is there");
+    let text = format!("{}{}", &text[..at], text[at..].replacen("\"tell\"", "\"fail\"", 1));
+    std::fs::write(&file, text).expect("writable");
+    let (apps, out) = (shown(folder.path()), folder.path().join("out"));
+    convert(&[&apps, "-o", &shown(&out), "--allow", "*"]);
+    let dag = std::fs::read_to_string(out.join("dags/daily.py")).expect("a DAG");
+    assert!(dag.contains("EmailOperator(") && !dag.contains("SmtpNotifier"), "{dag}");
+}

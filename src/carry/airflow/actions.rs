@@ -488,10 +488,25 @@ impl Printer<'_> {
     }
 
     fn email(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {
+        let Some(mut given) = self.mail(body) else { return self.nothing("the action is no mail") };
+        let connection = self.given.migration.connection("smtp");
+        if connection != "smtp_default" {
+            let argument = if self.version.is_two() { "conn_id" } else { "smtp_conn_id" };
+            given.push((argument.to_owned(), Value::text(connection)));
+        }
+        let class = match self.version.is_two() {
+            true => self.import("airflow.operators.email", "EmailOperator"),
+            false => self.import("airflow.providers.smtp.operators.smtp", "EmailOperator"),
+        };
+        (class, given)
+    }
+
+    /// What a mail says, and to whom.
+    pub(super) fn mail(&mut self, body: &Body) -> Option<Vec<(String, Value)>> {
         let Details::Email { to, cc, bcc, subject, body: words, content_type, attachment } =
             &body.details
         else {
-            return self.nothing("the action is no mail");
+            return None;
         };
         let mut given = Vec::new();
         for (argument, scalar) in [("to", to), ("cc", cc), ("bcc", bcc), ("subject", subject)] {
@@ -515,16 +530,7 @@ impl Printer<'_> {
             let reason = "files of a cluster are not attached";
             self.ledger.claim(files.span(), Outcome::None, reason, "fetch them before");
         }
-        let connection = self.given.migration.connection("smtp");
-        if connection != "smtp_default" {
-            let argument = if self.version.is_two() { "conn_id" } else { "smtp_conn_id" };
-            given.push((argument.to_owned(), Value::text(connection)));
-        }
-        let class = match self.version.is_two() {
-            true => self.import("airflow.operators.email", "EmailOperator"),
-            false => self.import("airflow.providers.smtp.operators.smtp", "EmailOperator"),
-        };
-        (class, given)
+        Some(given)
     }
 
     fn ssh(&mut self, body: &Body) -> (String, Vec<(String, Value)>) {

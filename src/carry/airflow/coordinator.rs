@@ -34,7 +34,8 @@ impl<'a> Printer<'a> {
         }
         if let Some(sla) = self.tree.root().and_then(|root| root.child("action")) {
             let info = sla.elements().find(|child| child.name() == "info");
-            if let Some(info) = info {
+            let carried = coordinator.sla.as_ref().is_some_and(|agreed| self.deadline(agreed, dag));
+            if let (Some(info), false) = (info, carried) {
                 self.sla(info.span());
             }
         }

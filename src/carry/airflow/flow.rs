@@ -4,6 +4,7 @@ use super::super::model::{Does, Runs, Task, Tasks};
 use super::python::{Value, edge, identifier};
 use super::{Dag, Printer, dag_id, trigger_rule};
 use crate::analysis::Analysis;
+use crate::carry::idioms;
 use crate::carry::ledger::Outcome;
 use crate::ir::workflow::{Action, Details, NodeId, Shape, Workflow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,6 +69,36 @@ impl Printer<'_> {
         }
     }
 
+    /// Mails that tell of a failure that ends the run, where a site wants them as notices.
+    pub(super) fn find_notices(&mut self, workflow: &Workflow, tasks: &mut Tasks) {
+        let wanted = self.given.migration.values.get("failure-mail").map(String::as_str);
+        if wanted != Some("notice") || tasks.broken.is_some() {
+            return;
+        }
+        let is_mail = |id: NodeId| {
+            let body = workflow.node(id).action.as_ref().and_then(|action| action.body.as_ref());
+            body.is_some_and(|body| matches!(body.details, Details::Email { .. }))
+        };
+        self.notices = idioms::notices(tasks, &is_mail);
+    }
+
+    /// The mail that tells of a kill node, as the callback of its task.
+    fn notice(&mut self, workflow: &Workflow, kill: NodeId) -> Option<(String, Value)> {
+        let mail = *self.notices.get(&kill)?;
+        let action = workflow.node(mail).action.as_ref()?;
+        let body = action.body.as_ref()?;
+        self.retries(action, &mut Vec::new());
+        let given = self.mail(body);
+        let reason = "it is sent as soon as the kill node has failed the run; a mail that cannot be sent is only logged";
+        self.ledger.claim(body.tag, Outcome::Approximate, reason, "");
+        let connection = self.given.migration.connection("smtp").to_owned();
+        let mut given = given?;
+        given.push(("smtp_conn_id".to_owned(), Value::text(connection)));
+        self.import("airflow.providers.smtp.notifications.smtp", "SmtpNotifier");
+        let call = Value::Call("SmtpNotifier".to_owned(), given);
+        Some(("on_failure_callback".to_owned(), call))
+    }
+
     /// What actions share of a cluster, where none of them reaches one: it says nothing.
     pub(super) fn claim_unused(&mut self, workflow: &Workflow) {
         let Some(global) = &workflow.global else { return };
@@ -91,7 +122,7 @@ impl Printer<'_> {
             true => "`sla` of Airflow counts from the end of the interval, and knows no start",
             false => "Airflow 3 has deadlines of whole runs alone, and they are experimental",
         };
-        let remedy = "set a DeadlineAlert, or an alert in the monitoring";
+        let remedy = "set `sla = \"deadline\"` in `[migration]`, or an alert in the monitoring";
         self.ledger.whole(span, Outcome::None, reason, remedy);
     }
 
@@ -194,6 +225,7 @@ impl Printer<'_> {
                     ("python_callable".to_owned(), Value::code("oozie.kill")),
                     ("op_args".to_owned(), Value::List(vec![Value::Text(text)])),
                 ];
+                let given = given.into_iter().chain(self.notice(workflow, *id)).collect();
                 (self.python_operator("PythonOperator"), given)
             }
             Does::Decide(id, targets) => self.decision(workflow, *id, targets, ids),

@@ -6,6 +6,7 @@
 mod actions;
 pub mod bundle;
 mod coordinator;
+mod deadlines;
 pub mod expression;
 mod flow;
 mod map_reduce;
@@ -18,7 +19,7 @@ use super::model::{self, Runs, Tasks};
 use super::{Conversion, Output};
 use crate::analysis::Analysis;
 use crate::ir::Scalar;
-use crate::ir::workflow::{Body, Workflow};
+use crate::ir::workflow::{Body, NodeId, Workflow};
 use crate::settings::Migration;
 use crate::settings::secrets::Secrets;
 use crate::source::Span;
@@ -148,6 +149,8 @@ struct Printer<'a> {
     uses_params: bool,
     /// How the place where commands run differs from a launcher, and what is left to do about it.
     place: &'static str,
+    /// Kill nodes with the mails that tell of them.
+    notices: BTreeMap<NodeId, NodeId>,
     /// Whether the work of the action is done by what its launcher starts.
     starts_jobs: bool,
     remedy: &'static str,
@@ -177,6 +180,7 @@ pub fn convert(given: Given<'_>) -> Conversion {
         variables: BTreeSet::new(),
         place: actions::LAUNCHER,
         starts_jobs: false,
+        notices: BTreeMap::new(),
         remedy: actions::CLIENT,
     };
     let mut entries = Vec::new();
@@ -312,7 +316,8 @@ impl<'a> Printer<'a> {
             self.judge(name.span(), &text);
             self.constants.insert("wf:name", text);
         }
-        let tasks = model::tasks(flow);
+        let mut tasks = model::tasks(flow);
+        self.find_notices(workflow, &mut tasks);
         if let Some(why) = tasks.broken {
             let reason = format!("a server refuses the workflow: {why}");
             if let Some(root) = self.tree.root() {

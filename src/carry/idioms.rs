@@ -1,0 +1,65 @@
+//! Shapes that people write in Oozie because it has nothing better, and that engines do have something for.
+//!
+//! In: the tasks of a workflow. Out: fewer tasks, and what became of those that are gone. A site asks for it.
+
+use super::model::{Does, Runs, Task, TaskId, Tasks};
+use crate::ir::workflow::NodeId;
+use std::collections::BTreeMap;
+
+/// Takes out mails that do nothing but tell of a failure that then ends the run: by kill node, the action that sent one. Each of
+/// these kill nodes is entered behind its mail alone, whether that was sent or not.
+pub fn notices(tasks: &mut Tasks, is_mail: &dyn Fn(NodeId) -> bool) -> BTreeMap<NodeId, NodeId> {
+    let mut found = BTreeMap::new();
+    let mut gone = Vec::new();
+    for at in 0..tasks.list.len() {
+        let Does::Kill(kill) = tasks.list[at].does else { continue };
+        let Some(mail) = only_before(&tasks.list[at]) else { continue };
+        let Does::Action(action) = tasks.list[mail].does else { continue };
+        let behind = tasks.list.iter().filter(|task| is_behind(task, mail)).count();
+        let tells = tasks.list[mail].runs == Runs::OnFailure && behind == 1;
+        if !tells || !is_mail(action) {
+            continue;
+        }
+        let failed = std::mem::take(&mut tasks.list[mail].after_failed);
+        let task = &mut tasks.list[at];
+        task.after.clear();
+        task.after_failed = failed;
+        task.runs = Runs::OnFailure;
+        found.insert(kill, action);
+        gone.push(mail);
+    }
+    remove(tasks, &gone);
+    found
+}
+
+/// The one task before another, however it ends.
+fn only_before(task: &Task) -> Option<TaskId> {
+    match (&task.after[..], &task.after_failed[..]) {
+        ([ok], [error]) if ok == error => Some(*ok),
+        _ => None,
+    }
+}
+
+fn is_behind(task: &Task, before: TaskId) -> bool {
+    task.after.contains(&before) || task.after_failed.contains(&before)
+}
+
+/// Takes tasks out that nothing is behind.
+fn remove(tasks: &mut Tasks, gone: &[TaskId]) {
+    let place = |id: TaskId| id - gone.iter().filter(|other| **other < id).count();
+    let list = std::mem::take(&mut tasks.list);
+    let kept = list.into_iter().enumerate().filter(|(at, _)| !gone.contains(at));
+    tasks.list = kept
+        .map(|(_, mut task)| {
+            for id in task.after.iter_mut().chain(&mut task.after_failed) {
+                *id = place(*id);
+            }
+            match &mut task.does {
+                Does::Decide(_, cases) => cases.iter_mut().for_each(|id| *id = place(*id)),
+                Does::Route(_, ok, error) => (*ok, *error) = (place(*ok), place(*error)),
+                _ => {}
+            }
+            task
+        })
+        .collect();
+}
