@@ -9,6 +9,7 @@ mod causes;
 mod coordinator;
 mod expressions;
 mod fixture;
+mod followers;
 mod kind;
 mod rating;
 mod report;
@@ -477,6 +478,7 @@ fn judge(input: &Input<'_>) -> Outcome {
             causes::of_markup(tree, &is_on, &mut found);
             causes::in_elements(tree, &is_on, &mut found);
             causes::of_values(input.files, &is_on, &mut found);
+            followers::silence(tree, &is_on, &mut found);
         }
         fixture::soften(input, tree, &mut found);
         suppressions = suppression::of_tree(tree);

@@ -63,7 +63,7 @@ fn is(finding: &Diagnostic, name: &str) -> bool {
     finding.kind.name == name
 }
 
-fn inside(outer: Span, inner: Span) -> bool {
+pub(super) fn inside(outer: Span, inner: Span) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 

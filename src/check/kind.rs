@@ -37,8 +37,24 @@ impl FileKind {
 }
 
 /// What an XML text is by its root element; `None` where it is something else. Broken markup behind the name of the root
-/// does not matter, and neither does a long prolog.
+/// does not matter, and neither does a long prolog. Where a comment that never ends or a stray word hides the root, its
+/// end at the end of the text says what it is.
 pub fn recognize(text: &str) -> Option<FileKind> {
+    by_start(text).or_else(|| by_end(text))
+}
+
+fn by_end(text: &str) -> Option<FileKind> {
+    let kinds = [
+        ("</workflow-app>", "<workflow-app", FileKind::Workflow),
+        ("</coordinator-app>", "<coordinator-app", FileKind::Coordinator),
+        ("</bundle-app>", "<bundle-app", FileKind::Bundle),
+    ];
+    let text = text.trim_end();
+    let (_, start, kind) = kinds.into_iter().find(|(end, ..)| text.ends_with(end))?;
+    text.contains(start).then_some(kind)
+}
+
+fn by_start(text: &str) -> Option<FileKind> {
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     loop {
         rest = rest.trim_start();
@@ -67,7 +83,17 @@ pub fn recognize(text: &str) -> Option<FileKind> {
         "bundle-app" => FileKind::Bundle,
         "datasets" => FileKind::Datasets,
         "configuration" => FileKind::Configuration,
-        _ => return None,
+        // A root with a slip in its name, in the namespace of definitions.
+        _ => {
+            let tag = rest.split('>').next().unwrap_or_default();
+            let is_of = |family: &str| tag.contains(&format!("=\"uri:oozie:{family}:"));
+            let kinds = [
+                ("workflow", FileKind::Workflow),
+                ("coordinator", FileKind::Coordinator),
+                ("bundle", FileKind::Bundle),
+            ];
+            return kinds.into_iter().find(|(family, _)| is_of(family)).map(|(_, kind)| kind);
+        }
     })
 }
 
@@ -87,6 +113,10 @@ mod tests {
         check("<!DOCTYPE x><datasets>", Some(FileKind::Datasets));
         check("<project><workflow-app/></project>", None);
         check("workflow-app", None);
+        check("<workflow-ap xmlns=\"uri:oozie:workflow:0.5\">", Some(FileKind::Workflow));
         check("<!-- never ends", None);
+        check("<!-- never ends ->\n<bundle-app>\n</bundle-app>\n", Some(FileKind::Bundle));
+        check("x <workflow-app name='x'></workflow-app>", Some(FileKind::Workflow));
+        check("<!-- <workflow-app></workflow-app> -->", None);
     }
 }

@@ -85,6 +85,11 @@ pub(super) fn literal_authorities<'a>(
     found
 }
 
+/// Whether this is the number of a port.
+pub(super) fn is_port(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
 /// The parts of a path, without empty ones.
 pub(super) fn parts(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
@@ -93,6 +98,12 @@ pub(super) fn parts(path: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ports_are_numbers_below_65536() {
+        assert!(["80", "8020", "65535"].into_iter().all(is_port));
+        assert!(!["", "802O", "80200", "+80", "-1"].into_iter().any(is_port));
+    }
 
     #[test]
     fn what_stands_behind_the_authority() {

@@ -225,6 +225,28 @@ fn zones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
+/// A start that is taken from what is called an end, and an end from what is called a start. With their values, the server
+/// says the same.
+fn exchanged(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let read = |written: &Option<Scalar>| -> Option<String> {
+        let text = written.as_ref()?.as_str().trim().to_owned();
+        let name = text.strip_prefix("${")?.strip_suffix('}')?.trim();
+        facts.around.submission.get(name).is_none().then(|| name.to_ascii_lowercase())
+    };
+    let (Some(start), Some(end)) = (read(&facts.written.start), read(&facts.written.end)) else {
+        return;
+    };
+    let is_of = |name: &str, word: &str, other: &str| {
+        (name.starts_with(word) || name.ends_with(word)) && !name.contains(other)
+    };
+    let (Some(first), Some(last)) = (&facts.written.start, &facts.written.end) else { return };
+    if is_of(&start, "end", "start") && is_of(&end, "start", "end") {
+        let message = "the start is taken from the end, and the end from the start";
+        let found = finding(&k::START_NOT_BEFORE_END, first.span(), message).likely();
+        out.push(found.note(last.span(), "the end").help("exchange the two"));
+    }
+}
+
 fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let server = facts.processing;
     let initial = facts.written.datasets.iter().map(|dataset| &dataset.initial_instance);
@@ -239,6 +261,7 @@ fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = no_date(Some(written), value, written.span());
         out.push(at_origin(facts.around, written, "read here", found));
     }
+    exchanged(facts, out);
     let is_literal = |written: &&Scalar| {
         // An end beyond anybody's plans is another way to say that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");

@@ -5,7 +5,9 @@ use crate::diag::{Diagnostic, Group, Kind, Level, nearest};
 use crate::files::{self, Presence};
 use crate::lint::facts::PATH_KEYS;
 use crate::lint::{Facts, Rule};
+use crate::source::Source;
 use crate::syntax::properties::{self, Entry};
+use std::sync::Arc;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -38,7 +40,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         }
     }
     for (source, entries) in files {
-        if files::folder_of(&source.path) != own {
+        let place = files::folder_of(&source.path);
+        if place != own {
+            of_another_kind(facts, source, &entries, out);
             continue;
         }
         let kinds: Vec<(usize, &Entry)> = entries
@@ -97,4 +101,36 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let finding = Diagnostic::new(&RULE.kind, entry.value_span, message.0);
         out.push(finding.likely().help(message.1).in_file(source.path.clone()));
     }
+}
+
+/// Properties in the folder above, which name it and the kind of application that it is not.
+fn of_another_kind(
+    facts: &Facts<'_>,
+    source: &Arc<Source>,
+    entries: &[Entry],
+    out: &mut Vec<Diagnostic>,
+) {
+    let own = facts.folder();
+    let place = files::folder_of(&source.path);
+    let paths: Vec<(usize, &Entry)> = entries
+        .iter()
+        .filter_map(|entry| Some((PATH_KEYS.iter().position(|key| *key == entry.name)?, entry)))
+        .collect();
+    let [(index, entry)] = paths[..] else { return };
+    let last = files::name_of(entry.value.trim().trim_end_matches('/'));
+    if place.is_empty() || files::folder_of(own) != place || last != files::name_of(place) {
+        return;
+    }
+    // Each definition below the properties is of one other kind.
+    let below: Vec<&str> = facts.files.below(place).map(|(path, _)| files::name_of(path)).collect();
+    let kinds: Vec<usize> = (0..3).filter(|at| below.contains(&NAMES[*at])).collect();
+    let [other] = kinds[..] else { return };
+    let count = below.iter().filter(|name| **name == NAMES[other]).count();
+    if other == index || count != 1 || !facts.path.ends_with(NAMES[other]) {
+        return;
+    }
+    let message = format!("`{}` names a folder without a `{}`", entry.name, NAMES[index]);
+    let help = format!("the `{}` here is named with `{}`", NAMES[other], PATH_KEYS[other]);
+    let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
+    out.push(finding.likely().help(help).in_file(source.path.clone()));
 }

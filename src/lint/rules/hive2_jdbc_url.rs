@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;
+use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -33,14 +34,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let hosts = hosts.map(|rest| rest.split(['/', ';', '?']).next().unwrap_or_default());
         let port = hosts.into_iter().flat_map(|hosts| hosts.split(',')).find_map(|host| {
             let (_, port) = host.rsplit_once(':')?;
-            let number = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-            (!number && !host.ends_with(']')).then_some(port)
+            (!is_port(port) && !host.ends_with(']')).then_some(port)
         });
         if hosts.is_some() && port.is_none() {
             continue;
         }
         let message = if let Some(port) = port {
-            format!("the port of {} is not a number: `{port}`", said.words())
+            format!("the port of {} is not a number below 65536: `{port}`", said.words())
         } else if said.value.is_empty() {
             "the action has no URL to connect to".to_owned()
         } else {

@@ -3,7 +3,7 @@
 use crate::callers::resolved;
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::{PATH_KEYS, Said};
-use crate::lint::paths::names_file_system;
+use crate::lint::paths::{is_port, names_file_system};
 use crate::lint::rules::malformed_resource_manager::{is_exchanged, is_used};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::Element;
@@ -118,6 +118,5 @@ fn is_malformed(value: &str) -> bool {
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     scheme.is_empty()
         || !scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-        || port
-            .is_some_and(|port| port.is_empty() || !port.bytes().all(|byte| byte.is_ascii_digit()))
+        || port.is_some_and(|port| !is_port(port))
 }

@@ -118,8 +118,32 @@ fn problem(name: &str, value: &str) -> Option<&'static str> {
     if of_class && value.split(',').map(str::trim).any(is_part) {
         return Some("not the name of a class");
     }
+    if is_switch(name) && ["yes", "no", "on", "off", "1", "0"].contains(&lower.as_str()) {
+        return Some("neither `true` nor `false`, and ignored");
+    }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
     // Sizes may have a unit behind them.
     let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    (number && !is_number).then_some("not a number")
+    let whole = name.contains("mapred") && NUMBERS.iter().any(|end| name.ends_with(end));
+    let tail = value.trim_start_matches('-');
+    let has_unit = !tail.is_empty() && !tail.bytes().all(|byte| byte.is_ascii_digit());
+    (number && (!is_number || whole && has_unit)).then_some("not a number")
+}
+
+/// Whether a property holds `true` or `false`: where a value is neither, Hadoop takes the default.
+fn is_switch(name: &str) -> bool {
+    const SWITCHES: [&str; 11] = [
+        ".new-api",
+        ".speculative",
+        ".speculative.execution",
+        "mapred.compress.map.output",
+        ".output.compress",
+        "mapreduce.output.fileoutputformat.compress",
+        "mapreduce.job.user.classpath.first",
+        "oozie.use.system.libpath",
+        "hive.exec.dynamic.partition",
+        "hive.exec.parallel",
+        "hive.auto.convert.join",
+    ];
+    SWITCHES.iter().any(|end| name.ends_with(end))
 }

@@ -2,6 +2,7 @@
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
 use crate::lint::facts::Said;
+use crate::lint::paths::is_port;
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::HashSet;
@@ -19,6 +20,33 @@ pub(super) static RULE: Rule = Rule {
     },
     check,
 };
+
+/// Properties that are called resource managers, whether the definition reads them or what it starts.
+fn in_properties(facts: &Facts<'_>, seen: &HashSet<String>, out: &mut Vec<Diagnostic>) {
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+            let is_manager = ["jobtracker", "resourcemanager"].contains(&name.as_str());
+            let value = entry.value.trim();
+            // A name node in its place is told where the two are used.
+            if !is_manager
+                || value.contains("://")
+                || seen.contains(&format!("${{{}}}", entry.name))
+            {
+                continue;
+            }
+            if let Some(why) = problem(value) {
+                let name = &entry.name;
+                let message = format!(
+                    "the value of `{name}` is not the address of a resource manager: {why}"
+                );
+                let finding = Diagnostic::new(&RULE.kind, entry.value_span, message);
+                let finding = finding.likely().help("write it as `host:8032`");
+                out.push(finding.in_file(source.path.clone()));
+            }
+        }
+    }
+}
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     if facts.workflow().is_none() {
@@ -52,6 +80,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .help("write it as `host:8032`");
         out.push(said.place(facts, finding, "it is used here"));
     }
+    in_properties(facts, &seen, out);
 }
 
 /// Whether a resource manager has the URI of a file system, and the name node beside it has none.
@@ -92,6 +121,5 @@ fn problem(value: &str) -> Option<&'static str> {
     }
     let port = value.rsplit_once(':').map(|(_, port)| port)?;
     // An address of version 6 ends with its bracket, a list with the port of its last host.
-    let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    (!is_port && !value.ends_with(']')).then_some("the port is not a number")
+    (!is_port(port) && !value.ends_with(']')).then_some("the port is not a number below 65536")
 }

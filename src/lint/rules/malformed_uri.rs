@@ -1,6 +1,7 @@
 //! URIs with a slip in the scheme, or with a slash too few or too many after it.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
+use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use std::cell::LazyCell;
@@ -38,6 +39,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(of_scheme(span, scheme));
             continue;
         }
+        if let Some(range) = joined(facts, &plain.text) {
+            let span = plain.source(range.clone());
+            let at = plain.source(range.end..range.end);
+            let message = "the path behind the name node does not begin with `/`";
+            let found = Diagnostic::new(&RULE.kind, span, message).likely();
+            out.push(found.fix(Fix::guess("Put a `/` between them", at, "/")));
+            continue;
+        }
         if let Some((range, right)) = problem(&plain.text) {
             let span = plain.source(range);
             out.push(finding(span, &plain.text, right).fix(Fix::guess(
@@ -67,6 +76,17 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             }
         }
     }
+}
+
+/// The name node at the beginning of a path that goes on without a slash, so that its port or host is another one.
+fn joined(facts: &Facts<'_>, text: &str) -> Option<std::ops::Range<usize>> {
+    let range = expressions(text).into_iter().next().filter(|range| range.start == 0)?;
+    let (node, rest) = text.split_at(range.end);
+    let name = node.strip_prefix("${")?.strip_suffix('}')?.trim();
+    let plain = name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+    let begins = rest.starts_with(|c: char| c.is_ascii_lowercase()) && rest.contains('/');
+    let given = || facts.submission.get(name).is_some_and(|value| value.trim().ends_with('/'));
+    (begins && plain.ends_with("namenode") && !given()).then_some(range)
 }
 
 /// A scheme that is `hdfs` with a slip in it.

@@ -1,6 +1,6 @@
 //! Names that are almost right.
 
-use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
+use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
 use crate::lint::facts::{PATH_KEYS, job_properties};
 use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
@@ -22,16 +22,15 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn nearest(name: &str) -> Option<&'static str> {
-    if !name.starts_with("oozie.") && !name.starts_with("ozie.") && !name.starts_with("oozi.") {
-        return None;
-    }
+    let (first, _) = name.split_once('.')?;
+    within(first, "oozie", 1)?;
     if is_oozie_property(name) {
         return None;
     }
     // Only a slip of a letter or two: names that a site adds are longer away.
     let near = OOZIE_PROPERTIES
         .iter()
-        .filter_map(|known| Some((crate::diag::within(name, known, 2)?, *known)))
+        .filter_map(|known| Some((within(name, known, 2)?, *known)))
         .min()
         .map(|(_, known)| known);
     // `oozie.wf.app.path` is nothing else.

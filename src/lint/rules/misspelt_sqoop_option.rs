@@ -221,7 +221,19 @@ const VALUED: [&str; 22] = [
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for action in facts.actions.iter().filter(|action| action.kind() == "sqoop") {
-        let words = options(action);
+        let all = words_of(action);
+        if let Some((name, span)) = all.first()
+            && let Some(near) = misspelt_tool(name)
+        {
+            let message = format!("Sqoop has no tool `{name}`");
+            out.push(
+                Diagnostic::new(&RULE.kind, *span, message)
+                    .likely()
+                    .help(format!("did you mean `{near}`?"))
+                    .fix(Fix::guess(format!("Write `{near}`"), *span, near)),
+            );
+        }
+        let words = options(all);
         // What is given to an option that ends the command, or stands before another one, is missing.
         for (at, (name, span)) in words.iter().enumerate() {
             let next = words.get(at + 1).map(|(word, _)| word.as_str());
@@ -268,8 +280,25 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// The words of a Sqoop action with their places, from the tool up to a `--`: the words behind it are for another program.
-fn options(action: &Action<'_>) -> Vec<(String, Span)> {
+/// The tool that a name with a slip in it means.
+fn misspelt_tool(name: &str) -> Option<&'static str> {
+    // `imports` and its like are two letters from nothing else; a tool of a site is longer away.
+    let is_name = name.len() > 2 && name.bytes().all(|b| b.is_ascii_alphabetic() || b == b'-');
+    if !is_name || TOOLS.contains(&name) || ["help", "version"].contains(&name) {
+        return None;
+    }
+    let near = TOOLS.into_iter().filter_map(|tool| Some((within(name, tool, 2)?, tool)));
+    near.filter(|(_, tool)| tool.len() > 4).min().map(|(_, tool)| tool)
+}
+
+/// What Sqoop reads itself: from a tool whose options are known up to a `--`. The words behind it are for another program.
+fn options(words: Vec<(String, Span)>) -> Vec<(String, Span)> {
+    let is_known = words.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
+    words.into_iter().take_while(|(word, _)| is_known && word != "--").collect()
+}
+
+/// The words of a Sqoop action with their places, the tool first.
+fn words_of(action: &Action<'_>) -> Vec<(String, Span)> {
     let mut found: Vec<(String, Span)> = Vec::new();
     let mut add = |text: &Decoded<'_>, plain: &str, range: Range<usize>| {
         let name = plain[range.clone()].split('=').next().unwrap_or_default();
@@ -289,6 +318,5 @@ fn options(action: &Action<'_>) -> Vec<(String, Span)> {
             }
         }
     }
-    let is_known = found.first().is_some_and(|(tool, _)| TOOLS.contains(&tool.as_str()));
-    found.into_iter().take_while(|(word, _)| is_known && word != "--").collect()
+    found
 }
