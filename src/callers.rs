@@ -699,10 +699,19 @@ impl<'d> Followed<'d> {
             let own_name = name_of(wanted);
             let all = || self.beside.get(folder).into_iter().flatten().copied();
             let beside = || all().filter(|name| *name != own_name);
-            if all().next().is_none() || self.at(&path, call.name).is_some() {
+            if self.at(&path, call.name).is_some() {
                 return None;
             }
-            let near = self.patience.nearest(own_name, beside()).map(str::to_owned);
+            // The name of the definition itself, with a slip in it.
+            let of_file =
+                self.at(folder, call.name).is_some() && is_slip_of_folder(own_name, call.name);
+            if all().next().is_none() && !of_file {
+                return None;
+            }
+            let near = match of_file {
+                true => Some(call.name.to_owned()),
+                false => self.patience.nearest(own_name, beside()).map(str::to_owned),
+            };
             // What properties hold is shown to nobody.
             let uri = if call.uri.contains("${") { call.uri.clone() } else { uri };
             return Some(Lost { span: call.span, uri, near });

@@ -254,25 +254,40 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 5] = [
+    const SAME: [(&str, &str); 6] = [
         ("subworkflow-parameters-missing", "configuration-name-malformed"),
         ("workflow-parameters-missing", "configuration-name-malformed"),
         ("misspelt-hadoop-property", "configuration-name-malformed"),
         ("action-overwrites-input", "output-written-twice"),
         ("el-nested-expression", "variable-without-braces"),
+        ("malformed-uri", "malformed-name-node"),
     ];
     for (first, second) in SAME {
-        let places: Vec<Span> = found
+        let places: Vec<(Option<String>, Span)> = found
             .iter()
-            .filter(|finding| is(finding, first) && is_on(finding) && finding.file.is_none())
-            .map(|finding| finding.span)
+            .filter(|finding| is(finding, first) && is_on(finding))
+            .map(|finding| (finding.file.clone(), finding.span))
             .collect();
-        let near = |span: Span| {
-            places.iter().any(|place| place.start <= span.end && span.start <= place.end)
+        let near = |finding: &Diagnostic| {
+            let span = finding.span;
+            let touches = |place: &Span| place.start <= span.end && span.start <= place.end;
+            places.iter().any(|(file, place)| *file == finding.file && touches(place))
         };
         if !places.is_empty() {
-            found.retain(|finding| !(is(finding, second) && near(finding.span)));
+            found.retain(|finding| !(is(finding, second) && near(finding)));
         }
+    }
+    // What a line takes with it is missed because of that.
+    let taken: HashSet<String> = found
+        .iter()
+        .filter(|finding| is(finding, "property-stray-sign") && is_on(finding))
+        .filter_map(|finding| finding.subject.clone())
+        .collect();
+    if !taken.is_empty() {
+        found.retain(|finding| {
+            let names = finding.message.split('`').skip(1).step_by(2);
+            of_line(finding) || !names.take(2).any(|name| taken.contains(name))
+        });
     }
     let told: HashSet<(String, u32)> =
         found.iter().filter(|f| of_line(f) && is_on(f)).filter_map(line).collect();

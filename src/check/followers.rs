@@ -6,8 +6,8 @@
 use super::causes::{IsOn, inside};
 use crate::diag::Diagnostic;
 use crate::source::Span;
-use crate::syntax::xml::Tree;
-use std::collections::HashMap;
+use crate::syntax::xml::{self, Tree};
+use std::collections::{HashMap, HashSet};
 
 /// How far a cause reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 17] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 27] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -38,10 +38,22 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 17] = [
     ("duplicate-node-name", "", "el-unknown-action", Whole),
     ("misspelt-oozie-property", "libpath", "system-libpath-off", Whole),
     ("property-without-value", "libpath", "system-libpath-off", Whole),
+    ("xml-not-well-formed", "", "subworkflow-parameters-missing", Whole),
+    ("xml-not-well-formed", "", "workflow-parameters-missing", Whole),
+    ("xml-not-well-formed", "no closing quote", "invalid-node-name", Whole),
+    ("xml-not-well-formed", "no closing quote", "unresolved-transition", Whole),
+    ("xml-not-well-formed", "", "el-unknown-action", Whole),
+    ("unknown-attribute", "`data-in`", "unknown-data-event", Whole),
+    ("unknown-attribute", "`data-out`", "unknown-data-event", Whole),
+    ("unknown-attribute", "`dataset`", "undefined-dataset", Whole),
+    ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
+    ("duplicate-single-element", "`start`", "unreachable-node", Whole),
 ];
 
 /// Takes out what others explain.
 pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    of_comments(tree, is_on, found);
+    of_missing_nodes(is_on, found);
     let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
         finding.kind.name == *cause
             && (finding.message.contains(words)
@@ -75,4 +87,60 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
             finding.kind.name != row.2 || !hit.iter().any(|span| holds(span, finding))
         });
     }
+}
+
+/// A node that is not there is missed once, by what leads to it; expressions about it miss the same node.
+fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let missed: HashSet<String> = found
+        .iter()
+        .filter(|finding| finding.kind.name == "unresolved-transition" && is_on(finding))
+        .map(|finding| finding.message.clone())
+        .collect();
+    found.retain(|finding| {
+        !(finding.kind.name == "el-unknown-action" && missed.contains(&finding.message))
+    });
+}
+
+/// A comment without its end hides what follows, up to the end of the next one: all else that is wrong there is of that.
+fn of_comments(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let text = tree.text();
+    let is_broken = |finding: &Diagnostic| {
+        finding.kind.name == xml::NOT_WELL_FORMED.name && finding.file.is_none() && is_on(finding)
+    };
+    let open = |finding: &Diagnostic| -> Option<Span> {
+        let at = finding.span.start as usize;
+        if finding.message == "this comment is never closed" {
+            return Some(Span::new(at, text.len()));
+        }
+        let start = text[..at].rfind("<!--")?;
+        let length = text[start..].find("-->")?;
+        let inside = finding.message.starts_with("`--` may not");
+        inside.then(|| Span::new(start, start + length))
+    };
+    let first = found.iter().position(|finding| is_broken(finding) && open(finding).is_some());
+    let Some((at, span)) = first.and_then(|at| Some((at, open(&found[at])?))) else { return };
+    let hidden = &text[span.range()];
+    let hides_root = ["<workflow-app", "<coordinator-app", "<bundle-app", "<datasets"]
+        .iter()
+        .any(|root| hidden.contains(root));
+    let torn = |finding: &Diagnostic| is_broken(finding) && xml::shifts_elements(&finding.message);
+    if !hides_root && !found.iter().any(torn) {
+        return;
+    }
+    let mut kept = found.swap_remove(at);
+    // What was meant to be its end stands where its first line or its last one does.
+    let ends = ["->\n", "->\r", "--\n", "--\r", "-- >", "--!>", "- ->"];
+    let slip = ends
+        .iter()
+        .filter_map(|end| Some((4 + hidden.get(4..)?.find(end)?, end.trim_end().len())))
+        .min();
+    if let Some((slip, length)) = slip {
+        let start = span.start as usize;
+        let begins = Span::new(start, start + 4);
+        kept.span = Span::new(start + slip, start + slip + length);
+        kept.message = "a comment ends with `-->`, and this one goes on".to_owned();
+        kept = kept.note(begins, "the comment begins here");
+    }
+    found.retain(|finding| finding.file.is_some());
+    found.push(kept);
 }

@@ -8,7 +8,7 @@ use ankus_lang::time::{Frequency, Instant, Unit, UriTemplate, Zone};
 use super::kinds as k;
 use super::{Facts, changes, finding, is_same_clock};
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, Level, Patience};
+use crate::diag::{Diagnostic, Fix, Level, Patience, within};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{DataEvent, Dataset};
 
@@ -249,14 +249,22 @@ fn constants(facts: &Facts<'_>, dataset: &Dataset, out: &mut Vec<Diagnostic>) {
     for (at, _) in text.match_indices("${") {
         let Some(end) = text[at..].find('}') else { continue };
         let name = text[at + 2..at + end].trim();
-        let Some((_, meant)) = MEANT.iter().find(|(known, _)| *known == name) else { continue };
+        let slip = |known: &&str| {
+            name.len() > 2
+                && *known != name
+                && within(&name.to_ascii_uppercase(), known, 1).is_some()
+        };
+        let meant = MEANT.iter().find(|(known, _)| *known == name).map(|(_, meant)| *meant);
+        let meant =
+            meant.or_else(|| ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"].into_iter().find(slip));
+        let Some(meant) = meant else { continue };
         if facts.around.submission.get(name).is_none() {
             let span = template.place(at + 2..at + end);
             let message = format!("`{name}` is not part of a time here");
             out.push(
                 finding(&k::URI_TEMPLATE_UNKNOWN_CONSTANT, span, message)
                     .help(format!("did you mean `{meant}`?"))
-                    .fix(Fix::guess(format!("Write {meant}"), span, *meant)),
+                    .fix(Fix::guess(format!("Write {meant}"), span, meant)),
             );
         }
     }

@@ -3,7 +3,7 @@
 use ankus_lang::time::{Cron, CronError};
 
 use super::kinds as k;
-use super::{Around, at_origin, finding, in_words, no_date};
+use super::{Around, at_origin, finding, in_words, no_date, time};
 use crate::diag::{Diagnostic, Edit, Fix, Safety, nearest};
 use crate::ir::Scalar;
 use crate::ir::coordinator::Coordinator;
@@ -26,6 +26,9 @@ pub(super) fn explain(
     let part = refused.about.rsplit('/').next().unwrap_or_default();
 
     let found = match (refused.code, part, check) {
+        (Some("E1003"), _, "start-not-before-end") if time::exchanged(written).is_some() => {
+            return None;
+        }
         (Some("E1003"), _, "start-not-before-end") => {
             let found = finding(&k::START_NOT_BEFORE_END, span, "the end is not after the start");
             match &written.start {

@@ -6,6 +6,7 @@ use super::kinds as k;
 use super::{Facts, at_origin, changes, finding, is_same_clock, no_date};
 use crate::diag::{Diagnostic, Fix, Level};
 use crate::ir::Scalar;
+use crate::ir::coordinator::Coordinator;
 
 pub(super) fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     frequency(facts, out);
@@ -225,26 +226,23 @@ fn zones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A start that is taken from what is called an end, and an end from what is called a start. With their values, the server
-/// says the same.
-fn exchanged(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
-    let read = |written: &Option<Scalar>| -> Option<String> {
-        let text = written.as_ref()?.as_str().trim().to_owned();
+/// A start that is taken from what is called an end, and an end from what is called a start.
+pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
+    let read = |written: &Scalar| {
+        let text = written.as_str().trim();
         let name = text.strip_prefix("${")?.strip_suffix('}')?.trim();
-        facts.around.submission.get(name).is_none().then(|| name.to_ascii_lowercase())
+        Some(name.to_ascii_lowercase())
     };
-    let (Some(start), Some(end)) = (read(&facts.written.start), read(&facts.written.end)) else {
-        return;
-    };
+    let (first, last) = (written.start.as_ref()?, written.end.as_ref()?);
+    let (start, end) = (read(first)?, read(last)?);
     let is_of = |name: &str, word: &str, other: &str| {
         (name.starts_with(word) || name.ends_with(word)) && !name.contains(other)
     };
-    let (Some(first), Some(last)) = (&facts.written.start, &facts.written.end) else { return };
-    if is_of(&start, "end", "start") && is_of(&end, "start", "end") {
+    (is_of(&start, "end", "start") && is_of(&end, "start", "end")).then(|| {
         let message = "the start is taken from the end, and the end from the start";
         let found = finding(&k::START_NOT_BEFORE_END, first.span(), message).likely();
-        out.push(found.note(last.span(), "the end").help("exchange the two"));
-    }
+        found.note(last.span(), "the end").help("exchange the two")
+    })
 }
 
 fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -261,7 +259,7 @@ fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = no_date(Some(written), value, written.span());
         out.push(at_origin(facts.around, written, "read here", found));
     }
-    exchanged(facts, out);
+    out.extend(exchanged(facts.written));
     let is_literal = |written: &&Scalar| {
         // An end beyond anybody's plans is another way to say that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");

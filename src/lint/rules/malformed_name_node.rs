@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     in_paths(facts, out);
+    in_properties(facts, out);
     if facts.workflow().is_none() {
         return;
     }
@@ -57,6 +58,27 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             .likely()
             .help("write it as `hdfs://host:8020`");
         out.push(said.place(facts, finding, "it is used here"));
+    }
+}
+
+/// Properties that are called name nodes, whether the definition reads them or what it starts.
+fn in_properties(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
+    let all = facts.workflow().map(|_| facts.named(&["name-node"])).into_iter().flatten();
+    let seen: HashSet<String> = all.map(|element| element.text().text.trim().to_owned()).collect();
+    for (source, entries) in facts.property_files() {
+        for entry in entries {
+            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+            let value = entry.value.trim();
+            let is_seen = seen.contains(&format!("${{{}}}", entry.name));
+            // A port alone says that a URI was meant; a bare name may be that of a host.
+            if name != "namenode" || is_seen || !value.contains("/") || !is_malformed(value) {
+                continue;
+            }
+            let message = format!("the value of `{}` is not the URI of a file system", entry.name);
+            let finding = Diagnostic::new(&RULE.kind, entry.value_span, message).likely();
+            let finding = finding.help("write it as `hdfs://host:8020`");
+            out.push(finding.in_file(source.path.clone()));
+        }
     }
 }
 

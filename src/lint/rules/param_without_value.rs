@@ -30,9 +30,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && first.len() < head.len()
                 && first.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
             // Another sign stands in the place of the `=`.
-            let name = head.strip_suffix(['-', ';', ',']).unwrap_or_default();
+            let sign = head.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+            let (name, rest) = head.split_at(sign.unwrap_or(0));
+            let ends = rest.len() == 1 && head.len() < text.text.trim_start().len();
+            // A path begins behind it, or an expression.
             let other = name.len() > 1
-                && head.len() < text.text.trim_start().len()
+                && rest.starts_with(['-', ';', ','])
+                && (ends || rest[1..].starts_with('/'))
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
             let named = head.contains([' ', ':']) || capital || other || !is_open(&text.text);
             if text.text.is_empty() || text.text.contains('=') || !named {

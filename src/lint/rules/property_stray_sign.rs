@@ -26,6 +26,14 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let known: HashSet<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
         for entry in entries {
             let raw = source.slice(entry.value_span);
+            if let Some((at, name)) = goes_on(raw) {
+                let at = entry.value_span.start as usize + at;
+                let message =
+                    format!("this `\\` takes the next line, and `{name}` with it, into the value");
+                let found = Diagnostic::new(&RULE.kind, Span::new(at, at + 1), message);
+                out.push(found.about(name).likely().in_file(source.path.clone()));
+                continue;
+            }
             let found = [behind(raw), brace(raw), blank(raw), unread(raw, &known)];
             let Some((range, message)) = found.into_iter().flatten().next() else { continue };
             let start = entry.value_span.start as usize;
@@ -35,6 +43,26 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// A backslash at the end of a line behind which another property stands, with the name of that.
+fn goes_on(raw: &str) -> Option<(usize, &str)> {
+    let mut from = 0;
+    while let Some(at) = raw[from..].find("\\\n").map(|at| from + at) {
+        let next = raw[at + 2..].lines().next().unwrap_or_default();
+        let name = next.split('=').next().unwrap_or_default();
+        let is_name = name.trim_end().len() > 2
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.trim_end().bytes().all(|b| b.is_ascii_alphanumeric() || b"._".contains(&b));
+        // A list, options and the like may well have such lines.
+        let line = raw[..at].rsplit('\n').next().unwrap_or_default().trim();
+        let ends = !line.contains([' ', ',', ';', '&', '=', '"']) && !line.is_empty();
+        if is_name && ends && next.len() > name.len() {
+            return Some((at, name.trim_end()));
+        }
+        from = at + 2;
+    }
+    None
 }
 
 type Found = Option<(Range<usize>, String)>;
