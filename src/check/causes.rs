@@ -15,7 +15,7 @@ use crate::syntax::xml::{self, Element, Tree};
 use std::collections::{HashMap, HashSet};
 
 /// Findings of forks and joins, those that name the fault best first. What needs failing actions to show comes last.
-const FORKS: [&str; 23] = [
+pub(super) const FORKS: [&str; 23] = [
     "fork-path-repeated",
     "end-inside-fork",
     "fork-with-several-joins",

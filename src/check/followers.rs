@@ -3,7 +3,7 @@
 //! In: the findings of a definition, and its tree. Out: the same without those whose cause is told. What needs more than a
 //! name to recognize is in `causes`.
 
-use super::causes::{IsOn, inside};
+use super::causes::{FORKS, IsOn, inside};
 use crate::diag::Diagnostic;
 use crate::source::Span;
 use crate::syntax::xml::{self, Tree};
@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 27] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 28] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -45,6 +45,7 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 27] = [
     ("xml-not-well-formed", "", "el-unknown-action", Whole),
     ("unknown-attribute", "`data-in`", "unknown-data-event", Whole),
     ("unknown-attribute", "`data-out`", "unknown-data-event", Whole),
+    ("unknown-attribute", "`action`", "el-unknown-action", Whole),
     ("unknown-attribute", "`dataset`", "undefined-dataset", Whole),
     ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
     ("duplicate-single-element", "`start`", "unreachable-node", Whole),
@@ -54,6 +55,7 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 27] = [
 pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     of_comments(tree, is_on, found);
     of_missing_nodes(is_on, found);
+    of_ways(is_on, found);
     let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
         finding.kind.name == *cause
             && (finding.message.contains(words)
@@ -99,6 +101,15 @@ fn of_missing_nodes(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     found.retain(|finding| {
         !(finding.kind.name == "el-unknown-action" && missed.contains(&finding.message))
     });
+}
+
+/// Where two nodes have one name, or a fork has one path, what the graph makes of it is no other fault.
+fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    const CAUSES: [&str; 2] = ["duplicate-node-name", "fork-single-path"];
+    let cause = |finding: &Diagnostic| CAUSES.contains(&finding.kind.name) && is_on(finding);
+    if found.iter().any(cause) {
+        found.retain(|finding| !FORKS.contains(&finding.kind.name));
+    }
 }
 
 /// A comment without its end hides what follows, up to the end of the next one: all else that is wrong there is of that.

@@ -12,6 +12,7 @@ use ankus_lang::coordinator::{Bundle, DataEvent, DatasetText, Definition, Proper
 use super::finding;
 use super::kinds as k;
 use crate::budget;
+use crate::callers::is_slip_of_folder;
 use crate::diag::{Diagnostic, Fix, Level, Patience, nearest};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
@@ -161,6 +162,21 @@ pub(super) fn workflow(
     let guessed = || around.find(computed?, "workflow.xml");
     let followed = around.started(path.span()).or_else(guessed);
     let Some(found) = followed else {
+        // Its own folder, with a slip in the name, and the workflow beside it.
+        let own = folder_of(around.path);
+        let last =
+            path.as_str().trim().trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        let is_beside = || {
+            let beside = join(own, "workflow.xml");
+            beside.is_some_and(|beside| around.files.presence(&beside) == Presence::Present)
+        };
+        let own_name = crate::files::name_of(own);
+        if path.as_str().contains('/') && is_slip_of_folder(last, own_name) && is_beside() {
+            let message = format!("there is no workflow at `{}`", path.as_str());
+            let found = finding(&k::WORKFLOW_NOT_FOUND, path.span(), message).likely();
+            out.push(found.help(format!("did you mean `{own_name}`?")));
+            return;
+        }
         if computed.is_some_and(|uri| {
             around.is_absent(uri, "oozie.coord.application.path", "workflow.xml")
         }) {
@@ -728,7 +744,7 @@ pub(super) fn calls(written: &Coordinator, out: &mut Vec<Diagnostic>) {
                     ))
                 } else {
                     let message = format!("nothing is called `{name}` here");
-                    let found = finding(&k::UNKNOWN_DATA_EVENT, span, message);
+                    let found = finding(&k::UNKNOWN_DATA_EVENT, span, message).about(name);
                     match patience.nearest(name, own.1.iter().map(String::as_str)) {
                         Some(near) => found
                             .help(format!("did you mean `{near}`?"))

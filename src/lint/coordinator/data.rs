@@ -634,6 +634,15 @@ fn pattern(rest: &str) -> Option<&str> {
 
 fn suspects(pattern: &str) -> Vec<(&'static str, &'static str)> {
     let mut found = Vec::new();
+    for letters in ["%Y", "%m", "%d", "%H"] {
+        if pattern.contains(letters) {
+            found.push((letters, "patterns are those of Java, with letters alone: `yyyy-MM-dd`"));
+            return found;
+        }
+    }
+    if pattern.contains("yyyyy") {
+        found.push(("yyyyy", "a year has four letters: this one gets a zero in front"));
+    }
     if pattern.contains("YYYY") {
         found.push(("YYYY", "`YYYY` is the year of the week, `yyyy` that of the day"));
     }

@@ -235,10 +235,12 @@ pub(super) fn exchanged(written: &Coordinator) -> Option<Diagnostic> {
     };
     let (first, last) = (written.start.as_ref()?, written.end.as_ref()?);
     let (start, end) = (read(first)?, read(last)?);
-    let is_of = |name: &str, word: &str, other: &str| {
-        (name.starts_with(word) || name.ends_with(word)) && !name.contains(other)
+    let says = |name: &str, words: &[&str]| {
+        words.iter().any(|word| name.starts_with(word) || name.ends_with(word))
     };
-    (is_of(&start, "end", "start") && is_of(&end, "start", "end")).then(|| {
+    let (starts, ends) = (["start", "begin"], ["end", "stop"]);
+    let is_end = says(&start, &ends) && !says(&start, &starts);
+    (is_end && says(&end, &starts) && !says(&end, &ends)).then(|| {
         let message = "the start is taken from the end, and the end from the start";
         let found = finding(&k::START_NOT_BEFORE_END, first.span(), message).likely();
         found.note(last.span(), "the end").help("exchange the two")

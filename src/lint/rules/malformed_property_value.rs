@@ -21,7 +21,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 /// What the names of properties that hold a number end with.
-const NUMBERS: [&str; 15] = [
+const NUMBERS: [&str; 17] = [
     ".memory.mb",
     ".vcores",
     ".map.tasks",
@@ -37,6 +37,8 @@ const NUMBERS: [&str; 15] = [
     ".driver.cores",
     ".max.retries",
     ".retry.interval",
+    "mapred.task.timeout",
+    "mapreduce.task.timeout",
 ];
 
 fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
@@ -121,6 +123,10 @@ fn problem(name: &str, value: &str) -> Option<&'static str> {
     if is_switch(name) && ["yes", "no", "on", "off", "1", "0"].contains(&lower.as_str()) {
         return Some("neither `true` nor `false`, and ignored");
     }
+    let of_java = name.ends_with(".java.opts") || name.ends_with(".command-opts");
+    if of_java && let Some(why) = memory_option(value) {
+        return Some(why);
+    }
     let number = NUMBERS.iter().any(|end| name.ends_with(end));
     // Sizes may have a unit behind them.
     let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
@@ -130,9 +136,28 @@ fn problem(name: &str, value: &str) -> Option<&'static str> {
     (number && (!is_number || whole && has_unit)).then_some("not a number")
 }
 
+/// Why Java does not start with these options.
+fn memory_option(value: &str) -> Option<&'static str> {
+    value.split_ascii_whitespace().find_map(|word| {
+        let size = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        let lower = word.to_ascii_lowercase();
+        let bare = ["xmx", "xms"].iter().any(|option| lower.strip_prefix(option).is_some_and(size));
+        if bare {
+            return Some("without the `-` in front of an option of Java");
+        }
+        let option = ["-xmx", "-xms"].iter().find_map(|option| lower.strip_prefix(option))?;
+        if !word.starts_with("-X") || word.starts_with("-XM") {
+            return Some("no option of Java, which writes `-Xmx` and `-Xms` in this way alone");
+        }
+        let end = option.trim_start_matches(|c: char| c.is_ascii_digit());
+        let right = end.len() < option.len() && ["", "k", "m", "g", "t"].contains(&end);
+        (!right).then_some("no size for Java: it is a number with `k`, `m` or `g` behind it")
+    })
+}
+
 /// Whether a property holds `true` or `false`: where a value is neither, Hadoop takes the default.
 fn is_switch(name: &str) -> bool {
-    const SWITCHES: [&str; 11] = [
+    const SWITCHES: [&str; 12] = [
         ".new-api",
         ".speculative",
         ".speculative.execution",
@@ -141,6 +166,7 @@ fn is_switch(name: &str) -> bool {
         "mapreduce.output.fileoutputformat.compress",
         "mapreduce.job.user.classpath.first",
         "oozie.use.system.libpath",
+        "oozie.action.external.stats.write",
         "hive.exec.dynamic.partition",
         "hive.exec.parallel",
         "hive.auto.convert.join",

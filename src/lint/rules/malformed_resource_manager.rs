@@ -1,8 +1,8 @@
 //! Resource managers with an address that no client can parse.
 
 use crate::diag::{Diagnostic, Group, Kind, Level};
-use crate::lint::facts::Said;
-use crate::lint::paths::is_port;
+use crate::lint::facts::{Said, is_open};
+use crate::lint::paths::{is_port, names_file_system};
 use crate::lint::{Facts, Rule};
 use crate::syntax::xml::{Decoded, Element};
 use std::collections::HashSet;
@@ -55,6 +55,24 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let mut seen: HashSet<String> = HashSet::new();
     for element in facts.named(&["job-tracker", "resource-manager"]) {
         let text = element.text().trimmed();
+        // Whatever it is: it cannot be both.
+        let beside = element.parent().and_then(|parent| parent.child("name-node"));
+        let is_same = |other: Element<'_>| other.text().trimmed().text == text.text;
+        if Said::of(facts, &text).is_none() && beside.is_some_and(is_same) && is_open(&text.text) {
+            let node = names_file_system(&text.text);
+            let message = match node {
+                true => format!("`{}` is a name node, not a resource manager", text.text),
+                false => format!("`{}` is the name node as well", text.text),
+            };
+            if seen.insert(text.text.to_string()) {
+                out.push(
+                    Diagnostic::new(&RULE.kind, text.span(), message)
+                        .about(text.text.as_ref())
+                        .likely(),
+                );
+            }
+            continue;
+        }
         let Some(said) = Said::of(facts, &text) else { continue };
         let Some(why) = problem(said.value).filter(|_| seen.insert(text.text.to_string())) else {
             continue;

@@ -1,6 +1,7 @@
 //! URIs with a slip in the scheme, or with a slash too few or too many after it.
 
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety, within};
+use crate::lint::paths::is_port;
 use crate::lint::reads::expressions;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
@@ -47,13 +48,15 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             out.push(found.fix(Fix::guess("Put a `/` between them", at, "/")));
             continue;
         }
-        if let Some((range, right)) = problem(&plain.text) {
+        if let Some((range, slip)) = problem(&plain.text) {
             let span = plain.source(range);
-            out.push(finding(span, &plain.text, right).fix(Fix::guess(
-                format!("Write `{right}`"),
-                span,
-                right,
-            )));
+            let found = finding(span, &plain.text, slip);
+            out.push(match slip {
+                Slip::Slashes(right) => {
+                    found.fix(Fix::guess(format!("Write `{right}`"), span, right))
+                }
+                Slip::Port => found,
+            });
         }
     }
     let name_nodes = LazyCell::new(|| name_nodes(facts));
@@ -67,9 +70,10 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 out.push(of_scheme(span, scheme).in_file(source.path.clone()));
                 continue;
             }
-            if let Some((range, right)) =
-                problem(raw).filter(|_| !name_nodes.contains(&format!("${{{}}}", entry.name)))
-            {
+            let name = entry.name.replace(['_', '-', '.'], "").to_ascii_lowercase();
+            let is_node =
+                || name == "namenode" || name_nodes.contains(&format!("${{{}}}", entry.name));
+            if let Some((range, right)) = problem(raw.trim_end()).filter(|_| !is_node()) {
                 let start = entry.value_span.start as usize;
                 let span = Span::new(start + range.start, start + range.end);
                 out.push(finding(span, raw, right).in_file(source.path.clone()));
@@ -102,7 +106,20 @@ fn of_scheme(span: Span, scheme: &str) -> Diagnostic {
     Diagnostic::new(&RULE.kind, span, message).likely().help("did you mean `hdfs`?")
 }
 
-fn finding(span: Span, text: &str, right: &str) -> Diagnostic {
+/// What is wrong with a URI.
+#[derive(Clone, Copy)]
+enum Slip {
+    /// The scheme and its slashes, as they should be.
+    Slashes(&'static str),
+    /// A port that is none.
+    Port,
+}
+
+fn finding(span: Span, text: &str, slip: Slip) -> Diagnostic {
+    let Slip::Slashes(right) = slip else {
+        let message = "this is no port: a number below 65536 stands behind the colon";
+        return Diagnostic::new(&RULE.kind, span, message).likely();
+    };
     let scheme = text.split(':').next().unwrap_or_default();
     let message = format!("after the scheme `{scheme}`, a host is written as `{right}host`");
     Diagnostic::new(&RULE.kind, span, message).likely().help(format!("did you mean `{right}`?"))
@@ -115,7 +132,7 @@ fn name_nodes(facts: &Facts<'_>) -> HashSet<String> {
 }
 
 /// The characters that are wrong, and the right ones.
-fn problem(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
+fn problem(text: &str) -> Option<(std::ops::Range<usize>, Slip)> {
     let (scheme, rest) = text.split_once(':')?;
     let slashes = rest.bytes().take_while(|byte| *byte == b'/').count();
     let behind = &rest[slashes..];
@@ -123,6 +140,18 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
     let has_port = host
         .rsplit_once(':')
         .is_some_and(|(_, port)| port.len() > 1 && port.bytes().all(|byte| byte.is_ascii_digit()));
+    // An expression may give a port.
+    let port = host.rsplit_once(':').map(|(_, port)| port);
+    let names_port =
+        |port: &str| is_port(port) || port.contains(['$', '@', '#', '%', '{', ']', '<']);
+    if slashes == 2
+        && ["hdfs", "http", "https", "thrift", "hcat"].contains(&scheme)
+        && !host.contains(['$', '@', '[', ','])
+        && let Some(port) = port.filter(|port| !names_port(port))
+    {
+        let end = scheme.len() + 1 + slashes + host.len();
+        return Some((end - port.len() - 1..end, Slip::Port));
+    }
     let wrong = match slashes {
         1 if OF_HOSTS.contains(&scheme) => !host.is_empty(),
         0 | 1 if OF_FILES.contains(&scheme) => has_port,
@@ -145,5 +174,5 @@ fn problem(text: &str) -> Option<(std::ops::Range<usize>, &'static str)> {
         "webhdfs://",
         "viewfs://",
     ];
-    wrong.then(|| (0..scheme.len() + 1 + slashes, RIGHT[known]))
+    wrong.then(|| (0..scheme.len() + 1 + slashes, Slip::Slashes(RIGHT[known])))
 }

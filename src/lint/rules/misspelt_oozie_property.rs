@@ -6,6 +6,7 @@ use crate::lint::known::OOZIE_PROPERTIES;
 use crate::lint::known::is_oozie_property;
 use crate::lint::reads::How;
 use crate::lint::{Facts, Rule};
+use std::borrow::Cow;
 
 pub(super) static RULE: Rule = Rule {
     kind: Kind {
@@ -21,7 +22,19 @@ pub(super) static RULE: Rule = Rule {
     check,
 };
 
-fn nearest(name: &str) -> Option<&'static str> {
+fn nearest(name: &str) -> Option<Cow<'static, str>> {
+    of_sharelib(name).map(Cow::Owned).or_else(|| nearest_known(name).map(Cow::Borrowed))
+}
+
+/// The name behind `oozie.action.sharelib.for.` is that of an action, and any.
+fn of_sharelib(name: &str) -> Option<String> {
+    let (start, action) = name.split_once(".for.")?;
+    let right = "oozie.action.sharelib";
+    let is_slip = start != right && within(start, right, 2).is_some();
+    (is_slip && !action.is_empty()).then(|| format!("{right}.for.{action}"))
+}
+
+fn nearest_known(name: &str) -> Option<&'static str> {
     let (first, _) = name.split_once('.')?;
     within(first, "oozie", 1)?;
     if is_oozie_property(name) {
@@ -56,7 +69,7 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             let edit = crate::diag::Edit {
                 file: property.file.clone(),
                 span: property.name_span,
-                text: near.to_owned(),
+                text: near.to_string(),
             };
             let fix = Fix { title, safety: Safety::Guess, edits: vec![edit] };
             out.push(property.place(finding).fix(fix));
@@ -65,6 +78,13 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     for read in facts.reads.iter().filter(|read| read.how == How::Function) {
         if let Some((finding, near)) = report(&read.name, read.span) {
             out.push(finding.fix(Fix::guess(format!("Read `{near}`"), read.span, near)));
+        }
+    }
+    let parameters = facts.parameters().map(|(_, parameters)| parameters).unwrap_or_default();
+    for property in parameters {
+        if let Some((finding, near)) = report(&property.name.text, property.name.span()) {
+            let fix = Fix::guess(format!("Rename to `{near}`"), property.name.span(), near);
+            out.push(finding.fix(fix));
         }
     }
     for configuration in facts.configurations().iter().copied() {

@@ -64,11 +64,32 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         // An expression may give any word.
         let plain = masked(&text.text);
         let mut of_option = false;
+        let mut before = "";
         for range in words(&plain) {
             let word = &plain[range.clone()];
+            let option = std::mem::replace(&mut before, word);
+            if let Some((length, message)) = of_conf(option, word) {
+                let span = text.source(range.start..range.start + length);
+                out.push(Diagnostic::new(&RULE.kind, span, message).likely());
+                of_option = false;
+                continue;
+            }
             let name = word.split('=').next().unwrap_or_default();
             let is_value = std::mem::replace(&mut of_option, VALUED.contains(&word));
             let known = VALUED.contains(&name) || OTHERS.contains(&name);
+            // One dash is for options of another program, but where two make it one of these.
+            if let Some(near) = VALUED.iter().find(|known| !is_value && known[1..] == *name) {
+                of_option = !word.contains('=');
+                let span = text.source(range.start..range.start + name.len());
+                let message = format!("`spark-submit` has no option `{name}`, and refuses it");
+                let finding = Diagnostic::new(&RULE.kind, span, message).likely();
+                out.push(finding.help(format!("did you mean `{near}`?")).fix(Fix::guess(
+                    format!("Write `{near}`"),
+                    span,
+                    *near,
+                )));
+                continue;
+            }
             if is_value || known || !name.starts_with("--") || name.contains('_') {
                 continue;
             }
@@ -84,6 +105,22 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
             );
         }
     }
+}
+
+/// What is wrong with a setting of Spark among the options: how much of the word, and why.
+fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
+    let name = word.split('=').next().unwrap_or_default();
+    let is_setting = name.starts_with("spark.")
+        && name.len() > 6
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+    let set = ["--conf", "-c"].contains(&option);
+    if is_setting && set && !word.contains('=') {
+        let message = format!("`{name}` is given no value: it is written as `{name}=value`");
+        return Some((name.len(), message));
+    }
+    // Values of other options, and what follows the jar, are words of another kind.
+    let lone = is_setting && word.contains('=') && !option.starts_with('-');
+    lone.then(|| (name.len(), format!("`{name}` stands without `--conf` in front of it")))
 }
 
 /// The words of a line of options; blanks between quotes end none.

@@ -38,7 +38,12 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                 && rest.starts_with(['-', ';', ','])
                 && (ends || rest[1..].starts_with('/'))
                 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-            let named = head.contains([' ', ':']) || capital || other || !is_open(&text.text);
+            // The name, and at once what it is given.
+            let lost = head.len() > 1
+                && head.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+                && text.text.trim_start()[head.len()..].starts_with(&format!("${{{head}}}"));
+            let named =
+                lost || head.contains([' ', ':']) || capital || other || !is_open(&text.text);
             if text.text.is_empty() || text.text.contains('=') || !named {
                 continue;
             }

@@ -71,6 +71,12 @@ type Found = Option<(Range<usize>, String)>;
 /// with one.
 fn behind(raw: &str) -> Found {
     let raw = raw.trim_end();
+    if let Some(value) = raw.strip_suffix(',') {
+        let is_path = value.starts_with("${") || value.starts_with("hdfs://");
+        let plain = value.contains('/') && !value.contains([' ', ';', '=', ',', '"', '\'']);
+        let message = "this `,` belongs to the value: a line needs no sign at its end";
+        return (is_path && plain).then(|| (value.len()..raw.len(), message.to_owned()));
+    }
     let value = raw.strip_suffix(';')?;
     let plain = !value.is_empty()
         && !value.contains([' ', ';', '=', ',', '&', '(', '"', '\''])

@@ -74,8 +74,9 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     continue;
                 }
                 let message = format!("nothing defines `{name}`, so the text stays as it is");
-                let finding =
-                    Diagnostic::new(&RULE.kind, span, message).in_file(source.path.clone());
+                let finding = Diagnostic::new(&RULE.kind, span, message)
+                    .about(name)
+                    .in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
                 match patience.nearest(name, names.filter(|other| *other != entry.name)) {
                     Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),

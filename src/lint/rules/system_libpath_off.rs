@@ -3,7 +3,7 @@
 use crate::diag::Edit;
 use crate::diag::{Diagnostic, Fix, Group, Kind, Level, Safety};
 use crate::files::Presence;
-use crate::lint::facts::{is_configured, is_submitted};
+use crate::lint::facts::{Start, is_configured, is_submitted, starts};
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
 use crate::syntax::properties::Origin;
@@ -25,9 +25,23 @@ pub(super) static RULE: Rule = Rule {
 
 const SWITCH: &str = "oozie.use.system.libpath";
 
+/// Whether only coordinators start it that are known with all that they hand on, and none of them has the switch.
+fn is_scheduled(facts: &Facts<'_>) -> bool {
+    let of_coordinator = |start: &Start<'_>| {
+        let source = start.path.and_then(|path| facts.files.text(path));
+        source.is_some_and(|source| source.text.contains("<coordinator-app"))
+    };
+    let all = starts(facts);
+    let lacks = |start: &Start<'_>| !start.gives(SWITCH) && !start.gives("oozie.libpath");
+    let is_known = |start: &Start<'_>| start.is_whole && of_coordinator(start) && lacks(start);
+    !all.is_empty() && all.iter().all(is_known)
+}
+
 fn check<'a>(facts: &Facts<'a>, out: &mut Vec<Diagnostic>) {
     // Whoever starts it otherwise may set the switch.
-    if !is_submitted(facts) || facts.submission.get("oozie.libpath").is_some() {
+    if !(is_submitted(facts) || is_scheduled(facts))
+        || facts.submission.get("oozie.libpath").is_some()
+    {
         return;
     }
     let lib = facts.beside("lib");

@@ -241,7 +241,7 @@ fn odd_ones(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
     let is_plural =
         |a: &str, b: &str| a.strip_suffix('s') == Some(b) || b.strip_suffix('s') == Some(a);
     let mut patience = MOST_COMPARED;
-    for place in facts.reads.iter().filter(|read| read.how == How::Variable) {
+    for place in facts.reads.iter().filter(|read| read.how != How::Dotted) {
         let name = place.name.as_str();
         let is_odd = counts.get(name) == Some(&1) && name.len() > 5 && !is_given(facts, name);
         if !is_odd || has_default(facts, name) || patience < often.len() {

@@ -3,7 +3,7 @@
 //!
 //! Whether an action has run where an expression is evaluated is a question about runs, which [`Order`] answers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ankus_lang::action_types::{Counters, Output, action_type};
@@ -14,7 +14,7 @@ use super::kinds::*;
 use super::types::{Origin, infer};
 use super::{Expression, Facts, Input};
 use crate::budget;
-use crate::diag::{Diagnostic, Fix, nearest};
+use crate::diag::{Diagnostic, Fix, nearest, within};
 use crate::ir::workflow::{Body, Details, NodeId, Shape, Workflow};
 use crate::passes::flow::Flow;
 use crate::passes::pairs::order::{Chance, Order};
@@ -48,6 +48,7 @@ pub(super) fn check(
     if questions.is_empty() {
         return;
     }
+    odd_keys(&questions, out);
     let workflow = flow.workflow;
     let mut runs = Order::of(flow.game(), None);
     let mut patience = MOST_COMPARED;
@@ -271,6 +272,37 @@ fn captured(
     };
     out.push(finding);
 }
+
+/// Keys that are asked for once, and are nearly one that is asked for again and again of the same action.
+fn odd_keys(questions: &[Question], out: &mut Vec<Diagnostic>) {
+    let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for question in questions {
+        if let Some((key, _)) = &question.key {
+            *counts.entry((&question.action, key)).or_default() += 1;
+        }
+    }
+    let letters = |key: &str| key.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    for question in questions.iter().take(MOST_QUESTIONS) {
+        let Some((key, span)) = &question.key else { continue };
+        if key.len() < 5 || counts.get(&(question.action.as_str(), key.as_str())) != Some(&1) {
+            continue;
+        }
+        let action = question.action.as_str();
+        let others = counts.range((action, "")..).take_while(|((of, _), _)| *of == action);
+        let near =
+            others.filter(|(_, count)| **count > 1).map(|((_, other), count)| (*other, count));
+        let mut near = near
+            .filter(|(other, _)| within(key, other, 1).is_some() && letters(key) != letters(other));
+        if let Some((other, count)) = near.next() {
+            let message = format!("`{key}` is asked for only here, and `{other}` {count} times");
+            let found = Diagnostic::new(&UNKNOWN_KEY, *span, message).about(key).likely();
+            out.push(found.help(format!("did you mean `{other}`?")));
+        }
+    }
+}
+
+/// How many questions of a definition are compared with others.
+const MOST_QUESTIONS: usize = 1_000;
 
 /// Keys that are named where none of them is near.
 const LISTED_KEYS: usize = 20;
