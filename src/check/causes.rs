@@ -254,13 +254,16 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 6] = [
+    const SAME: [(&str, &str); 9] = [
         ("subworkflow-parameters-missing", "configuration-name-malformed"),
         ("workflow-parameters-missing", "configuration-name-malformed"),
         ("misspelt-hadoop-property", "configuration-name-malformed"),
         ("action-overwrites-input", "output-written-twice"),
         ("el-nested-expression", "variable-without-braces"),
         ("malformed-uri", "malformed-name-node"),
+        ("property-unresolved-reference", "workflow-parameters-missing"),
+        ("property-unresolved-reference", "coordinator-parameters-missing"),
+        ("property-unresolved-reference", "undefined-variable"),
     ];
     for (first, second) in SAME {
         let places: Vec<(Option<String>, Span)> = found

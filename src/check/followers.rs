@@ -56,6 +56,7 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     of_comments(tree, is_on, found);
     of_missing_nodes(is_on, found);
     of_ways(is_on, found);
+    of_names(is_on, found);
     let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
         finding.kind.name == *cause
             && (finding.message.contains(words)
@@ -110,6 +111,20 @@ fn of_ways(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
     if found.iter().any(cause) {
         found.retain(|finding| !FORKS.contains(&finding.kind.name));
     }
+}
+
+/// What a server cannot find for a name that no property has is told by the name.
+fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let names: Vec<String> = found
+        .iter()
+        .filter(|finding| finding.kind.name == "property-unresolved-reference" && is_on(finding))
+        .filter_map(|finding| Some(format!("${{{}}}", finding.subject.as_ref()?)))
+        .collect();
+    found.retain(|finding| {
+        !(finding.kind.name == "submission-refused"
+            && finding.message.contains("E1002")
+            && names.iter().any(|name| finding.message.contains(name)))
+    });
 }
 
 /// A comment without its end hides what follows, up to the end of the next one: all else that is wrong there is of that.

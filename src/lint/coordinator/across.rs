@@ -13,7 +13,7 @@ use super::finding;
 use super::kinds as k;
 use crate::budget;
 use crate::callers::is_slip_of_folder;
-use crate::diag::{Diagnostic, Fix, Level, Patience, nearest};
+use crate::diag::{Diagnostic, Fix, Level, Patience, nearest, within};
 use crate::files::{Files, Presence, folder_of, join};
 use crate::ir::Scalar;
 use crate::ir::coordinator::{self as ir, Coordinator, Member};
@@ -449,7 +449,14 @@ pub fn bundle(
                     false => !slips::is_slip(near, name, [own, text]),
                 })
             };
-            let told = |name: &&String| slip(name) || open(name) || misspelt(name);
+            // Parts of a time with a slip are told of in the template.
+            let of_time = |name: &str| {
+                let name = name.to_ascii_uppercase();
+                ["YEAR", "MONTH", "DAY", "HOUR", "MINUTE"]
+                    .iter()
+                    .any(|part| within(&name, part, 1).is_some())
+            };
+            let told = |name: &&String| slip(name) || open(name) || misspelt(name) || of_time(name);
             for name in sibling.missing.iter().filter(|name| !told(name)) {
                 let message = format!("the coordinator needs `{name}`, and is not given it");
                 out.push(

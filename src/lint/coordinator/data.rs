@@ -304,6 +304,13 @@ fn period(frequency: &Scalar) -> Option<i64> {
     Some(number * unit)
 }
 
+/// Whether an instance function with a computed number asks for an instance before the current one.
+fn is_past(text: &str) -> bool {
+    let number = text.split_once('(').map_or("", |(_, rest)| rest).trim_start();
+    let number = number.strip_prefix('0').map_or(number, str::trim_start);
+    number.starts_with('-')
+}
+
 /// The family and number of an instance function.
 fn function(text: &str) -> Option<(&str, Option<i64>)> {
     let inner = text.trim().strip_prefix("${")?.trim_start().strip_prefix("coord:")?;
@@ -379,7 +386,8 @@ fn instances(facts: &Facts<'_>, event: &DataEvent, is_input: bool, out: &mut Vec
         let message = format!("a range cannot begin with `{}` and end with `{}`", from.0, to.0);
         out.push(finding(&k::RANGE_MIXES_KINDS, end.span(), message));
     } else if matches!(from.0, "current" | "latest" | "future")
-        && from.1.zip(to.1).is_some_and(|(from, to)| from > to)
+        && (from.1.zip(to.1).is_some_and(|(from, to)| from > to)
+            || from.1.is_some_and(|from| from >= 0) && to.1.is_none() && is_past(end.as_str()))
     {
         let fix =
             Fix::guess("Swap the two", start.span(), end.as_str()).and(end.span(), start.as_str());

@@ -261,7 +261,14 @@ fn dates(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
         let found = no_date(Some(written), value, written.span());
         out.push(at_origin(facts.around, written, "read here", found));
     }
-    out.extend(exchanged(facts.written));
+    out.extend(exchanged(facts.written).map(|found| {
+        // Without the values, names alone say so.
+        let is_known = facts.written.start.iter().chain(&facts.written.end).all(|written| {
+            let name = written.as_str().trim().trim_start_matches("${").trim_end_matches('}');
+            facts.around.submission.get(name.trim()).is_some()
+        });
+        if is_known { found } else { found.at_most(Level::Warning) }
+    }));
     let is_literal = |written: &&Scalar| {
         // An end beyond anybody's plans is another way to say that there is none.
         let far = |text: &str| text.get(..4).is_some_and(|year| year >= "2040");

@@ -3,9 +3,10 @@
 use crate::diag::{Diagnostic, Group, Kind, Level, Patience};
 use crate::lint::facts::{PATH_KEYS, is_given, is_submitted};
 use crate::lint::reads;
+use crate::lint::slips::is_slip;
 use crate::lint::{Facts, Rule};
 use crate::source::Span;
-use crate::syntax::properties::is_filled_in;
+use crate::syntax::properties::{Entry, is_filled_in};
 use std::collections::HashSet;
 
 pub(super) static RULE: Rule = Rule {
@@ -78,7 +79,29 @@ fn check(facts: &Facts<'_>, out: &mut Vec<Diagnostic>) {
                     .about(name)
                     .in_file(source.path.clone());
                 let names = entries.iter().map(|other| other.name.as_str());
-                match patience.nearest(name, names.filter(|other| *other != entry.name)) {
+                let near = patience.nearest(name, names.filter(|other| *other != entry.name));
+                // Where nobody reads the near one, that has the slip.
+                let key = near.and_then(|near| entries.iter().find(|other| other.name == near));
+                let is_unread = |key: &&Entry| {
+                    !source.text.contains(&format!("${{{}}}", key.name))
+                        && facts.reads.iter().all(|read| read.name != key.name)
+                        && is_slip(&key.name, name, [&source.text, facts.tree.text()])
+                };
+                if let Some(key) = key.filter(is_unread) {
+                    let near = &key.name;
+                    let message =
+                        format!("nothing reads `{near}`, and `{name}` is read and not given");
+                    out.push(
+                        Diagnostic::new(&RULE.kind, key.name_span, message)
+                            .about(name)
+                            .likely()
+                            .help(format!("did you mean `{name}`?"))
+                            .note_in(source.path.clone(), span, "it is read here")
+                            .in_file(source.path.clone()),
+                    );
+                    continue;
+                }
+                match near {
                     Some(near) => out.push(finding.help(format!("did you mean `{near}`?"))),
                     None if submitted => out.push(finding),
                     // One name of several of a path: a build would fill in all of them.

@@ -97,6 +97,12 @@ impl Examination<'_, '_> {
         let trimmed = inner.trim();
         // `${wf:conf(${key})}`
         if broken && let Some((at, length, name)) = nested(inner) {
+            // Nobody writes one over several lines: the one before was never closed.
+            if inner[..at].contains('\n') {
+                let place = self.span(start, start + 2);
+                self.out.push(Diagnostic::new(&UNTERMINATED, place, "`${` without a `}`"));
+                return true;
+            }
             let from = start + 2 + at as u32;
             let place = self.span(from, from + length as u32);
             let finding = Diagnostic::new(&NESTED, place, "an expression cannot hold another one")
