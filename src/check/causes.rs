@@ -254,13 +254,14 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         Some((file.clone(), source.position(finding.span.start).line))
     };
     // Of several words for one fault in one place, the first says most.
-    const SAME: [(&str, &str); 9] = [
+    const SAME: [(&str, &str); 10] = [
         ("subworkflow-parameters-missing", "configuration-name-malformed"),
         ("workflow-parameters-missing", "configuration-name-malformed"),
         ("misspelt-hadoop-property", "configuration-name-malformed"),
         ("action-overwrites-input", "output-written-twice"),
         ("el-nested-expression", "variable-without-braces"),
         ("malformed-uri", "malformed-name-node"),
+        ("unresolved-transition", "invalid-node-name"),
         ("property-unresolved-reference", "workflow-parameters-missing"),
         ("property-unresolved-reference", "coordinator-parameters-missing"),
         ("property-unresolved-reference", "undefined-variable"),
@@ -311,7 +312,13 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
         .filter(|finding| is(finding, "property-without-value") && is_on(finding))
         .filter_map(|finding| {
             let source = files.text(finding.file.as_ref()?)?;
-            Some(source.slice(finding.span).to_owned())
+            // With what stands before the sign, where a blank ends the name.
+            let line = source.text.get(finding.span.start as usize..)?;
+            let name = line.split(['=', '\n', '\r']).next().unwrap_or_default();
+            Some(
+                source.slice(finding.span).to_owned()
+                    + name.get(finding.span.range().len()..).unwrap_or(""),
+            )
         })
         .collect();
     if joined.is_empty() {
@@ -319,7 +326,13 @@ pub(super) fn of_values(files: &Files, is_on: IsOn<'_>, found: &mut Vec<Diagnost
     }
     found.retain(|finding| {
         let name = finding.message.split('`').nth(1).filter(|name| !name.is_empty());
-        let begins = |name: &str| joined.iter().any(|joined| joined.starts_with(name));
+        let begins = |name: &str| {
+            joined.iter().any(|joined| {
+                // The name itself may have a blank in it.
+                let whole: String = joined.chars().filter(|c| !c.is_whitespace()).collect();
+                joined.starts_with(name) || whole.starts_with(name)
+            })
+        };
         !(MISSING.contains(&finding.kind.name) && name.is_some_and(begins))
     });
 }

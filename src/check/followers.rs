@@ -20,7 +20,7 @@ enum Reach {
 use Reach::{Whole, Within};
 
 /// The cause, what its words contain, what follows from it, and how far.
-const FOLLOWERS: [(&str, &str, &str, Reach); 28] = [
+const FOLLOWERS: [(&str, &str, &str, Reach); 36] = [
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("action")),
     ("misspelt-hadoop-property", "new-api", "mapreduce-api-mixed", Within("global")),
     ("xml-not-well-formed", "", "mapreduce-api-mixed", Whole),
@@ -47,6 +47,14 @@ const FOLLOWERS: [(&str, &str, &str, Reach); 28] = [
     ("unknown-attribute", "`data-out`", "unknown-data-event", Whole),
     ("unknown-attribute", "`action`", "el-unknown-action", Whole),
     ("unknown-attribute", "`dataset`", "undefined-dataset", Whole),
+    ("xml-not-well-formed", "needs quotes", "typographic-characters", Whole),
+    ("xml-not-well-formed", "needs quotes", "invalid-node-name", Whole),
+    ("xml-not-well-formed", "needs quotes", "unresolved-transition", Whole),
+    ("xml-not-well-formed", "belongs to no attribute", "missing-element", Within("action")),
+    ("malformed-class-name", "", "element-text-whitespace", Within("main-class")),
+    ("malformed-class-name", "", "element-text-whitespace", Within("class")),
+    ("unknown-element", "", "error-swallowed", Within("action")),
+    ("unknown-element", "`data-", "unknown-data-event", Whole),
     ("duplicate-single-element", "`end`", "duplicate-node-name", Whole),
     ("duplicate-single-element", "`start`", "unreachable-node", Whole),
 ];
@@ -57,6 +65,7 @@ pub(super) fn silence(tree: &Tree, is_on: IsOn<'_>, found: &mut Vec<Diagnostic>)
     of_missing_nodes(is_on, found);
     of_ways(is_on, found);
     of_names(is_on, found);
+    of_unknown(is_on, found);
     let tells = |finding: &Diagnostic, (cause, words, _, _): &(&str, &str, &str, Reach)| {
         finding.kind.name == *cause
             && (finding.message.contains(words)
@@ -124,6 +133,25 @@ fn of_names(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
         !(finding.kind.name == "submission-refused"
             && finding.message.contains("E1002")
             && names.iter().any(|name| finding.message.contains(name)))
+    });
+}
+
+/// Nobody knows what belongs to an element that nobody knows.
+fn of_unknown(is_on: IsOn<'_>, found: &mut Vec<Diagnostic>) {
+    let unknown: Vec<Span> = found
+        .iter()
+        .filter(|finding| finding.kind.name == "unknown-element" && is_on(finding))
+        .map(|finding| finding.span)
+        .collect();
+    // Its attributes stand behind its name.
+    let near = |span: Span| {
+        unknown.iter().any(|name| {
+            *name == span || span.start > name.start && span.start - name.end.min(span.start) < 3
+        })
+    };
+    found.retain(|finding| {
+        let follows = ["missing-attribute", "unknown-attribute"].contains(&finding.kind.name);
+        !(follows && finding.file.is_none() && near(finding.span))
     });
 }
 

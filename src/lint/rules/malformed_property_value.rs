@@ -88,7 +88,10 @@ fn is_master(text: &str) -> bool {
             rest.is_empty() || rest.starts_with("[") && rest.ends_with(']') || rest.starts_with("-cluster[")
         })
         // Those of other managers, and of plug-ins.
-        || text.contains("://")
+        || text.split_once("://").is_some_and(|(manager, _)| {
+            let known = ["spark", "mesos", "k8s"];
+            known.contains(&manager) || known.iter().all(|known| within(manager, known, 1).is_none())
+        })
 }
 
 fn finding(span: Span, name: &str, why: &str) -> Diagnostic {
@@ -114,6 +117,14 @@ fn problem(name: &str, value: &str) -> Option<&'static str> {
         if slip("false") {
             return Some("nearly `false`");
         }
+    }
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let is_plain = |inner: &str| {
+        ["true", "false"].contains(&inner)
+            || !inner.is_empty() && inner.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if name.contains('.') && inner.is_some_and(is_plain) {
+        return Some("in quotes, which belong to it");
     }
     let of_class = name.starts_with("mapred") && name.ends_with(".class");
     let is_part = |part: &str| part.is_empty() || part.contains(['/', ' ', '\t']);

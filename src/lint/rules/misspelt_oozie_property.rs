@@ -50,8 +50,9 @@ fn nearest_known(name: &str) -> Option<&'static str> {
     near.or_else(|| {
         PATH_KEYS.into_iter().find(|known| {
             known.strip_suffix("application.path").is_some_and(|start| {
-                name.strip_prefix(start)
-                    .is_some_and(|rest| ["app.path", "app-path", "path", "apppath"].contains(&rest))
+                name.strip_prefix(start).is_some_and(|rest| {
+                    ["app.path", "app-path", "path", "apppath", "application"].contains(&rest)
+                })
             })
         })
     })

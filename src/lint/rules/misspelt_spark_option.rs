@@ -119,7 +119,8 @@ fn of_conf(option: &str, word: &str) -> Option<(usize, String)> {
         return Some((name.len(), message));
     }
     // Values of other options, and what follows the jar, are words of another kind.
-    let lone = is_setting && word.contains('=') && !option.starts_with('-');
+    let of_option = option.starts_with(|c: char| !c.is_ascii_alphanumeric());
+    let lone = is_setting && word.contains('=') && !of_option;
     lone.then(|| (name.len(), format!("`{name}` stands without `--conf` in front of it")))
 }
 

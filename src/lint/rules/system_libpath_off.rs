@@ -32,7 +32,9 @@ fn is_scheduled(facts: &Facts<'_>) -> bool {
         source.is_some_and(|source| source.text.contains("<coordinator-app"))
     };
     let all = starts(facts);
-    let lacks = |start: &Start<'_>| !start.gives(SWITCH) && !start.gives("oozie.libpath");
+    let is_off = facts.submission.get(SWITCH).is_some_and(|value| value.trim() == "false");
+    let lacks =
+        |start: &Start<'_>| (is_off || !start.gives(SWITCH)) && !start.gives("oozie.libpath");
     let is_known = |start: &Start<'_>| start.is_whole && of_coordinator(start) && lacks(start);
     !all.is_empty() && all.iter().all(is_known)
 }

@@ -178,6 +178,14 @@ fn forgotten(
             let call = rest[1..closed].strip_suffix(')').unwrap_or(&rest[1..closed]);
             return Some((at..at + 1 + closed, call.to_owned()));
         }
+        // A function without the braces.
+        let is_function = ["wf:", "coord:"].iter().any(|prefix| rest.starts_with(prefix));
+        if let Some(length) = rest.find("()").filter(|_| sign == "$" && is_function) {
+            let letters = |c: char| c.is_ascii_alphanumeric() || c == ':';
+            if rest[..length].chars().all(letters) {
+                return Some((at..at + 1 + length + 2, rest[..length + 2].to_owned()));
+            }
+        }
         let name: String = rest[skipped..].chars().take_while(|c| letter(*c)).collect();
         let behind = &rest[skipped + name.len()..];
         let closed = !open || behind.starts_with(['}', ')']);
