@@ -366,7 +366,13 @@ impl Backend for Served {
     }
 
     fn coordinator(&self, by: &str, id: &str, message: Message) -> Result<(), Fault> {
-        self.sent(id, |runner| runner.on_behalf(by).coordinator(id, &message))
+        let Message::Update(new) = &message else {
+            return self.sent(id, |runner| runner.on_behalf(by).coordinator(id, &message));
+        };
+        self.runner().on_behalf(by).coordinator(id, &message).map_err(refused)?;
+        let reader = self.reader()?;
+        let shows = || Ok(kept::definition(&*reader, id).map_err(store::failure)? == **new);
+        store::until(PATIENCE, shows).map_err(|report| failed(&report))
     }
 
     fn update(

@@ -494,3 +494,51 @@ fn the_share_library_is_listed_and_dry_runs_evaluate() {
     assert!(dry("oozie.wf.application.path=/w", place).body.contains("OK"));
     assert_eq!(server.json("v2/jobs")["total"], 0, "a dry run keeps nothing");
 }
+
+#[test]
+fn alerts_of_a_coordinator_are_turned_off_and_on() {
+    let coordinator = "<coordinator-app xmlns='uri:oozie:coordinator:0.4' xmlns:sla='uri:oozie:sla:0.2' name='late' frequency='${coord:days(1)}' start='2026-01-01T00:00Z' end='2026-01-03T00:00Z' timezone='UTC'><action><workflow><app-path>/apps/none</app-path></workflow><sla:info><sla:nominal-time>${coord:nominalTime()}</sla:nominal-time><sla:should-end>${10 * MINUTES}</sla:should-end></sla:info></action></coordinator-app>";
+    let silent = coordinator.replace("2026-01-0", "2030-01-0");
+    let without = silent.replace("<sla:info>", "<!--").replace("</sla:info>", "-->");
+    let folder = folder(&[
+        ("root/c/coordinator.xml", silent.as_str()),
+        ("root/d/coordinator.xml", without.as_str()),
+    ]);
+    let server = Server::start(folder.path(), &["--root", "root"]);
+    let xml = "content-type: application/xml\r\n";
+    let submitted = |path: &str| {
+        let body = format!(
+            "<configuration><property><name>user.name</name><value>ann</value></property><property><name>oozie.coord.application.path</name><value>{path}</value></property></configuration>"
+        );
+        let answer = server.ask("POST", "v2/jobs?action=start", xml, &body);
+        let id: Value = serde_json::from_str(&answer.body).expect("JSON");
+        id["id"].as_str().unwrap_or_else(|| panic!("{}", answer.body)).to_owned()
+    };
+    let id = submitted("/c");
+    let ask = |rest: &str| server.ask("PUT", &format!("v2/job/{id}?action={rest}"), xml, "");
+    let conf = || {
+        let shown = server.json(&format!("v2/job/{id}?show=info"));
+        shown["conf"].as_str().unwrap_or_default().to_owned()
+    };
+    for (rest, value) in [
+        ("sla-disable&action-list=1,3-5", Some("1,3-5")),
+        ("sla-enable&action-list=4", Some("1,3,5")),
+        ("sla-disable", Some("ALL")),
+        ("sla-enable", None),
+    ] {
+        let answer = ask(rest);
+        assert!(answer.status.starts_with("200"), "{rest}: {}", answer.status);
+        let conf = conf();
+        match value {
+            Some(value) => {
+                assert!(conf.contains(&format!("<value>{value}</value>")), "{rest}: {conf}")
+            }
+            None => assert!(!conf.contains("disable.alerts"), "{rest}: {conf}"),
+        }
+    }
+    assert!(ask("sla-disable&date=soon").head.contains("e1026"));
+    assert!(ask("sla-change&value=sla-should-end%3D20").head.contains("e1027"));
+    let id = submitted("/d");
+    let answer = server.ask("PUT", &format!("v2/job/{id}?action=sla-disable"), xml, "");
+    assert!(answer.head.contains("e1026") && answer.status.starts_with("400"), "{}", answer.head);
+}

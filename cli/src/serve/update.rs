@@ -52,7 +52,7 @@ impl Served {
         };
         if !how.is_dry {
             let message = Message::Update(Box::new(new));
-            self.sent(id, |runner| runner.on_behalf(by).coordinator(id, &message))?;
+            self.coordinator(by, id, message)?;
         }
         Ok(told)
     }

@@ -96,11 +96,8 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
             ));
         }
         ("PUT", "purge") => {
-            if request.parameter("oldcoordaction").is_some_and(|is| is.eq_ignore_ascii_case("true"))
-            {
-                let why = "actions of a coordinator that runs are not purged; they go with it";
-                return Err(Fault::new("E0307", format!("Runtime error [{why}]")));
-            }
+            let old_actions = request.parameter("oldcoordaction");
+            let asks_actions = old_actions.is_some_and(|is| is.eq_ignore_ascii_case("true"));
             let days = |name| -> Result<Option<u64>, Fault> {
                 Ok(request.number(name)?.and_then(|days| u64::try_from(days).ok()))
             };
@@ -111,7 +108,9 @@ pub(super) fn answer(shared: &Shared, request: &Request, resource: &str) -> Resu
                 limit: request.number("limit")?.and_then(|most| usize::try_from(most).ok()),
             };
             shared.backend.purge(&purge)?;
-            json!({"purge": "Purge command executed successfully"})
+            let done = "Purge command executed successfully";
+            let left = "; actions of coordinators that run go with their coordinator";
+            json!({"purge": if asks_actions { format!("{done}{left}") } else { done.to_owned() }})
         }
         (_, other) => return Err(Fault::resource(other)),
     };

@@ -6,7 +6,7 @@ use super::job::{
     BUNDLE_QUERY, COORDINATOR_QUERY, Id, Kind, WORKFLOW_QUERY, exists, newer, no_job, no_row,
     query, scope_kind, scoped, workflow_record,
 };
-use super::{change, jobs};
+use super::{alerts, change, jobs};
 use crate::Shared;
 use crate::answer::{Answer, Fault};
 use crate::backend::Update;
@@ -253,6 +253,14 @@ pub(super) fn act(shared: &Shared, request: &Request, id: &Id<'_>) -> Result<Ans
             let dates = request.parameter("date-scope").unwrap_or_default().to_owned();
             shared.backend.bundle(by, id.job, BundleEvent::Rerun(names, dates))?;
             Ok(Answer::done())
+        }
+        ("sla-enable" | "sla-disable", _) => {
+            alerts::switch(shared, &*reader, request, id, by, action == "sla-enable")?;
+            Ok(Answer::done())
+        }
+        ("sla-change", _) => {
+            let why = "what is expected of an action that was made does not change";
+            Err(Fault::new("E1027", format!("SLA change command failed. {why}")))
         }
         (other, _) => Err(Fault::value("action", other)),
     }

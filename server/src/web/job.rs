@@ -549,7 +549,7 @@ pub(super) fn scope_kind(text: &str) -> Result<ScopeKind, Fault> {
 }
 
 /// The numbers in a list such as `1,3-4`.
-fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
+pub(super) fn numbers(list: &str) -> Result<Vec<i64>, Fault> {
     let mut all = Vec::new();
     for part in list.split(',').map(str::trim) {
         let (from, to) = part.split_once('-').unwrap_or((part, part));

@@ -1,6 +1,7 @@
 //! The web services of a server, one file a resource. (`reference` of the web API)
 
 mod admin;
+mod alerts;
 mod callback;
 mod change;
 mod command;
